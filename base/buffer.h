@@ -1,0 +1,46 @@
+#pragma once
+// Memory for kernels: aligned to a cache line, of a size chosen once, never initialised behind one's back.
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "base/error.h"
+
+namespace signalbox {
+
+inline constexpr size_t kBufferAlignment = 64;  // a cache line, and the widest vector register in use
+
+/// Owns `size` elements of a trivial type, uninitialised. Move-only.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivial_v<T>);
+
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t size) : size_(size) {
+    if (size == 0) return;
+    const size_t bytes = (size * sizeof(T) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    data_.reset(static_cast<T*>(std::aligned_alloc(kBufferAlignment, bytes)));
+    SIGNALBOX_CHECK(data_ != nullptr);
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return data_.get()[i]; }
+  const T& operator[](size_t i) const { return data_.get()[i]; }
+  std::span<T> span() { return {data_.get(), size_}; }
+  std::span<const T> span() const { return {data_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+  size_t size_ = 0;
+};
+
+}  // namespace signalbox

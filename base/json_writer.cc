@@ -1,0 +1,156 @@
+// Writer: a string, and a stack of what is open.
+
+#include "base/json_writer.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+namespace signalbox::json {
+namespace {
+
+template <class T>
+void append_number(std::string& out, T value) {
+  char digits[32];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  SIGNALBOX_CHECK(error == std::errc());
+  out.append(digits, end);
+}
+
+}  // namespace
+
+void append_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out.push_back('"');
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x80) {
+      const utf8::Decoded decoded = utf8::decode(text, i);
+      utf8::append(out, decoded.code_point);
+      i += decoded.bytes;
+      continue;
+    }
+    switch (byte) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (byte < 0x20 || byte == 0x7F) {
+          out += "\\u00";
+          out.push_back(kHex[byte >> 4]);
+          out.push_back(kHex[byte & 15]);
+        } else {
+          out.push_back(static_cast<char>(byte));
+        }
+    }
+    ++i;
+  }
+  out.push_back('"');
+}
+
+void Writer::before_value() {
+  if (levels_.empty()) {
+    SIGNALBOX_CHECK(out_.empty());
+    return;
+  }
+  Level& level = levels_.back();
+  if (level.object) {
+    SIGNALBOX_CHECK(level.key_written);
+    level.key_written = false;
+    return;
+  }
+  if (!level.first) out_.push_back(',');
+  level.first = false;
+}
+
+Writer& Writer::begin_object() {
+  before_value();
+  out_.push_back('{');
+  levels_.push_back({.object = true});
+  return *this;
+}
+
+Writer& Writer::end_object() {
+  SIGNALBOX_CHECK(!levels_.empty() && levels_.back().object && !levels_.back().key_written);
+  levels_.pop_back();
+  out_.push_back('}');
+  return *this;
+}
+
+Writer& Writer::begin_array() {
+  before_value();
+  out_.push_back('[');
+  levels_.push_back({.object = false});
+  return *this;
+}
+
+Writer& Writer::end_array() {
+  SIGNALBOX_CHECK(!levels_.empty() && !levels_.back().object);
+  levels_.pop_back();
+  out_.push_back(']');
+  return *this;
+}
+
+Writer& Writer::key(std::string_view name) {
+  SIGNALBOX_CHECK(!levels_.empty() && levels_.back().object && !levels_.back().key_written);
+  Level& level = levels_.back();
+  if (!level.first) out_.push_back(',');
+  level.first = false;
+  level.key_written = true;
+  append_string(out_, name);
+  out_.push_back(':');
+  return *this;
+}
+
+Writer& Writer::string(std::string_view text) {
+  before_value();
+  append_string(out_, text);
+  return *this;
+}
+
+Writer& Writer::integer(int64_t value) {
+  before_value();
+  append_number(out_, value);
+  return *this;
+}
+
+Writer& Writer::boolean(bool value) { return raw(value ? "true" : "false"); }
+
+Writer& Writer::null() { return raw("null"); }
+
+Writer& Writer::number(double value) {
+  if (!std::isfinite(value)) return null();
+  before_value();
+  append_number(out_, value);
+  return *this;
+}
+
+Writer& Writer::number(float value) {
+  if (!std::isfinite(value)) return null();
+  before_value();
+  append_number(out_, value);
+  return *this;
+}
+
+Writer& Writer::raw(std::string_view json) {
+  before_value();
+  out_ += json;
+  return *this;
+}
+
+Writer& Writer::member(std::string_view name, std::span<const float> values) {
+  key(name).begin_array();
+  for (const float value : values) number(value);
+  return end_array();
+}
+
+std::string Writer::take() {
+  SIGNALBOX_CHECK(levels_.empty());
+  return std::exchange(out_, {});
+}
+
+}  // namespace signalbox::json

@@ -1,0 +1,51 @@
+// The adapter to spdlog: its types stay in this file.
+
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace signalbox::log {
+namespace {
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = std::make_shared<spdlog::logger>(
+        "signalbox", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%-7l%$ %v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarn: return spdlog::level::warn;
+    case Level::kError: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+Result<void> set_level(std::string_view name) {
+  for (const auto& [known, level] : {std::pair{"debug", Level::kDebug}, {"info", Level::kInfo},
+                                     {"warn", Level::kWarn}, {"error", Level::kError}}) {
+    if (name == known) {
+      logger().set_level(to_spdlog(level));
+      return {};
+    }
+  }
+  return fail(Code::kInvalid, "unknown log level \"{}\" (known: debug, info, warn, error)", name);
+}
+
+bool enabled(Level level) { return logger().should_log(to_spdlog(level)); }
+
+void write(Level level, std::string_view component, std::string_view message) {
+  logger().log(to_spdlog(level), "{}: {}", component, message);
+}
+
+}  // namespace signalbox::log

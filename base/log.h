@@ -1,0 +1,49 @@
+#pragma once
+// The program's log: one line an event on standard error, level and component first. Libraries below router/
+// do not log; they return errors. User text and personal data never go into a log line.
+
+#include <fmt/core.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+
+namespace signalbox::log {
+
+enum class Level : unsigned char { kDebug, kInfo, kWarn, kError };
+
+/// Sets the lowest level that is written; "debug", "info", "warn" or "error". Default info. Thread-safe.
+Result<void> set_level(std::string_view name);
+
+bool enabled(Level level);
+
+/// Writes one line. Thread-safe.
+void write(Level level, std::string_view component, std::string_view message);
+
+template <class... Args>
+void debug(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  if (enabled(Level::kDebug)) {
+    write(Level::kDebug, component, fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+template <class... Args>
+void info(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  if (enabled(Level::kInfo)) {
+    write(Level::kInfo, component, fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+template <class... Args>
+void warn(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  if (enabled(Level::kWarn)) {
+    write(Level::kWarn, component, fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+template <class... Args>
+void error(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  if (enabled(Level::kError)) {
+    write(Level::kError, component, fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+
+}  // namespace signalbox::log

@@ -1,0 +1,51 @@
+# How every target of the project is compiled: include paths from the root, warnings as errors, and the
+# sanitizers of the preset. Rooms call signalbox_library, tests signalbox_test, fuzz targets signalbox_fuzz.
+
+add_library(signalbox_flags INTERFACE)
+target_include_directories(signalbox_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(signalbox_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Werror)
+target_compile_definitions(signalbox_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+if(SIGNALBOX_FUZZ)
+  target_compile_options(signalbox_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(SIGNALBOX_SANITIZE)
+  set(sanitize -fsanitize=${SIGNALBOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(signalbox_flags INTERFACE ${sanitize})
+  target_link_options(signalbox_flags INTERFACE ${sanitize})
+endif()
+
+# signalbox_library(name SOURCES a.cc ... LINKS other ...): a room, or a part of one that has its own dependency.
+function(signalbox_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE signalbox_flags)
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+endfunction()
+
+# signalbox_test(name SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry.
+# Tests that use material beside the repository find it in SIGNALBOX_SHARED and skip, saying so, without it.
+function(signalbox_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
+  target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name}
+    COMMAND ${name} --gtest_brief=1 --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
+endfunction()
+
+# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the fuzz preset;
+# under every other preset a program that replays its corpus, run by ctest.
+function(signalbox_fuzz name)
+  cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
+  if(SIGNALBOX_FUZZ)
+    add_executable(${name} ${arg_SOURCE})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${arg_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
+    add_test(NAME ${name}_corpus COMMAND ${name} ${arg_CORPUS})
+  endif()
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} signalbox_flags)
+endfunction()
