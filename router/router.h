@@ -1,0 +1,83 @@
+#pragma once
+// From a request to a plan: signals, then the decision, then the edits. No socket and no clock; the daemon, the
+// `route` command and the tests all come in here.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "router/api/chat_request.h"
+#include "router/config/config.h"
+
+namespace signalbox::router {
+
+/// What happens to one request. Pointers lead into the Router's configuration.
+struct Plan {
+  const config::Model* model = nullptr;
+  std::string decision;   // "": no decision matched, or the client named a model
+  std::string category;   // the decision's domain as the client sees it; "" like decision
+  double confidence = 0;  // of the decision, 0 to 1
+  std::optional<bool> reasoning;  // nothing: left as the client sent it
+  std::string reasoning_effort;
+  bool injected_system_prompt = false;
+  bool bypassed = false;  // the client named a concrete model: nothing was evaluated
+  std::vector<std::string> matched_keywords;    // names of signals
+  std::vector<std::string> matched_embeddings;
+  std::string body;  // the client's bytes with the edits spliced in
+};
+
+class Router;
+
+/// The understanding of one request, in steps of rising cost. Not thread-safe; may be handed from thread to thread.
+/// The Router and the request outlive it.
+class Evaluation {
+ public:
+  ~Evaluation();
+  Evaluation(Evaluation&&) noexcept;
+
+  /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs to run.
+  bool run_cheap();
+  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of a model is
+  /// returned, and the outcome then stands on what is known.
+  Result<void> run_needed();
+  /// Computes every signal of the configuration, needed or not, for explanations.
+  Result<void> run_all();
+
+  /// The plan for what is known now. Errors: kNotFound (the client's model is unknown), kUnsupported (the decision
+  /// needs a plugin that is not built).
+  Result<Plan> plan() const;
+
+  /// Signals, rules and decisions with what matched, what did not and what was never needed.
+  std::string explain_json() const;   // {"signals":{...},"trace":[...]}
+  std::string explain_words() const;  // several lines for people
+
+ private:
+  friend class Router;
+  struct State;
+  explicit Evaluation(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Immutable; one instance serves all threads.
+class Router {
+ public:
+  /// `embedder` may be null when no embedding signal is configured; otherwise kInvalid. Embeds the candidates of all
+  /// embedding signals, which takes some hundred milliseconds.
+  static Result<std::unique_ptr<const Router>> create(config::Config config,
+                                                      std::unique_ptr<const engine::TextEmbedder> embedder);
+  ~Router();
+
+  Evaluation evaluate(const ChatRequest& request) const;
+  const config::Config& config() const;
+
+ private:
+  friend class Evaluation;
+  struct Impl;
+  explicit Router(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,24 @@
+#pragma once
+// JSON Lines in and out, as every command that reads rows does it.
+
+#include <functional>
+#include <istream>
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace signalbox::tools {
+
+/// Calls `row` for each line that is not blank, and writes the string it returns with a line feed to standard output.
+/// Stops at the first error and returns it with its line number: "line 3: text: expected a string". Constant memory.
+Result<void> for_each_row(std::istream& in,
+                          const std::function<Result<std::string>(const json::Value& row)>& row);
+
+/// A required string member of a row; kInvalid naming it otherwise.
+Result<std::string_view> string_member(const json::Value& row, std::string_view name);
+
+/// Prints "signalbox: <message>" to standard error and returns kExitFailure.
+int report(const Error& error);
+
+}  // namespace signalbox::tools

@@ -1,0 +1,42 @@
+// The one program: finds the sub-command and hands over.
+
+#include <cstdio>
+#include <string_view>
+
+#include "tools/command.h"
+
+namespace signalbox::tools {
+namespace {
+
+const Command* const kCommands[] = {
+};
+
+int help() {
+  std::puts("signalbox: understands requests for language models and sends each to the model that fits\n");
+  std::puts("usage: signalbox COMMAND [OPTIONS]\n\ncommands:");
+  for (const Command* command : kCommands) {
+    std::printf("  %-10.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
+                static_cast<int>(command->summary.size()), command->summary.data());
+  }
+  std::puts("  help       this text; `signalbox COMMAND --help` for a command's options");
+  return kExitOk;
+}
+
+int run(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "help" || name == "--help" || name == "-h") return help();
+  for (const Command* command : kCommands) {
+    if (command->name == name) return command->run(argc - 1, argv + 1);
+  }
+  if (name.empty()) {
+    std::fputs("signalbox: expected a command; see `signalbox help`\n", stderr);
+  } else {
+    std::fprintf(stderr, "signalbox: unknown command \"%s\"; see `signalbox help`\n", argv[1]);
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace signalbox::tools
+
+int main(int argc, char** argv) { return signalbox::tools::run(argc, argv); }
