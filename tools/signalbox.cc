@@ -1,6 +1,7 @@
 // The one program: finds the sub-command and hands over.
 
 #include <cstdio>
+#include <initializer_list>
 #include <string_view>
 
 #include "tools/command.h"
@@ -8,7 +9,7 @@
 namespace signalbox::tools {
 namespace {
 
-const Command* const kCommands[] = {
+const std::initializer_list<const Command*> kCommands = {
 };
 
 int help() {
