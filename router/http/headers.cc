@@ -81,17 +81,14 @@ size_t Headers::count(std::string_view name) const {
   return found;
 }
 
-void copy_end_to_end(const Headers& in, Headers& out) {
-  for (size_t i = 0; i < in.size(); ++i) {
-    const Field field = in[i];
-    const auto same = [&](std::string_view name) { return iequals(name, field.name); };
-    if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(field.name)) continue;
-    bool named = false;
-    for (size_t j = 0; j < in.size() && !named; ++j) {
-      named = iequals(in[j].name, "connection") && lists(in[j].value, field.name);
-    }
-    if (!named) out.add(field.name, field.value);
+bool is_end_to_end(const Headers& headers, size_t i) {
+  const std::string_view name = headers[i].name;
+  const auto same = [&](std::string_view other) { return iequals(other, name); };
+  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
+  for (size_t j = 0; j < headers.size(); ++j) {
+    if (iequals(headers[j].name, "connection") && lists(headers[j].value, name)) return false;
   }
+  return true;
 }
 
 }  // namespace signalbox::http

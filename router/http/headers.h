@@ -47,9 +47,9 @@ class Headers {
   std::vector<Span> spans_;
 };
 
-/// Appends to `out` the fields of `in` that are meant for the other end: not the hop-by-hop ones of
-/// RFC 9110 section 7.6.1, nor those that Connection names, nor the framing (Content-Length,
-/// Transfer-Encoding), nor our own x-vsr-*.
-void copy_end_to_end(const Headers& in, Headers& out);
+/// Whether field i is meant for the other end: not one of the hop-by-hop fields of RFC 9110
+/// section 7.6.1, nor one that Connection names, nor the framing (Content-Length,
+/// Transfer-Encoding), nor one of our own x-vsr-*.
+bool is_end_to_end(const Headers& headers, size_t i);
 
 }  // namespace signalbox::http

@@ -22,6 +22,9 @@ class Interrupt {
   bool raised() const { return raised_; }
   /// kCancelled: the client has gone. kDeadline: the listener's timeout. Precondition: raised().
   Code why() const { return why_; }
+  Error error() const {
+    return {why_, why_ == Code::kDeadline ? "it did not finish in time" : "the client has gone"};
+  }
 
   void raise(Code why) {
     if (raised_) return;
