@@ -9,7 +9,9 @@
 namespace signalbox::tools {
 namespace {
 
-const std::initializer_list<const Command*> kCommands = {};
+const std::initializer_list<const Command*> kCommands = {
+    &kTokenizeCommand,
+};
 
 int help() {
   std::puts(
