@@ -3,6 +3,7 @@
 // name; a waiter can leave before the lookup has ended, which getaddrinfo itself cannot.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
