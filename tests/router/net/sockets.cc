@@ -219,6 +219,22 @@ int Upstream::connections() const {
   return connections_;
 }
 
+FullListener::FullListener() {
+  sockets_.push_back(bound_socket(port_));
+  ::listen(sockets_.front(), 0);
+  const sockaddr_in address = loopback(port_);
+  // Linux queues one more than the backlog; a few more than that are certain to fill it.
+  for (int i = 0; i < 4; ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    static_cast<void>(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    sockets_.push_back(fd);
+  }
+}
+
+FullListener::~FullListener() {
+  for (const int fd : sockets_) ::close(fd);
+}
+
 uint16_t closed_port() {
   uint16_t port = 0;
   ::close(bound_socket(port));

@@ -87,6 +87,19 @@ class Upstream {
   std::thread accepting_;
 };
 
+/// A listener that accepts nobody and whose queue is full: the handshakes of further connections
+/// are dropped.
+class FullListener {
+ public:
+  FullListener();
+  ~FullListener();
+  uint16_t port() const { return port_; }
+
+ private:
+  uint16_t port_ = 0;
+  std::vector<int> sockets_;
+};
+
 /// A port on which nothing listens.
 uint16_t closed_port();
 
