@@ -9,6 +9,7 @@
 // tokens, and its edge kernels make a row depend on the number of rows.
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/body/vector.h"
 
@@ -43,31 +44,37 @@ void pack_linear(int32_t in, int32_t out, const float* w, float* packed) {
   }
 }
 
-// y (Rows, columns) = x (Rows, in) panel, columns <= kPanel; x and y with their row strides.
+// y (Rows, columns) = x (Rows, in) panel, columns <= kPanel. Every loop over the accumulators is
+// unrolled by order: left to itself the compiler keeps them in memory, at a third of the speed.
 template <class Arch, int Rows>
 void linear_block(int64_t in, const float* x, const float* panel, int64_t columns, float* y,
                   int64_t y_stride) {
   Batch<Arch> sums[Rows][kPanelBatches];
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
     for (int c = 0; c < kPanelBatches; ++c) sums[r][c] = Batch<Arch>(0.0f);
   }
   for (int64_t k = 0; k < in; ++k) {
-    Batch<Arch> w[kPanelBatches];
-    for (int c = 0; c < kPanelBatches; ++c) {
-      w[c] = Batch<Arch>::load_unaligned(panel + k * kPanel<Arch> + c * kLanes<Arch>);
-    }
+    const float* w = panel + k * kPanel<Arch>;
+    const auto w0 = Batch<Arch>::load_unaligned(w);
+    const auto w1 = Batch<Arch>::load_unaligned(w + kLanes<Arch>);
+#pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const Batch<Arch> value(x[r * in + k]);
-      for (int c = 0; c < kPanelBatches; ++c) sums[r][c] = xsimd::fma(value, w[c], sums[r][c]);
+      sums[r][0] = xsimd::fma(value, w0, sums[r][0]);
+      sums[r][1] = xsimd::fma(value, w1, sums[r][1]);
     }
   }
+  alignas(64) float tile[Rows * kPanel<Arch>];
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
-    for (int64_t c = 0; c < kPanelBatches; ++c) {
-      const int64_t left = columns - c * kLanes<Arch>;
-      if (left > 0)
-        store_at<Arch>(sums[r][c], y + r * y_stride, c * kLanes<Arch>,
-                       std::min(left, kLanes<Arch>));
-    }
+#pragma GCC unroll 2
+    for (int c = 0; c < kPanelBatches; ++c)
+      sums[r][c].store_aligned(tile + r * kPanel<Arch> + c * kLanes<Arch>);
+  }
+  for (int64_t r = 0; r < Rows; ++r) {
+    std::memcpy(y + r * y_stride, tile + r * kPanel<Arch>, columns * sizeof(float));
   }
 }
 
