@@ -10,6 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
+    &kEmbedCommand,
+    &kRunCommand,
     &kTokenizeCommand,
 };
 
