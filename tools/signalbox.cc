@@ -10,6 +10,7 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
+    &kConfigCommand,
 };
 
 int help() {
