@@ -10,8 +10,10 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
+    &kConfigCommand,
     &kEmbedCommand,
     &kRunCommand,
+    &kServeCommand,
     &kTokenizeCommand,
 };
 
