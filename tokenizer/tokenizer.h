@@ -1,6 +1,6 @@
 #pragma once
-// Text to token ids with offsets into the caller's bytes, exactly as Hugging Face's tokenizers computes them from
-// the same tokenizer.json.
+// Text to token ids with offsets into the caller's bytes, exactly as Hugging Face's tokenizers
+// computes them from the same tokenizer.json.
 
 #include <cstdint>
 #include <filesystem>
@@ -29,21 +29,24 @@ struct Encoding {
 
 struct EncodeOptions {
   bool special_tokens = true;
-  /// 0: no truncation. Otherwise at most this many tokens, special tokens included; the text is cut on the right.
+  /// 0: no truncation. Otherwise at most this many tokens, special tokens included; the text is cut
+  /// on the right.
   int32_t tokens_max = 0;
 };
 
 /// Immutable after loading; one instance serves any number of threads without locks.
 class Tokenizer {
  public:
-  /// Reads a tokenizer.json. Errors: kNotFound, kIo, kCorrupt (malformed), kUnsupported (a component that is not
-  /// built, by its name).
+  /// Reads a tokenizer.json. Errors: kNotFound, kIo, kCorrupt (malformed), kUnsupported (a
+  /// component that is not built, by its name).
   static Result<std::unique_ptr<const Tokenizer>> open(const std::filesystem::path& path);
   /// The same from memory; `name` goes in front of errors.
-  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view json, std::string_view name);
+  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view json,
+                                                        std::string_view name);
   virtual ~Tokenizer() = default;
 
-  /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB - 1 bytes.
+  /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB
+  /// - 1 bytes.
   virtual void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const = 0;
 
   /// Number of ids, added tokens included: every id is below it.

@@ -1,5 +1,6 @@
 #pragma once
-// One OpenAI chat completion request as far as routing needs it: views into the exact bytes that the client sent.
+// One OpenAI chat completion request as far as routing needs it: views into the exact bytes that
+// the client sent.
 
 #include <string>
 #include <string_view>
@@ -12,8 +13,8 @@ namespace signalbox::router {
 
 struct ChatMessage {
   std::string_view role;
-  std::string text;    // its text parts, joined by a line feed; images and the like are left out
-  json::Value value;   // the message in the document
+  std::string text;   // its text parts, joined by a line feed; images and the like are left out
+  json::Value value;  // the message in the document
 };
 
 /// Move-only; the views stay valid when it moves.
@@ -26,8 +27,9 @@ struct ChatRequest {
   /// Text of the last message with role "user"; empty when there is none.
   std::string_view user_text() const;
 
-  /// Errors: kInvalid with the path of what is wrong ("messages[2].role: expected a string"), a missing or repeated
-  /// `model` or `messages` among them; kTooLarge. Fields that routing does not need are not looked at.
+  /// Errors: kInvalid with the path of what is wrong ("messages[2].role: expected a string"), a
+  /// missing or repeated `model` or `messages` among them; kTooLarge. Fields that routing does not
+  /// need are not looked at.
   static Result<ChatRequest> parse(std::string body);
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// Reads a v0.3 configuration file. A wrong file is refused with file, line, key path, the value and what was
-// expected; what it names and is not built is returned as notices, so that nothing is ignored in silence.
+// Reads a v0.3 configuration file. A wrong file is refused with file, line, key path, the value and
+// what was expected; what it names and is not built is returned as notices, so that nothing is
+// ignored in silence.
 
 #include <filesystem>
 #include <string>
@@ -14,11 +15,13 @@ namespace signalbox::config {
 
 struct Loaded {
   Config config;
-  /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it never match".
+  /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it never
+  /// match".
   std::vector<std::string> notices;
 };
 
-/// Every error found, one a line, in the order of the file; the code is kInvalid, kNotFound, kIo or kTooLarge.
+/// Every error found, one a line, in the order of the file; the code is kInvalid, kNotFound, kIo or
+/// kTooLarge.
 Result<Loaded> load(const std::filesystem::path& path);
 
 /// The same from memory. `name` stands for the file in messages.
