@@ -1,1 +1,310 @@
+// The adapter to yaml-cpp's event interface. Its own node tree is not used: it loses lines, shares
+// aliased nodes and takes the last of two equal keys in silence. An alias is expanded into a copy,
+// and what copies may cost is counted before it is spent, so a file of a kilobyte cannot become a
+// gigabyte.
+
 #include "base/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <unordered_set>
+
+#include "base/mapped_file.h"
+#include "base/utf8.h"
+
+namespace signalbox::yaml {
+namespace {
+
+// Carries an Error out of yaml-cpp's parser; never leaves this file.
+struct Refusal {
+  Error error;
+};
+
+template <class... Args>
+[[noreturn]] void refuse(Code code, uint32_t line, fmt::format_string<Args...> format,
+                         Args&&... args) {
+  throw Refusal{
+      Error{code, fmt::format("{}: {}", line, fmt::format(format, std::forward<Args>(args)...))}};
+}
+
+// What a finished subtree adds to the document when it is copied.
+struct Cost {
+  size_t nodes = 1;
+  size_t bytes = 0;     // of scalars and keys
+  uint32_t height = 1;  // of the subtree; a scalar has 1
+
+  void add_child(const Cost& child) {
+    nodes += child.nodes;
+    bytes += child.bytes;
+    height = std::max(height, child.height + 1);
+  }
+};
+
+struct Anchored {
+  Node node;
+  Cost cost;
+};
+
+// A sequence or mapping whose end has not come yet.
+struct Open {
+  Node node;
+  Cost cost;
+  YAML::anchor_t anchor = 0;
+  std::optional<Entry> key;  // of a mapping, while its value is awaited
+  std::vector<Node> merges;  // values of `<<`
+};
+
+class Builder : public YAML::EventHandler {
+ public:
+  explicit Builder(const Limits& limits) : limits_(limits) {}
+
+  Node take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1)
+      refuse(Code::kInvalid, line_of(mark), "expected one document, found another");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    finish(leaf(mark, Kind::kNull), {}, anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Node node = leaf(mark, Kind::kScalar);
+    node.quoted = is_string_tag(tag, mark);
+    node.scalar = value;
+    finish(std::move(node), {.bytes = value.size()}, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const Anchored* known =
+        anchor < anchors_.size() && anchors_[anchor] ? &*anchors_[anchor] : nullptr;
+    if (known == nullptr)
+      refuse(Code::kInvalid, line_of(mark), "the alias refers to a node it is part of");
+    check_depth(known->cost.height, line_of(mark));
+    spend(known->cost, line_of(mark));
+    attach(Node(known->node), known->cost);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Kind::kSequence);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Kind::kMapping);
+  }
+  void OnMapEnd() override {
+    refuse_duplicates(open_.back().node);
+    merge(open_.back());
+    close();
+  }
+
+ private:
+  static uint32_t line_of(const YAML::Mark& mark) {
+    return static_cast<uint32_t>(std::max(mark.line, 0)) + 1;
+  }
+
+  static Node leaf(const YAML::Mark& mark, Kind kind) {
+    Node node;
+    node.kind = kind;
+    node.line = line_of(mark);
+    node.column = static_cast<uint32_t>(std::max(mark.column, 0)) + 1;
+    return node;
+  }
+
+  // "?" and "" are plain, "!" is quoted; of the others only YAML's own types have a meaning here.
+  static bool is_string_tag(const std::string& tag, const YAML::Mark& mark) {
+    if (tag == "!" || tag == "tag:yaml.org,2002:str") return true;
+    if (tag.empty() || tag == "?") return false;
+    for (const char* plain : {"int", "float", "bool", "null", "seq", "map"}) {
+      if (tag == std::string("tag:yaml.org,2002:") + plain) return false;
+    }
+    refuse(Code::kInvalid, line_of(mark), "unknown tag \"{}\"", tag);
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
+    static_cast<void>(is_string_tag(tag, mark));
+    check_depth(1, line_of(mark));
+    Open& frame = open_.emplace_back();
+    frame.node = leaf(mark, kind);
+    frame.anchor = anchor;
+  }
+
+  void close() {
+    Open frame = std::move(open_.back());
+    open_.pop_back();
+    finish(std::move(frame.node), frame.cost, frame.anchor);
+  }
+
+  // A node whose subtree is complete: its own cost is spent here, its children's was spent when
+  // they came.
+  void finish(Node node, Cost cost, YAML::anchor_t anchor) {
+    spend({.nodes = 1, .bytes = node.scalar.size()}, node.line);
+    if (anchor != 0) {
+      spend(cost, node.line);  // the copy kept for the aliases
+      if (anchors_.size() <= anchor) anchors_.resize(anchor + 1);
+      anchors_[anchor] = Anchored{node, cost};
+    }
+    attach(std::move(node), cost);
+  }
+
+  void attach(Node node, const Cost& cost) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    parent.cost.add_child(cost);
+    if (parent.node.kind == Kind::kSequence) {
+      parent.node.items.push_back(std::move(node));
+    } else if (!parent.key) {
+      if (node.kind != Kind::kScalar)
+        refuse(Code::kInvalid, node.line, "expected a scalar as a key");
+      parent.key = Entry{std::move(node.scalar), node.line, node.column, {}};
+      parent.key->value.quoted =
+          node.quoted;  // tells a merge key from a quoted "<<" until the value comes
+    } else {
+      add_entry(parent, std::move(node));
+    }
+  }
+
+  static void add_entry(Open& parent, Node value) {
+    Entry entry = std::move(*parent.key);
+    parent.key.reset();
+    if (value.kind == Kind::kNull) {
+      // yaml-cpp places an absent value at whatever comes next.
+      value.line = entry.line;
+      value.column = entry.column;
+    }
+    if (entry.key == "<<" && !entry.value.quoted) {
+      add_merge(parent, std::move(value));
+      return;
+    }
+    entry.value = std::move(value);
+    parent.node.entries.push_back(std::move(entry));
+  }
+
+  static void add_merge(Open& parent, Node value) {
+    std::vector<Node> sources;
+    if (value.kind == Kind::kSequence) {
+      sources = std::move(value.items);
+    } else {
+      sources.push_back(std::move(value));
+    }
+    for (Node& source : sources) {
+      if (source.kind != Kind::kMapping) {
+        refuse(Code::kInvalid, source.line,
+               "expected a mapping, or a list of mappings, to merge with <<");
+      }
+      parent.merges.push_back(std::move(source));
+    }
+  }
+
+  // Adds the entries that `<<` brings; what is written out wins, then what was merged first.
+  static void merge(Open& map) {
+    if (map.merges.empty()) return;
+    std::vector<Entry>& entries = map.node.entries;
+    std::unordered_set<std::string> taken;
+    for (const Entry& entry : entries) taken.insert(entry.key);
+    for (Node& source : map.merges) {
+      for (Entry& entry : source.entries) {
+        if (taken.insert(entry.key).second) entries.push_back(std::move(entry));
+      }
+    }
+  }
+
+  static void refuse_duplicates(const Node& map) {
+    std::vector<const Entry*> sorted;
+    sorted.reserve(map.entries.size());
+    for (const Entry& entry : map.entries) sorted.push_back(&entry);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Entry* a, const Entry* b) { return a->key < b->key; });
+    const auto twin =
+        std::adjacent_find(sorted.begin(), sorted.end(),
+                           [](const Entry* a, const Entry* b) { return a->key == b->key; });
+    if (twin == sorted.end()) return;
+    refuse(Code::kInvalid, twin[1]->line, "the key \"{}\" is given twice, first on line {}",
+           twin[1]->key, twin[0]->line);
+  }
+
+  void check_depth(uint32_t height, uint32_t line) const {
+    if (open_.size() + height > limits_.depth) {
+      refuse(Code::kTooLarge, line, "nested deeper than {} levels", limits_.depth);
+    }
+  }
+
+  void spend(const Cost& cost, uint32_t line) {
+    nodes_ += cost.nodes;
+    bytes_ += cost.bytes;
+    if (nodes_ > limits_.nodes) {
+      refuse(Code::kTooLarge, line, "more than {} nodes once aliases are expanded", limits_.nodes);
+    }
+    if (bytes_ > limits_.bytes) {
+      refuse(Code::kTooLarge, line, "more than {} bytes once aliases are expanded", limits_.bytes);
+    }
+  }
+
+  const Limits& limits_;
+  std::vector<Open> open_;
+  std::vector<std::optional<Anchored>> anchors_;  // by yaml-cpp's number of the anchor
+  Node root_;
+  uint32_t documents_ = 0;
+  size_t nodes_ = 0;
+  size_t bytes_ = 0;
+};
+
+// The line of the first byte that is not UTF-8, or 0. yaml-cpp would replace such bytes in silence.
+uint32_t bad_utf8_line(std::string_view text) {
+  if (utf8::is_valid(text)) return 0;
+  uint32_t line = 1;
+  while (!text.empty()) {
+    const std::string_view first = text.substr(0, text.find('\n'));
+    if (!utf8::is_valid(first)) break;
+    text.remove_prefix(std::min(first.size() + 1, text.size()));
+    ++line;
+  }
+  return line;
+}
+
+}  // namespace
+
+const Node* Node::find(std::string_view key) const {
+  for (const Entry& entry : entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+Result<Node> parse(std::string_view text, std::string_view name, const Limits& limits) {
+  if (text.size() > limits.bytes) {
+    return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", name, text.size(),
+                limits.bytes);
+  }
+  if (const uint32_t line = bad_utf8_line(text)) {
+    return fail(Code::kInvalid, "{}:{}: bytes that are not UTF-8", name, line);
+  }
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Builder builder(limits);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take();
+  } catch (Refusal& refusal) {
+    return fail(refusal.error.code, "{}:{}", name, refusal.error.message);
+  } catch (const YAML::Exception& e) {
+    return fail(Code::kInvalid, "{}:{}: YAML: {}", name, std::max(e.mark.line, 0) + 1, e.msg);
+  }
+}
+
+Result<Node> load(const std::filesystem::path& path, const Limits& limits) {
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  return parse(file.text(), path.string(), limits);
+}
+
+}  // namespace signalbox::yaml
