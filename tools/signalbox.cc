@@ -9,7 +9,9 @@
 namespace signalbox::tools {
 namespace {
 
-const std::initializer_list<const Command*> kCommands = {};
+const std::initializer_list<const Command*> kCommands = {
+    &kModelsCommand,
+};
 
 int help() {
   std::puts(
