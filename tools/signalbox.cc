@@ -11,6 +11,7 @@ namespace {
 
 const std::initializer_list<const Command*> kCommands = {
     &kModelsCommand,
+    &kTokenizeCommand,
 };
 
 int help() {
