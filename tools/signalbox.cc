@@ -10,7 +10,9 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
+    &kEmbedCommand,
     &kModelsCommand,
+    &kRunCommand,
     &kTokenizeCommand,
 };
 
