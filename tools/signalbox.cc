@@ -12,6 +12,7 @@ namespace {
 const std::initializer_list<const Command*> kCommands = {
     &kConfigCommand,
     &kEmbedCommand,
+    &kModelsCommand,
     &kRunCommand,
     &kServeCommand,
     &kTokenizeCommand,
