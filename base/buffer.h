@@ -1,5 +1,6 @@
 #pragma once
-// Memory for kernels: aligned to a cache line, of a size chosen once, never initialised behind one's back.
+// Memory for kernels: aligned to a cache line, of a size chosen once, never initialised behind
+// one's back.
 
 #include <cstddef>
 #include <cstdlib>
@@ -11,7 +12,8 @@
 
 namespace signalbox {
 
-inline constexpr size_t kBufferAlignment = 64;  // a cache line, and the widest vector register in use
+inline constexpr size_t kBufferAlignment =
+    64;  // a cache line, and the widest vector register in use
 
 /// Owns `size` elements of a trivial type, uninitialised. Move-only.
 template <class T>
@@ -22,7 +24,8 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(size_t size) : size_(size) {
     if (size == 0) return;
-    const size_t bytes = (size * sizeof(T) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    const size_t bytes =
+        (size * sizeof(T) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     data_.reset(static_cast<T*>(std::aligned_alloc(kBufferAlignment, bytes)));
     SIGNALBOX_CHECK(data_ != nullptr);
   }

@@ -9,17 +9,28 @@ namespace signalbox {
 
 std::string_view code_name(Code code) {
   switch (code) {
-    case Code::kInvalid: return "invalid";
-    case Code::kTooLarge: return "too_large";
-    case Code::kNotFound: return "not_found";
-    case Code::kUnsupported: return "unsupported";
-    case Code::kCorrupt: return "corrupt";
-    case Code::kOverloaded: return "overloaded";
-    case Code::kDeadline: return "deadline";
-    case Code::kCancelled: return "cancelled";
-    case Code::kIo: return "io";
-    case Code::kUpstream: return "upstream";
-    case Code::kInternal: return "internal";
+    case Code::kInvalid:
+      return "invalid";
+    case Code::kTooLarge:
+      return "too_large";
+    case Code::kNotFound:
+      return "not_found";
+    case Code::kUnsupported:
+      return "unsupported";
+    case Code::kCorrupt:
+      return "corrupt";
+    case Code::kOverloaded:
+      return "overloaded";
+    case Code::kDeadline:
+      return "deadline";
+    case Code::kCancelled:
+      return "cancelled";
+    case Code::kIo:
+      return "io";
+    case Code::kUpstream:
+      return "upstream";
+    case Code::kInternal:
+      return "internal";
   }
   return "unknown";
 }

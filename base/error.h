@@ -1,7 +1,7 @@
 #pragma once
-// Errors as values. Bad input, a full queue or a dead upstream is an Error that a person can act on: it says
-// what, where and which value. A broken invariant is a bug and aborts through SIGNALBOX_CHECK; never the other
-// way round.
+// Errors as values. Bad input, a full queue or a dead upstream is an Error that a person can act
+// on: it says what, where and which value. A broken invariant is a bug and aborts through
+// SIGNALBOX_CHECK; never the other way round.
 
 #include <fmt/core.h>
 
@@ -31,13 +31,15 @@ std::string_view code_name(Code code);
 
 struct Error {
   Code code = Code::kInternal;
-  std::string message;  // one line, no trailing full stop: "model.safetensors: header claims 9 GB, the file has 12 bytes"
+  std::string message;  // one line, no trailing full stop: "model.safetensors: header claims 9 GB,
+                        // the file has 12 bytes"
 };
 
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Builds the error alternative of any Result: `return fail(Code::kInvalid, "{}: expected {}", where, what);`
+/// Builds the error alternative of any Result: `return fail(Code::kInvalid, "{}: expected {}",
+/// where, what);`
 template <class... Args>
 [[nodiscard]] tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> format,
                                          Args&&... args) {
@@ -52,24 +54,25 @@ template <class... Args>
 }  // namespace signalbox
 
 /// Aborts with file, line and condition when a promise that our own code made is broken.
-#define SIGNALBOX_CHECK(condition) \
-  (static_cast<bool>(condition)    \
-       ? static_cast<void>(0)      \
-       : ::signalbox::check_failed(__FILE__, __LINE__, #condition))
+#define SIGNALBOX_CHECK(condition)                     \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::signalbox::check_failed(__FILE__, __LINE__, #condition))
 
 #define SIGNALBOX_CONCAT_(a, b) a##b
 #define SIGNALBOX_CONCAT(a, b) SIGNALBOX_CONCAT_(a, b)
-#define SIGNALBOX_TRY_(result, target, expression)                             \
-  auto result = (expression);                                                  \
+#define SIGNALBOX_TRY_(result, target, expression)                                     \
+  auto result = (expression);                                                          \
   if (!result) return ::tl::unexpected<::signalbox::Error>(std::move(result).error()); \
   target = *std::move(result)
 
-/// `SIGNALBOX_TRY(auto file, MappedFile::open(path));` assigns the value, or returns the error to the caller.
+/// `SIGNALBOX_TRY(auto file, MappedFile::open(path));` assigns the value, or returns the error to
+/// the caller.
 #define SIGNALBOX_TRY(target, expression) \
   SIGNALBOX_TRY_(SIGNALBOX_CONCAT(result_, __LINE__), target, expression)
 
 /// The same for a Result<void>.
-#define SIGNALBOX_TRY_VOID(expression)                                              \
-  if (auto SIGNALBOX_CONCAT(result_, __LINE__) = (expression);                      \
-      !SIGNALBOX_CONCAT(result_, __LINE__))                                         \
-  return ::tl::unexpected<::signalbox::Error>(std::move(SIGNALBOX_CONCAT(result_, __LINE__)).error())
+#define SIGNALBOX_TRY_VOID(expression)                         \
+  if (auto SIGNALBOX_CONCAT(result_, __LINE__) = (expression); \
+      !SIGNALBOX_CONCAT(result_, __LINE__))                    \
+  return ::tl::unexpected<::signalbox::Error>(                 \
+      std::move(SIGNALBOX_CONCAT(result_, __LINE__)).error())

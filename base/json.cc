@@ -12,8 +12,12 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // RFC 8259's grammar of numbers; simdjson leaves it to the conversion, which refuses long integers.
 bool is_number_token(std::string_view s) {
@@ -79,8 +83,8 @@ class Builder {
   size_t offset_of(const char* p) const { return static_cast<size_t>(p - document_.text_.data()); }
 
   uint32_t open(size_t begin, Type type) {
-    document_.nodes_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(begin), 0,
-                                Document::kPlain, type});
+    document_.nodes_.push_back(
+        {static_cast<uint32_t>(begin), static_cast<uint32_t>(begin), 0, Document::kPlain, type});
     return static_cast<uint32_t>(document_.nodes_.size() - 1);
   }
 
@@ -95,9 +99,12 @@ class Builder {
     const size_t begin = offset_of(token.data());
     if (token.empty()) return fail(Code::kInvalid, "JSON: a value is missing near byte {}", begin);
     switch (token.front()) {
-      case '{': return walk_object(value, begin, depth);
-      case '[': return walk_array(value, begin, depth);
-      case '"': return walk_string(value, begin, token);
+      case '{':
+        return walk_object(value, begin, depth);
+      case '[':
+        return walk_array(value, begin, depth);
+      case '"':
+        return walk_string(value, begin, token);
       case 't':
       case 'f':
         if (token == "true" || token == "false") return scalar(value, begin, token, Type::kBool);
@@ -205,12 +212,18 @@ class Builder {
 
 std::string_view type_name(Type type) {
   switch (type) {
-    case Type::kNull: return "null";
-    case Type::kBool: return "boolean";
-    case Type::kNumber: return "number";
-    case Type::kString: return "string";
-    case Type::kArray: return "array";
-    case Type::kObject: return "object";
+    case Type::kNull:
+      return "null";
+    case Type::kBool:
+      return "boolean";
+    case Type::kNumber:
+      return "number";
+    case Type::kString:
+      return "string";
+    case Type::kArray:
+      return "array";
+    case Type::kObject:
+      return "object";
   }
   return "unknown";
 }
@@ -234,10 +247,18 @@ std::string_view Document::text_of(const Node& node) const {
   return source().substr(node.begin + 1, node.end - node.begin - 2);
 }
 
-Type Value::type() const { return document_->nodes_[node_].type; }
-size_t Value::begin() const { return document_->nodes_[node_].begin; }
-size_t Value::end() const { return document_->nodes_[node_].end; }
-std::string_view Value::raw() const { return document_->source().substr(begin(), end() - begin()); }
+Type Value::type() const {
+  return document_->nodes_[node_].type;
+}
+size_t Value::begin() const {
+  return document_->nodes_[node_].begin;
+}
+size_t Value::end() const {
+  return document_->nodes_[node_].end;
+}
+std::string_view Value::raw() const {
+  return document_->source().substr(begin(), end() - begin());
+}
 
 std::string_view Value::text() const {
   SIGNALBOX_CHECK(is_string());
@@ -264,7 +285,8 @@ Result<double> Value::number() const {
   const std::string_view token = raw();
   if (is_number()) {
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), out);
-    if (error == std::errc() && end == token.data() + token.size() && std::isfinite(out)) return out;
+    if (error == std::errc() && end == token.data() + token.size() && std::isfinite(out))
+      return out;
   }
   return fail(Code::kInvalid, "expected a number, found {}", token.substr(0, 64));
 }

@@ -1,7 +1,8 @@
 #pragma once
-// JSON as a tree of source ranges. Every value knows the exact bytes it came from, so a request can be edited by
-// splicing and forwarded otherwise untouched: unknown fields, 23-digit integers, key order and white space survive.
-// Parsing is simdjson's; its On-Demand interface has the bytes of scalars only and is single-pass, hence the tree.
+// JSON as a tree of source ranges. Every value knows the exact bytes it came from, so a request can
+// be edited by splicing and forwarded otherwise untouched: unknown fields, 23-digit integers, key
+// order and white space survive. Parsing is simdjson's; its On-Demand interface has the bytes of
+// scalars only and is single-pass, hence the tree.
 
 #include <cstdint>
 #include <deque>
@@ -34,7 +35,8 @@ class Value {
   bool is_array() const { return type() == Type::kArray; }
   bool is_object() const { return type() == Type::kObject; }
 
-  /// The bytes of the value in the source, quotes and brackets included: source.substr(begin(), end() - begin()).
+  /// The bytes of the value in the source, quotes and brackets included: source.substr(begin(),
+  /// end() - begin()).
   std::string_view raw() const;
   size_t begin() const;
   size_t end() const;
@@ -43,7 +45,8 @@ class Value {
   std::string_view text() const;
   /// Precondition: is_bool().
   bool boolean() const;
-  /// A number that is an integer and fits; kInvalid otherwise, naming the value. Any type may be asked.
+  /// A number that is an integer and fits; kInvalid otherwise, naming the value. Any type may be
+  /// asked.
   Result<int64_t> integer() const;
   /// A finite number; kInvalid otherwise. Any type may be asked.
   Result<double> number() const;
@@ -80,8 +83,8 @@ struct Limits {
 /// Owns the source and the tree. Immutable after parse(), so reading it is thread-safe.
 class Document {
  public:
-  /// The whole text must be one well-formed UTF-8 JSON array or object. Errors: kInvalid with the byte offset,
-  /// kTooLarge.
+  /// The whole text must be one well-formed UTF-8 JSON array or object. Errors: kInvalid with the
+  /// byte offset, kTooLarge.
   static Result<Document> parse(std::string text, const Limits& limits = {});
 
   Value root() const { return Value(this, 0); }
@@ -96,7 +99,7 @@ class Document {
   struct Node {
     uint32_t begin;
     uint32_t end;
-    uint32_t next;       // the node after this one's subtree; an object's children alternate key, value
+    uint32_t next;  // the node after this one's subtree; an object's children alternate key, value
     uint32_t unescaped;  // index into unescaped_, or kPlain
     Type type;
   };

@@ -33,11 +33,21 @@ void append_string(std::string& out, std::string_view text) {
       continue;
     }
     switch (byte) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (byte < 0x20 || byte == 0x7F) {
           out += "\\u00";
@@ -118,9 +128,13 @@ Writer& Writer::integer(int64_t value) {
   return *this;
 }
 
-Writer& Writer::boolean(bool value) { return raw(value ? "true" : "false"); }
+Writer& Writer::boolean(bool value) {
+  return raw(value ? "true" : "false");
+}
 
-Writer& Writer::null() { return raw("null"); }
+Writer& Writer::null() {
+  return raw("null");
+}
 
 Writer& Writer::number(double value) {
   if (!std::isfinite(value)) return null();

@@ -1,5 +1,6 @@
 #pragma once
-// Writes JSON text: commas and escapes are the writer's business, the order of calls is the caller's.
+// Writes JSON text: commas and escapes are the writer's business, the order of calls is the
+// caller's.
 
 #include <cstdint>
 #include <span>
@@ -9,10 +10,12 @@
 
 namespace signalbox::json {
 
-/// Appends text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the output always parses.
+/// Appends text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the output
+/// always parses.
 void append_string(std::string& out, std::string_view text);
 
-/// Builds one document. Misuse (a value without a key inside an object, unbalanced ends) is a bug and aborts.
+/// Builds one document. Misuse (a value without a key inside an object, unbalanced ends) is a bug
+/// and aborts.
 class Writer {
  public:
   Writer& begin_object();
@@ -25,7 +28,8 @@ class Writer {
   Writer& integer(int64_t value);
   Writer& boolean(bool value);
   Writer& null();
-  /// Shortest text that reads back as the same value; NaN and infinities, which JSON lacks, become null.
+  /// Shortest text that reads back as the same value; NaN and infinities, which JSON lacks, become
+  /// null.
   Writer& number(double value);
   Writer& number(float value);
   /// Bytes that are JSON already.

@@ -21,10 +21,14 @@ spdlog::logger& logger() {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::kDebug: return spdlog::level::debug;
-    case Level::kInfo: return spdlog::level::info;
-    case Level::kWarn: return spdlog::level::warn;
-    case Level::kError: return spdlog::level::err;
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::err;
 }
@@ -32,8 +36,10 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }  // namespace
 
 Result<void> set_level(std::string_view name) {
-  for (const auto& [known, level] : {std::pair{"debug", Level::kDebug}, {"info", Level::kInfo},
-                                     {"warn", Level::kWarn}, {"error", Level::kError}}) {
+  for (const auto& [known, level] : {std::pair{"debug", Level::kDebug},
+                                     {"info", Level::kInfo},
+                                     {"warn", Level::kWarn},
+                                     {"error", Level::kError}}) {
     if (name == known) {
       logger().set_level(to_spdlog(level));
       return {};
@@ -42,7 +48,9 @@ Result<void> set_level(std::string_view name) {
   return fail(Code::kInvalid, "unknown log level \"{}\" (known: debug, info, warn, error)", name);
 }
 
-bool enabled(Level level) { return logger().should_log(to_spdlog(level)); }
+bool enabled(Level level) {
+  return logger().should_log(to_spdlog(level));
+}
 
 void write(Level level, std::string_view component, std::string_view message) {
   logger().log(to_spdlog(level), "{}: {}", component, message);

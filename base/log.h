@@ -1,6 +1,7 @@
 #pragma once
-// The program's log: one line an event on standard error, level and component first. Libraries below router/
-// do not log; they return errors. User text and personal data never go into a log line.
+// The program's log: one line an event on standard error, level and component first. Libraries
+// below router/ do not log; they return errors. User text and personal data never go into a log
+// line.
 
 #include <fmt/core.h>
 
@@ -13,7 +14,8 @@ namespace signalbox::log {
 
 enum class Level : unsigned char { kDebug, kInfo, kWarn, kError };
 
-/// Sets the lowest level that is written; "debug", "info", "warn" or "error". Default info. Thread-safe.
+/// Sets the lowest level that is written; "debug", "info", "warn" or "error". Default info.
+/// Thread-safe.
 Result<void> set_level(std::string_view name);
 
 bool enabled(Level level);

@@ -1,6 +1,6 @@
 #pragma once
-// A file mapped read-only into memory: weights and tokenizers are read in place and their pages are shared
-// between processes that serve the same model.
+// A file mapped read-only into memory: weights and tokenizers are read in place and their pages are
+// shared between processes that serve the same model.
 
 #include <cstddef>
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace signalbox {
 
-/// Owns one mapping. Move-only. Reading the bytes is thread-safe; they stay valid until destruction.
-/// A file that another process truncates while it is mapped raises SIGBUS on access: replace model files by
-/// renaming a new one over them, as `signalbox models pull` does.
+/// Owns one mapping. Move-only. Reading the bytes is thread-safe; they stay valid until
+/// destruction. A file that another process truncates while it is mapped raises SIGBUS on access:
+/// replace model files by renaming a new one over them, as `signalbox models pull` does.
 class MappedFile {
  public:
   /// Errors: kNotFound, or kIo with the system's reason. An empty file maps to no bytes.

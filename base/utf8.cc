@@ -6,8 +6,8 @@ namespace signalbox::utf8 {
 namespace {
 
 struct Lead {
-  uint32_t length;      // of the whole sequence; 0 for a byte that starts none
-  unsigned char low;    // bounds of the second byte
+  uint32_t length;    // of the whole sequence; 0 for a byte that starts none
+  unsigned char low;  // bounds of the second byte
   unsigned char high;
 };
 
@@ -44,7 +44,8 @@ Decoded decode(std::string_view text, size_t position) {
 
 void append(std::string& out, char32_t code_point) {
   const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF)) code_point = kReplacement;
+  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF))
+    code_point = kReplacement;
   if (code_point < 0x80) {
     put(code_point);
   } else if (code_point < 0x800) {
@@ -71,8 +72,10 @@ size_t count(std::string_view text) {
 bool is_valid(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const Decoded decoded = decode(text, i);
-    // A well-formed U+FFFD takes three bytes that say so; anything else that decodes to it is an error.
-    if (decoded.code_point == kReplacement && text.substr(i, decoded.bytes) != "\xEF\xBF\xBD") return false;
+    // A well-formed U+FFFD takes three bytes that say so; anything else that decodes to it is an
+    // error.
+    if (decoded.code_point == kReplacement && text.substr(i, decoded.bytes) != "\xEF\xBF\xBD")
+      return false;
     i += decoded.bytes;
   }
   return true;

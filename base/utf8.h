@@ -1,5 +1,6 @@
 #pragma once
-// UTF-8: decoding with one defined result for bad bytes, and code point counts for offsets that people see.
+// UTF-8: decoding with one defined result for bad bytes, and code point counts for offsets that
+// people see.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,9 @@ struct Decoded {
   uint32_t bytes;       // consumed, at least 1
 };
 
-/// Decodes the code point at text[position]; position < text.size(). Bytes that are not UTF-8 decode as the
-/// Unicode standard's "maximal subparts": one U+FFFD for each, so every reader of bad text sees the same code points.
+/// Decodes the code point at text[position]; position < text.size(). Bytes that are not UTF-8
+/// decode as the Unicode standard's "maximal subparts": one U+FFFD for each, so every reader of bad
+/// text sees the same code points.
 Decoded decode(std::string_view text, size_t position);
 
 /// Appends one code point. Surrogates and values over U+10FFFF append U+FFFD.

@@ -1,6 +1,6 @@
 #pragma once
-// YAML as a tree in which every node knows its line, so that an error can say where. Parsing is yaml-cpp's; anchors
-// and aliases are resolved, and size, depth and expansion are limited.
+// YAML as a tree in which every node knows its line, so that an error can say where. Parsing is
+// yaml-cpp's; anchors and aliases are resolved, and size, depth and expansion are limited.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,12 +19,12 @@ struct Entry;
 /// One node. A plain value: copy, move and read as one likes.
 struct Node {
   Kind kind = Kind::kNull;
-  bool quoted = false;        // a scalar in quotes or with a tag "!": a string whatever it looks like
-  uint32_t line = 0;          // from 1
-  uint32_t column = 0;        // from 1
-  std::string scalar;         // kScalar
-  std::vector<Node> items;    // kSequence
-  std::vector<Entry> entries; // kMapping, in file order; keys are unique
+  bool quoted = false;      // a scalar in quotes or with a tag "!": a string whatever it looks like
+  uint32_t line = 0;        // from 1
+  uint32_t column = 0;      // from 1
+  std::string scalar;       // kScalar
+  std::vector<Node> items;  // kSequence
+  std::vector<Entry> entries;  // kMapping, in file order; keys are unique
 
   /// The value of a key, or nullptr.
   const Node* find(std::string_view key) const;
@@ -43,7 +43,8 @@ struct Limits {
   size_t nodes = 1'000'000;  // after aliases are expanded
 };
 
-/// Reads one document. `name` goes in front of errors: "config.yaml:14: ...". Errors: kInvalid, kTooLarge.
+/// Reads one document. `name` goes in front of errors: "config.yaml:14: ...". Errors: kInvalid,
+/// kTooLarge.
 Result<Node> parse(std::string_view text, std::string_view name, const Limits& limits = {});
 
 /// parse() over a file; also kNotFound and kIo.

@@ -1,6 +1,6 @@
 #pragma once
-// From a request to a plan: signals, then the decision, then the edits. No socket and no clock; the daemon, the
-// `route` command and the tests all come in here.
+// From a request to a plan: signals, then the decision, then the edits. No socket and no clock; the
+// daemon, the `route` command and the tests all come in here.
 
 #include <memory>
 #include <optional>
@@ -17,37 +17,38 @@ namespace signalbox::router {
 /// What happens to one request. Pointers lead into the Router's configuration.
 struct Plan {
   const config::Model* model = nullptr;
-  std::string decision;   // "": no decision matched, or the client named a model
-  std::string category;   // the decision's domain as the client sees it; "" like decision
-  double confidence = 0;  // of the decision, 0 to 1
+  std::string decision;           // "": no decision matched, or the client named a model
+  std::string category;           // the decision's domain as the client sees it; "" like decision
+  double confidence = 0;          // of the decision, 0 to 1
   std::optional<bool> reasoning;  // nothing: left as the client sent it
   std::string reasoning_effort;
   bool injected_system_prompt = false;
   bool bypassed = false;  // the client named a concrete model: nothing was evaluated
-  std::vector<std::string> matched_keywords;    // names of signals
+  std::vector<std::string> matched_keywords;  // names of signals
   std::vector<std::string> matched_embeddings;
   std::string body;  // the client's bytes with the edits spliced in
 };
 
 class Router;
 
-/// The understanding of one request, in steps of rising cost. Not thread-safe; may be handed from thread to thread.
-/// The Router and the request outlive it.
+/// The understanding of one request, in steps of rising cost. Not thread-safe; may be handed from
+/// thread to thread. The Router and the request outlive it.
 class Evaluation {
  public:
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
-  /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs to run.
+  /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs
+  /// to run.
   bool run_cheap();
-  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of a model is
-  /// returned, and the outcome then stands on what is known.
+  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of
+  /// a model is returned, and the outcome then stands on what is known.
   Result<void> run_needed();
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();
 
-  /// The plan for what is known now. Errors: kNotFound (the client's model is unknown), kUnsupported (the decision
-  /// needs a plugin that is not built).
+  /// The plan for what is known now. Errors: kNotFound (the client's model is unknown),
+  /// kUnsupported (the decision needs a plugin that is not built).
   Result<Plan> plan() const;
 
   /// Signals, rules and decisions with what matched, what did not and what was never needed.
@@ -64,10 +65,10 @@ class Evaluation {
 /// Immutable; one instance serves all threads.
 class Router {
  public:
-  /// `embedder` may be null when no embedding signal is configured; otherwise kInvalid. Embeds the candidates of all
-  /// embedding signals, which takes some hundred milliseconds.
-  static Result<std::unique_ptr<const Router>> create(config::Config config,
-                                                      std::unique_ptr<const engine::TextEmbedder> embedder);
+  /// `embedder` may be null when no embedding signal is configured; otherwise kInvalid. Embeds the
+  /// candidates of all embedding signals, which takes some hundred milliseconds.
+  static Result<std::unique_ptr<const Router>> create(
+      config::Config config, std::unique_ptr<const engine::TextEmbedder> embedder);
   ~Router();
 
   Evaluation evaluate(const ChatRequest& request) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Text to token ids with offsets into the caller's bytes, exactly as Hugging Face's tokenizers computes them from
-// the same tokenizer.json.
+// Text to token ids with offsets into the caller's bytes, exactly as Hugging Face's tokenizers
+// computes them from the same tokenizer.json.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +12,8 @@
 
 namespace signalbox::tokenizer {
 
-/// Half-open range of bytes in the text that was encoded. {0, 0} for special tokens.
+/// Half-open range: of bytes in the text that was encoded ({0, 0} for special tokens), or of
+/// tokens.
 struct Span {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -23,28 +24,38 @@ struct Span {
 struct Encoding {
   std::vector<int32_t> ids;       // (tokens)
   std::vector<Span> offsets;      // (tokens)
-  std::vector<uint8_t> type_ids;  // (tokens), 0 for the first text and 1 for its pair
+  std::vector<uint8_t> type_ids;  // (tokens), as the template says; in BERT's, 0 for the first text
+                                  // and 1 for its pair
+  Span first_tokens;              // which tokens are the first text's
+  Span second_tokens;             // and which its pair's; {0, 0} without one
   void clear();
 };
 
 struct EncodeOptions {
   bool special_tokens = true;
-  /// 0: no truncation. Otherwise at most this many tokens, special tokens included; the text is cut on the right.
+  /// 0: no truncation. Otherwise at most this many tokens, special tokens included; the text is cut
+  /// on the right.
   int32_t tokens_max = 0;
 };
 
 /// Immutable after loading; one instance serves any number of threads without locks.
 class Tokenizer {
  public:
-  /// Reads a tokenizer.json. Errors: kNotFound, kIo, kCorrupt (malformed), kUnsupported (a component that is not
-  /// built, by its name).
+  /// Reads a tokenizer.json. Errors: kNotFound, kIo, kCorrupt (malformed), kUnsupported (a
+  /// component that is not built, by its name).
   static Result<std::unique_ptr<const Tokenizer>> open(const std::filesystem::path& path);
   /// The same from memory; `name` goes in front of errors.
-  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view json, std::string_view name);
+  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view json,
+                                                        std::string_view name);
   virtual ~Tokenizer() = default;
 
-  /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB - 1 bytes.
+  /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB
+  /// - 1 bytes.
   virtual void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const = 0;
+  /// The same for two texts in one sequence; offsets of the second count from its own start.
+  /// Truncation cuts the longer text first.
+  virtual void encode_pair(std::string_view first, std::string_view second,
+                           const EncodeOptions& options, Encoding& out) const = 0;
 
   /// Number of ids, added tokens included: every id is below it.
   virtual int32_t vocabulary_size() const = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// A sub-command of the signalbox program. Each stands in its own file under tools/commands and is listed once, in
-// tools/signalbox.cc.
+// A sub-command of the signalbox program. Each stands in its own file under tools/commands and is
+// listed once, in tools/signalbox.cc.
 
 #include <string_view>
 
@@ -13,8 +13,8 @@ inline constexpr int kExitUsage = 2;
 struct Command {
   std::string_view name;     // "tokenize"
   std::string_view summary;  // one line for `signalbox help`
-  /// Gets argv with argv[0] the command's own name; returns an exit code. Results go to standard output, messages
-  /// and progress to standard error.
+  /// Gets argv with argv[0] the command's own name; returns an exit code. Results go to standard
+  /// output, messages and progress to standard error.
   int (*run)(int argc, char** argv);
 };
 

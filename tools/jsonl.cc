@@ -30,7 +30,8 @@ Result<std::string_view> string_member(const json::Value& row, std::string_view 
   const auto value = row.find(name);
   if (!value) return fail(Code::kInvalid, "{}: missing", name);
   if (!value->is_string()) {
-    return fail(Code::kInvalid, "{}: expected a string, found {}", name, json::type_name(value->type()));
+    return fail(Code::kInvalid, "{}: expected a string, found {}", name,
+                json::type_name(value->type()));
   }
   return value->text();
 }

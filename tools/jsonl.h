@@ -10,8 +10,9 @@
 
 namespace signalbox::tools {
 
-/// Calls `row` for each line that is not blank, and writes the string it returns with a line feed to standard output.
-/// Stops at the first error and returns it with its line number: "line 3: text: expected a string". Constant memory.
+/// Calls `row` for each line that is not blank, and writes the string it returns with a line feed
+/// to standard output. Stops at the first error and returns it with its line number: "line 3: text:
+/// expected a string". Constant memory.
 Result<void> for_each_row(std::istream& in,
                           const std::function<Result<std::string>(const json::Value& row)>& row);
 

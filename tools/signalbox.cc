@@ -10,11 +10,13 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand,
+    &kConfigCommand, &kEmbedCommand, &kRouteCommand, &kRunCommand, &kTokenizeCommand,
 };
 
 int help() {
-  std::puts("signalbox: understands requests for language models and sends each to the model that fits\n");
+  std::puts(
+      "signalbox: understands requests for language models and sends each to the model that "
+      "fits\n");
   std::puts("usage: signalbox COMMAND [OPTIONS]\n\ncommands:");
   for (const Command* command : kCommands) {
     std::printf("  %-10.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
@@ -41,4 +43,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace signalbox::tools
 
-int main(int argc, char** argv) { return signalbox::tools::run(argc, argv); }
+int main(int argc, char** argv) {
+  return signalbox::tools::run(argc, argv);
+}

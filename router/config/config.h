@@ -1,6 +1,7 @@
 #pragma once
-// The configuration as the program uses it: plain structs with defaults, filled by config/load from a v0.3 file of the
-// vLLM Semantic Router. Only what is built stands here; what a file names beyond that is reported by load().
+// The configuration as the program uses it: plain structs with defaults, filled by config/load from
+// a v0.3 file of the vLLM Semantic Router. Only what is built stands here; what a file names beyond
+// that is reported by load().
 
 #include <chrono>
 #include <cstdint>
@@ -17,17 +18,19 @@ namespace signalbox::config {
 struct Listener {
   std::string name;
   std::string address = "0.0.0.0";
-  uint16_t port = 0;                          // 0: the system picks one (tests)
+  uint16_t port = 0;                           // 0: the system picks one (tests)
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
 };
 
-/// Bounds of the HTTP server. `global.services.http` of the file; the key is ours, upstream leaves this to Envoy.
+/// Bounds of the HTTP server. `global.services.http` of the file; the key is ours, upstream leaves
+/// this to Envoy.
 struct HttpLimits {
   uint32_t header_bytes_max = 32 << 10;
   uint64_t body_bytes_max = 32 << 20;
-  std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its header
+  std::chrono::milliseconds header_timeout{
+      10'000};  // from the first byte of a request to the end of its header
   std::chrono::milliseconds body_timeout{60'000};
-  std::chrono::milliseconds idle_timeout{75'000};  // between requests on a kept connection
+  std::chrono::milliseconds idle_timeout{75'000};    // between requests on a kept connection
   std::chrono::milliseconds connect_timeout{3'000};  // to an upstream
   uint32_t connections_max = 10'000;
   uint32_t threads = 0;  // event loops; 0: one a processor
@@ -49,12 +52,12 @@ struct ReasoningFamily {
 
 struct BackendRef {
   std::string name;
-  std::string type = "vllm";      // "echo" is the built-in one and needs no address
-  std::string host;               // from `endpoint: host:port` or `base_url`
+  std::string type = "vllm";  // "echo" is the built-in one and needs no address
+  std::string host;           // from `endpoint: host:port` or `base_url`
   uint16_t port = 0;
-  bool tls = false;               // protocol https or an https base_url
-  std::string path_prefix;        // of base_url, without the "/v1" that requests bring: "" or "/api"
-  std::string api_key_env;        // environment variable with the key; "": none
+  bool tls = false;         // protocol https or an https base_url
+  std::string path_prefix;  // of base_url, without the "/v1" that requests bring: "" or "/api"
+  std::string api_key_env;  // environment variable with the key; "": none
   std::string auth_header = "Authorization";
   std::string auth_prefix = "Bearer";
   uint32_t weight = 1;
@@ -62,8 +65,8 @@ struct BackendRef {
 
 struct Model {
   std::string name;
-  std::string provider_model_id;   // what the upstream is asked for; defaults to name
-  std::string reasoning_family;    // "": none
+  std::string provider_model_id;         // what the upstream is asked for; defaults to name
+  std::string reasoning_family;          // "": none
   std::vector<BackendRef> backend_refs;  // at least one
 };
 
@@ -94,7 +97,8 @@ struct EmbeddingSignal {
   Aggregation aggregation = Aggregation::kMax;
 };
 
-/// A node of a decision's rules, as written. `type` and `name` for a leaf, `op` and `conditions` otherwise.
+/// A node of a decision's rules, as written. `type` and `name` for a leaf, `op` and `conditions`
+/// otherwise.
 struct Rule {
   enum class Operator { kLeaf, kAnd, kOr, kNot };
   Operator op = Operator::kAnd;
@@ -121,11 +125,12 @@ struct Decision {
   std::string name;
   std::string description;
   int32_t priority = 0;
-  Rule rules;                        // an AND of nothing: always matches, with confidence 0
+  Rule rules;  // an AND of nothing: always matches, with confidence 0
   std::vector<ModelRef> model_refs;
   std::optional<SystemPromptPlugin> system_prompt;
-  /// Plugins the file gives this decision that are not built and would change what is sent or refused
-  /// (fast_response, ...). A request that meets such a decision is refused, never passed on without them.
+  /// Plugins the file gives this decision that are not built and would change what is sent or
+  /// refused (fast_response, ...). A request that meets such a decision is refused, never passed on
+  /// without them.
   std::vector<std::string> missing_plugins;
   uint32_t line = 0;
 };

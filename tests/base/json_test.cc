@@ -30,7 +30,8 @@ TEST(Json, keeps_the_exact_bytes_of_every_value) {
 }
 
 TEST(Json, iterates_in_source_order_and_counts_duplicates) {
-  const auto document = Document::parse(R"({"model":"a","n":[1,[2,3],4],"model":"b","\u006dodel":"c"})");
+  const auto document =
+      Document::parse(R"({"model":"a","n":[1,[2,3],4],"model":"b","\u006dodel":"c"})");
   ASSERT_TRUE(document) << document.error().message;
   std::vector<std::string> keys;
   for (const Member& member : document->root().members()) keys.emplace_back(member.key);
@@ -58,18 +59,49 @@ TEST(Json, converts_numbers_or_says_why_not) {
 }
 
 TEST(Json, refuses_what_is_not_json) {
-  for (const char* text :
-       {"", "  ", "{", "[", "}", "{]", "[1,]", "[,1]", "[1 2]", "{\"a\" 1}", "{\"a\":1,}", "{a:1}", "[01]",
-        "[1.]", "[.5]", "[+1]", "[1e]", "[tru]", "[nul]", "[truefalse]", "[\"\\x\"]", "[\"\\ud800\"", "[1]x",
-        "[1]]", "{\"a\":}", "[\"\x01\"]", "[\"\xff\"]", "\"text\"", "12", "[-]", "[12abc]", "[\"a\":1]",
-        "{\"a\":1 \"b\":2}", "{\"a\\q\":1}", "[\"abc]"}) {
+  for (const char* text : {"",
+                           "  ",
+                           "{",
+                           "[",
+                           "}",
+                           "{]",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           "{\"a\" 1}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "[01]",
+                           "[1.]",
+                           "[.5]",
+                           "[+1]",
+                           "[1e]",
+                           "[tru]",
+                           "[nul]",
+                           "[truefalse]",
+                           "[\"\\x\"]",
+                           "[\"\\ud800\"",
+                           "[1]x",
+                           "[1]]",
+                           "{\"a\":}",
+                           "[\"\x01\"]",
+                           "[\"\xff\"]",
+                           "\"text\"",
+                           "12",
+                           "[-]",
+                           "[12abc]",
+                           "[\"a\":1]",
+                           "{\"a\":1 \"b\":2}",
+                           "{\"a\\q\":1}",
+                           "[\"abc]"}) {
     EXPECT_FALSE(Document::parse(text)) << text;
   }
 }
 
 TEST(Json, limits_depth_and_size) {
   const std::string deep(40, '[');
-  EXPECT_EQ(Document::parse(deep + std::string(40, ']'), {.depth = 39}).error().code, Code::kTooLarge);
+  EXPECT_EQ(Document::parse(deep + std::string(40, ']'), {.depth = 39}).error().code,
+            Code::kTooLarge);
   EXPECT_TRUE(Document::parse(deep + std::string(40, ']'), {.depth = 40}));
   EXPECT_FALSE(Document::parse(std::string(100000, '[')));
   EXPECT_EQ(Document::parse("[1,2,3]", {.bytes = 6}).error().code, Code::kTooLarge);
@@ -84,7 +116,8 @@ TEST(Json, survives_a_move_of_the_document) {
 }
 
 TEST(JsonWriter, writes_what_the_reader_reads) {
-  const std::string text = "quote \" slash \\ line \n nul " + std::string(1, '\0') + " caf\xC3\xA9 bad \xFF";
+  const std::string text =
+      "quote \" slash \\ line \n nul " + std::string(1, '\0') + " caf\xC3\xA9 bad \xFF";
   const std::string written = Writer()
                                   .begin_object()
                                   .member("text", text)

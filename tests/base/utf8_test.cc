@@ -35,8 +35,8 @@ TEST(Utf8, every_code_point_round_trips) {
 TEST(Utf8, bad_bytes_decode_as_maximal_subparts) {
   // The example of Unicode 15, table 3-11.
   EXPECT_EQ(decode_all("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"),
-            (std::vector<char32_t>{0x61, kReplacement, kReplacement, kReplacement, 0x62, kReplacement, 0x63,
-                                   kReplacement, kReplacement, 0x64}));
+            (std::vector<char32_t>{0x61, kReplacement, kReplacement, kReplacement, 0x62,
+                                   kReplacement, 0x63, kReplacement, kReplacement, 0x64}));
   for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF", "a\xE2\x82"}) {
     EXPECT_FALSE(is_valid(bad)) << bad;
   }

@@ -1,0 +1,65 @@
+// Time of one embedding by number of tokens, on one thread, with the real MiniLM. Checks first that
+// the answer is that of a batch, and prints processor-independent figures: tokens a second and
+// GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with models/minilm
+// in the working directory.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "kernels/kernels.h"
+
+namespace signalbox::engine {
+namespace {
+
+const TextModel& model() {
+  static const auto opened = [] {
+    auto result = TextModel::open("models/minilm");
+    if (!result) {
+      std::fprintf(stderr, "%s (run `signalbox models pull minilm` first)\n",
+                   result.error().message.c_str());
+      std::exit(1);
+    }
+    return *std::move(result);
+  }();
+  return *opened;
+}
+
+// A text of exactly `tokens` tokens, special tokens included: "the" is one.
+std::string text_of(int64_t tokens) {
+  std::string text;
+  for (int64_t i = 2; i < tokens; ++i) text += "the ";
+  return text;
+}
+
+void BM_Embed(benchmark::State& state) {
+  const std::string text = text_of(state.range(0));
+  const std::string_view twice[] = {text, text};
+  std::vector<float> pair(2 * model().dim()), out(model().dim());
+  const bool counted = static_cast<int64_t>(model().encode(text).size()) == state.range(0);
+  if (!counted || !model().embed(twice, pair) || !model().embed({twice, 1}, out) ||
+      !std::equal(out.begin(), out.end(), pair.begin() + model().dim())) {
+    state.SkipWithError("wrong answer: not timed");
+    return;
+  }
+  for (auto _ : state) {
+    const auto done = model().embed({twice, 1}, out);
+    benchmark::DoNotOptimize(done);
+  }
+  constexpr double kMatrixParameters = 6 * (4.0 * 384 * 384 + 2.0 * 384 * 1536);
+  const auto tokens = static_cast<double>(state.iterations() * state.range(0));
+  state.counters["tokens/s"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(2e-9 * kMatrixParameters * tokens, benchmark::Counter::kIsRate);
+  state.SetLabel(std::string(kernels::active_table().value()->tier));
+}
+
+BENCHMARK(BM_Embed)->Arg(8)->Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace signalbox::engine
+
+BENCHMARK_MAIN();

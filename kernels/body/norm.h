@@ -1,0 +1,52 @@
+#pragma once
+// Layer normalisation. Mean first, then the variance of the centred row: two passes over a row that
+// is in cache, where the one-pass form loses digits when the mean is large.
+
+#include <cmath>
+
+#include "kernels/body/vector.h"
+
+namespace signalbox::kernels::body {
+
+template <class Arch>
+void normalize_row(int32_t cols, const float* gamma, const float* beta, float eps, float* row) {
+  Batch<Arch> sum(0.0f);
+  for_lanes<Arch>(cols, [&](int64_t i, int64_t part) { sum += load_at<Arch>(row, i, part); });
+  const float mean = xsimd::hadd(sum) / static_cast<float>(cols);
+  Batch<Arch> squares(0.0f);
+  for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
+    const Batch<Arch> centred = part == kLanes<Arch>
+                                    ? Batch<Arch>::load_unaligned(row + i) - Batch<Arch>(mean)
+                                    : load_part<Arch>(row + i, part, mean) - Batch<Arch>(mean);
+    squares = xsimd::fma(centred, centred, squares);
+  });
+  const float variance = xsimd::hadd(squares) / static_cast<float>(cols);
+  const Batch<Arch> scale(1.0f / std::sqrt(variance + eps));
+  for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
+    const Batch<Arch> normal = (load_at<Arch>(row, i, part) - Batch<Arch>(mean)) * scale;
+    store_at<Arch>(xsimd::fma(normal, load_at<Arch>(gamma, i, part), load_at<Arch>(beta, i, part)),
+                   row, i, part);
+  });
+}
+
+template <class Arch>
+void layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
+                float* x) {
+  for (int64_t r = 0; r < rows; ++r) normalize_row<Arch>(cols, gamma, beta, eps, x + r * cols);
+}
+
+template <class Arch>
+void add_bias_residual_norm(int32_t rows, int32_t cols, const float* x, const float* bias,
+                            const float* gamma, const float* beta, float eps, float* residual) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* from = x + r * cols;
+    float* row = residual + r * cols;
+    for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
+      const Batch<Arch> update = load_at<Arch>(from, i, part) + load_at<Arch>(bias, i, part);
+      store_at<Arch>(load_at<Arch>(row, i, part) + update, row, i, part);
+    });
+    normalize_row<Arch>(cols, gamma, beta, eps, row);
+  }
+}
+
+}  // namespace signalbox::kernels::body

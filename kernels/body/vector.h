@@ -1,0 +1,66 @@
+#pragma once
+// The few vector idioms that every body uses: a whole-array loop with a tail, and reductions across
+// lanes.
+
+#include <cstdint>
+#include <xsimd/xsimd.hpp>
+
+namespace signalbox::kernels::body {
+
+template <class Arch>
+using Batch = xsimd::batch<float, Arch>;
+
+template <class Arch>
+inline constexpr int64_t kLanes = static_cast<int64_t>(Batch<Arch>::size);
+
+/// Lanes [0, n) from p, the rest `fill`. 0 < n < lanes. Never reads past p + n.
+template <class Arch>
+inline Batch<Arch> load_part(const float* p, int64_t n, float fill) {
+  alignas(64) float lanes[kLanes<Arch>];
+  for (int64_t i = 0; i < kLanes<Arch>; ++i) lanes[i] = i < n ? p[i] : fill;
+  return Batch<Arch>::load_aligned(lanes);
+}
+
+template <class Arch>
+inline void store_part(const Batch<Arch>& x, int64_t n, float* p) {
+  alignas(64) float lanes[kLanes<Arch>];
+  x.store_aligned(lanes);
+  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
+/// Lanes [0, part) from p + i, the rest zero; store_at writes as many.
+template <class Arch>
+inline Batch<Arch> load_at(const float* p, int64_t i, int64_t part) {
+  return part == kLanes<Arch> ? Batch<Arch>::load_unaligned(p + i)
+                              : load_part<Arch>(p + i, part, 0.0f);
+}
+
+template <class Arch>
+inline void store_at(const Batch<Arch>& x, float* p, int64_t i, int64_t part) {
+  if (part == kLanes<Arch>) {
+    x.store_unaligned(p + i);
+  } else {
+    store_part<Arch>(x, part, p + i);
+  }
+}
+
+/// Calls step(i, part) for each group of lanes of [0, n); part is the lane count, smaller in the
+/// last group.
+template <class Arch, class Step>
+inline void for_lanes(int64_t n, const Step& step) {
+  int64_t i = 0;
+  for (; i + kLanes<Arch> <= n; i += kLanes<Arch>) step(i, kLanes<Arch>);
+  if (i < n) step(i, n - i);
+}
+
+/// The largest lane.
+template <class Arch>
+inline float max_lane(const Batch<Arch>& x) {
+  alignas(64) float lanes[kLanes<Arch>];
+  x.store_aligned(lanes);
+  float out = lanes[0];
+  for (int64_t i = 1; i < kLanes<Arch>; ++i) out = lanes[i] > out ? lanes[i] : out;
+  return out;
+}
+
+}  // namespace signalbox::kernels::body

@@ -1,0 +1,97 @@
+// Chooses tables: base first, then the overlay of each tier that the processor supports, up to the
+// one asked for.
+
+#include <array>
+#include <cstdlib>
+
+#include "kernels/tier.h"
+
+namespace signalbox::kernels {
+namespace {
+
+struct Tier {
+  std::string_view name;
+  bool (*supported)();
+  void (*install)(Table& table);
+};
+
+// __builtin_cpu_supports also asks the operating system (XCR0), which cpuid bits alone do not.
+bool has_base() {
+  return true;
+}
+#if defined(__x86_64__)
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+}
+constexpr std::array kTiers = {Tier{"base", has_base, install_base},
+                               Tier{"avx2", has_avx2, install_avx2},
+                               Tier{"avx512", has_avx512, install_avx512}};
+#else
+constexpr std::array kTiers = {Tier{"base", has_base, install_base}};
+#endif
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kTiers.size()> names;
+  for (size_t i = 0; i < kTiers.size(); ++i) names[i] = kTiers[i].name;
+  return names;
+}();
+
+std::string known_names() {
+  std::string out;
+  for (const std::string_view name : kNames) out += (out.empty() ? "" : ", ") + std::string(name);
+  return out;
+}
+
+// Tables of all tiers; those that the processor lacks stay empty.
+const std::array<Table, kTiers.size()>& tables() {
+  static const auto built = [] {
+    std::array<Table, kTiers.size()> out{};
+    Table table{};
+    for (size_t i = 0; i < kTiers.size() && kTiers[i].supported(); ++i) {
+      kTiers[i].install(table);
+      table.tier = kTiers[i].name;
+      out[i] = table;
+    }
+    return out;
+  }();
+  return built;
+}
+
+}  // namespace
+
+std::span<const std::string_view> tier_names() {
+  return kNames;
+}
+
+Result<const Table*> table_of(std::string_view tier) {
+  for (size_t i = 0; i < kTiers.size(); ++i) {
+    if (kTiers[i].name != tier) continue;
+    if (tables()[i].tier.empty()) {
+      return fail(Code::kUnsupported, "this processor cannot run the kernel tier \"{}\"", tier);
+    }
+    return &tables()[i];
+  }
+  return fail(Code::kInvalid, "unknown kernel tier \"{}\" (known: {})", tier, known_names());
+}
+
+Result<const Table*> active_table() {
+  static const Result<const Table*> chosen = []() -> Result<const Table*> {
+    if (const char* name = std::getenv("SIGNALBOX_ISA"); name != nullptr && *name != '\0') {
+      auto table = table_of(name);
+      if (!table) return fail_in("SIGNALBOX_ISA", std::move(table).error());
+      return table;
+    }
+    const Table* best = &tables()[0];
+    for (const Table& table : tables()) {
+      if (!table.tier.empty()) best = &table;
+    }
+    return best;
+  }();
+  return chosen;
+}
+
+}  // namespace signalbox::kernels

@@ -1,0 +1,89 @@
+#pragma once
+// The one table of numerical operations. Every entry works on pointers and sizes, allocates
+// nothing, throws nothing, and knows no model. Tiers (base, avx2, avx512) overwrite entries with
+// faster ones of the same meaning; kernels/ref states that meaning in double precision.
+//
+// All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs do not
+// overlap unless it says "in place". A row's result depends on that row alone, so a text's result
+// does not depend on its batch.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace signalbox::kernels {
+
+struct AttentionShape {
+  int32_t tokens;
+  int32_t heads;
+  int32_t head_dim;
+};
+
+/// Floats of scratch that `attention` needs: one head's keys transposed, and a block of score rows.
+int64_t attention_scratch(const AttentionShape& shape);
+
+struct Table {
+  std::string_view tier;
+
+  /// Floats that pack_linear writes for a matrix of this shape.
+  int64_t (*packed_linear_size)(int32_t in, int32_t out);
+
+  /// Lays w (out, in), as checkpoints store it, out for `linear` of this same tier.
+  void (*pack_linear)(int32_t in, int32_t out, const float* w, float* packed);
+
+  /// y = x w^T, with x (rows, in), w packed, y (rows, out).
+  void (*linear)(int32_t rows, int32_t in, int32_t out, const float* x, const float* packed,
+                 float* y);
+
+  /// In place, x (rows, cols) += bias (cols).
+  void (*add_bias)(int32_t rows, int32_t cols, const float* bias, float* x);
+
+  /// In place, x (rows, cols) = gelu(x + bias), gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form
+  /// of Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
+  void (*add_bias_gelu)(int32_t rows, int32_t cols, const float* bias, float* x);
+
+  /// In place, x (rows, cols) = norm(x) * gamma + beta over each row, norm(v) = (v - mean) /
+  /// sqrt(variance + eps): Ba, Kiros and Hinton, "Layer Normalization", 2016. gamma, beta (cols).
+  void (*layer_norm)(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
+                     float* x);
+
+  /// In place, residual (rows, cols) = layer_norm(residual + x + bias). bias, gamma, beta (cols).
+  void (*add_bias_residual_norm)(int32_t rows, int32_t cols, const float* x, const float* bias,
+                                 const float* gamma, const float* beta, float eps, float* residual);
+
+  /// Full self-attention of one sequence: out (tokens, heads, head_dim) = softmax(q k^T /
+  /// sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch (attention_scratch(shape)).
+  void (*attention)(const AttentionShape& shape, const float* qkv, float* scratch, float* out);
+
+  /// out (cols) = mean over the rows of x (rows, cols); rows > 0.
+  void (*mean_rows)(int32_t rows, int32_t cols, const float* x, float* out);
+
+  /// In place, x (n) /= max(|x|, 1e-12), as sentence-transformers does it.
+  void (*l2_normalize)(int32_t n, float* x);
+
+  /// y (n) += x (n).
+  void (*add)(int64_t n, const float* x, float* y);
+
+  /// sum of x[i] y[i] over n.
+  float (*dot)(int32_t n, const float* x, const float* y);
+
+  /// y (n) = x (n) widened from IEEE half precision or bfloat16, exactly; x holds n two-byte
+  /// values, little-endian.
+  void (*widen_f16)(int64_t n, const void* x, float* y);
+  void (*widen_bf16)(int64_t n, const void* x, float* y);
+};
+
+/// Names of all tiers, slowest first.
+std::span<const std::string_view> tier_names();
+
+/// The table of one tier. kInvalid for an unknown name, kUnsupported when this processor lacks what
+/// it needs.
+Result<const Table*> table_of(std::string_view tier);
+
+/// The table this process uses: the tier that the environment variable SIGNALBOX_ISA names,
+/// otherwise the fastest that the processor can run. Decided at the first call. Thread-safe.
+Result<const Table*> active_table();
+
+}  // namespace signalbox::kernels

@@ -1,0 +1,98 @@
+// Formulas as the papers print them.
+
+#include "kernels/ref/ref.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace signalbox::kernels::ref {
+
+Vector linear(int32_t rows, int32_t in, int32_t out, const float* x, const float* w) {
+  Vector y(static_cast<size_t>(rows) * out);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t o = 0; o < out; ++o) {
+      double sum = 0;
+      for (int64_t i = 0; i < in; ++i) sum += static_cast<double>(x[r * in + i]) * w[o * in + i];
+      y[r * out + o] = sum;
+    }
+  }
+  return y;
+}
+
+Vector add_bias_gelu(int32_t rows, int32_t cols, const float* bias, const float* x) {
+  Vector y(static_cast<size_t>(rows) * cols);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double v = static_cast<double>(x[i]) + bias[i % cols];
+    y[i] = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+  }
+  return y;
+}
+
+Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, double eps,
+                  const Vector& x) {
+  Vector y(x.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    const double* row = x.data() + r * cols;
+    double mean = 0;
+    double variance = 0;
+    for (int64_t i = 0; i < cols; ++i) mean += row[i] / cols;
+    for (int64_t i = 0; i < cols; ++i) variance += (row[i] - mean) * (row[i] - mean) / cols;
+    for (int64_t i = 0; i < cols; ++i) {
+      y[r * cols + i] = (row[i] - mean) / std::sqrt(variance + eps) * gamma[i] + beta[i];
+    }
+  }
+  return y;
+}
+
+Vector attention(const AttentionShape& shape, const float* qkv) {
+  const int64_t hidden = static_cast<int64_t>(shape.heads) * shape.head_dim;
+  const auto at = [&](int64_t token, int64_t part, int64_t head, int64_t d) {
+    return static_cast<double>(qkv[token * 3 * hidden + part * hidden + head * shape.head_dim + d]);
+  };
+  Vector out(static_cast<size_t>(shape.tokens) * hidden);
+  Vector weights(shape.tokens);
+  for (int64_t head = 0; head < shape.heads; ++head) {
+    for (int64_t query = 0; query < shape.tokens; ++query) {
+      double largest = -std::numeric_limits<double>::infinity();
+      for (int64_t key = 0; key < shape.tokens; ++key) {
+        double score = 0;
+        for (int64_t d = 0; d < shape.head_dim; ++d)
+          score += at(query, 0, head, d) * at(key, 1, head, d);
+        weights[key] = score / std::sqrt(static_cast<double>(shape.head_dim));
+        largest = std::max(largest, weights[key]);
+      }
+      double sum = 0;
+      for (double& weight : weights) sum += weight = std::exp(weight - largest);
+      for (int64_t d = 0; d < shape.head_dim; ++d) {
+        double value = 0;
+        for (int64_t key = 0; key < shape.tokens; ++key)
+          value += weights[key] / sum * at(key, 2, head, d);
+        out[query * hidden + head * shape.head_dim + d] = value;
+      }
+    }
+  }
+  return out;
+}
+
+Vector mean_rows(int32_t rows, int32_t cols, const float* x) {
+  Vector out(cols);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < cols; ++i) out[i] += static_cast<double>(x[r * cols + i]) / rows;
+  }
+  return out;
+}
+
+double half_value(uint16_t bits) {
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  if (exponent == 31) {
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : sign * std::numeric_limits<double>::infinity();
+  }
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
+}
+
+}  // namespace signalbox::kernels::ref

@@ -1,0 +1,24 @@
+#pragma once
+// The meaning of each entry of the kernel table, written plainly in double precision. Slow; for
+// tests and benchmarks.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace signalbox::kernels::ref {
+
+using Vector = std::vector<double>;
+
+Vector linear(int32_t rows, int32_t in, int32_t out, const float* x, const float* w);
+Vector add_bias_gelu(int32_t rows, int32_t cols, const float* bias, const float* x);
+Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, double eps,
+                  const Vector& x);
+Vector attention(const AttentionShape& shape, const float* qkv);
+Vector mean_rows(int32_t rows, int32_t cols, const float* x);
+
+/// The value of IEEE half-precision bits.
+double half_value(uint16_t bits);
+
+}  // namespace signalbox::kernels::ref

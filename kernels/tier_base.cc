@@ -1,0 +1,28 @@
+// The tier that runs on every processor of the architecture: the bodies at its narrowest width.
+
+#include "kernels/body/install.h"
+#include "kernels/body/widen.h"
+#include "kernels/tier.h"
+
+namespace signalbox::kernels {
+namespace {
+
+#if defined(__x86_64__)
+using Arch = xsimd::sse2;
+#else
+using Arch = xsimd::default_arch;
+#endif
+
+}  // namespace
+
+int64_t attention_scratch(const AttentionShape& shape) {
+  return (shape.head_dim + body::kQueryBlock) * body::padded_tokens(shape.tokens);
+}
+
+void install_base(Table& table) {
+  table.widen_f16 = body::widen_f16;
+  table.widen_bf16 = body::widen_bf16;
+  body::install<Arch>(table);
+}
+
+}  // namespace signalbox::kernels

@@ -1,0 +1,140 @@
+// The real all-MiniLM-L6-v2 against embeddings computed by ONNX Runtime, and its rank correlation
+// on STS dev. Needs models/minilm (signalbox models pull) and the shared material; says which is
+// missing when it skips.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "base/json.h"
+#include "engine/engine.h"
+
+namespace signalbox::engine {
+namespace {
+
+const std::filesystem::path kSource = SIGNALBOX_SOURCE_DIR;
+
+class MiniLm : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto directory = kSource / "models/minilm";
+    if (!std::filesystem::exists(directory)) GTEST_SKIP() << "models/minilm is not pulled";
+    auto model = TextModel::open(directory);
+    ASSERT_TRUE(model) << model.error().message;
+    model_ = *std::move(model);
+  }
+
+  static std::vector<json::Document> read_lines(const std::filesystem::path& path) {
+    std::vector<json::Document> out;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      auto document = json::Document::parse(std::move(line));
+      EXPECT_TRUE(document) << document.error().message;
+      out.push_back(*std::move(document));
+    }
+    return out;
+  }
+
+  std::vector<float> embed(std::string_view text) const {
+    std::vector<float> out(model_->dim());
+    EXPECT_TRUE(model_->embed({&text, 1}, out));
+    return out;
+  }
+
+  std::unique_ptr<const TextModel> model_;
+};
+
+double cosine(const std::vector<float>& a, const std::vector<double>& b) {
+  double dot = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += a[i] * b[i];
+    aa += static_cast<double>(a[i]) * a[i];
+    bb += b[i] * b[i];
+  }
+  return dot / std::sqrt(aa * bb);
+}
+
+// Ranks from 0, equal values sharing the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](size_t i) { return values[i]; });
+  std::vector<double> out(values.size());
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (size_t k = i; k < end; ++k)
+      out[order[k]] = (static_cast<double>(i) + static_cast<double>(end) - 1) / 2;
+    i = end;
+  }
+  return out;
+}
+
+double pearson(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  const double mx = std::accumulate(x.begin(), x.end(), 0.0) / n,
+               my = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double xy = 0, xx = 0, yy = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mx) * (y[i] - my);
+    xx += (x[i] - mx) * (x[i] - mx);
+    yy += (y[i] - my) * (y[i] - my);
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+TEST_F(MiniLm, embeddings_match_onnx_runtime) {
+  const auto path = kSource / "../shared/goldens/minilm-l6-embeddings.jsonl";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const auto lines = read_lines(path);
+  ASSERT_FALSE(lines.empty());
+  for (const json::Document& line : lines) {
+    std::vector<double> expected;
+    for (const json::Value& x : line.root().find("embedding")->items())
+      expected.push_back(x.number().value());
+    const std::string_view text = line.root().find("text")->text();
+    EXPECT_GE(cosine(embed(text), expected), 0.9999) << text.substr(0, 80);
+    EXPECT_EQ(static_cast<int64_t>(model_->encode(text).size()),
+              std::min<int64_t>(512, line.root().find("tokens")->integer().value()));
+  }
+}
+
+TEST_F(MiniLm, spearman_on_sts_dev_is_that_of_the_reference) {
+  const auto path = kSource / "../shared/data/sts_dev.jsonl";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  std::vector<double> expected, found;
+  for (const json::Document& line : read_lines(path)) {
+    const auto a = embed(line.root().find("a")->text());
+    const auto b = embed(line.root().find("b")->text());
+    expected.push_back(line.root().find("score")->number().value());
+    found.push_back(std::inner_product(a.begin(), a.end(), b.begin(), 0.0));
+  }
+  EXPECT_NEAR(pearson(ranks(expected), ranks(found)), 0.8672, 0.0003);
+}
+
+TEST_F(MiniLm, a_batch_gives_each_text_the_bits_it_gets_alone) {
+  std::vector<std::string> texts;
+  for (int i = 1; i <= 40; ++i) {
+    std::string text;
+    for (int k = 0; k < i * 3; ++k) text += fmt::format("word{} ", k * 7 % 11);
+    texts.push_back(text);
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<float> together(views.size() * model_->dim());
+  ASSERT_TRUE(model_->embed(views, together));
+  for (size_t i = 0; i < views.size(); ++i) {
+    const auto alone = embed(views[i]);
+    EXPECT_EQ(
+        std::memcmp(alone.data(), together.data() + i * alone.size(), alone.size() * sizeof(float)),
+        0)
+        << i;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::engine

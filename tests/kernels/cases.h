@@ -1,0 +1,43 @@
+#pragma once
+// One list of shapes and error bounds, shared by the tests and the benchmarks of kernels.
+
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace signalbox::kernels {
+
+struct MatrixCase {
+  int32_t rows;
+  int32_t cols;
+};
+
+// Every tail of the widest tier, one row and many, and the widths of real models.
+inline constexpr MatrixCase kMatrixCases[] = {{1, 1},  {1, 2},    {2, 3},    {3, 7},   {1, 8},
+                                              {5, 15}, {2, 16},   {3, 17},   {4, 31},  {2, 33},
+                                              {7, 64}, {13, 100}, {16, 384}, {9, 768}, {3, 1536}};
+
+struct LinearCase {
+  int32_t rows;
+  int32_t in;
+  int32_t out;
+};
+
+inline constexpr LinearCase kLinearCases[] = {{1, 1, 1},       {1, 5, 3},      {3, 17, 9},
+                                              {16, 64, 48},    {13, 8, 32},    {7, 384, 32},
+                                              {12, 384, 1152}, {33, 1536, 384}};
+
+inline constexpr AttentionShape kAttentionCases[] = {
+    {1, 1, 1},   {2, 1, 3},    {3, 2, 8},   {4, 3, 16},  {5, 2, 17},
+    {16, 2, 32}, {17, 12, 32}, {31, 3, 33}, {65, 2, 64}, {200, 4, 32}};
+
+// Largest error against the double-precision meaning, for inputs of unit scale.
+inline constexpr double kElementwiseBound = 4e-6;
+inline constexpr double kNormBound = 2e-5;
+inline constexpr double kAttentionBound = 5e-6;
+// Rounding of a running sum of `in` products of unit scale, whose size grows with its root.
+inline constexpr double linear_bound(int32_t in) {
+  return 1e-6 + 3e-7 * in;
+}
+
+}  // namespace signalbox::kernels

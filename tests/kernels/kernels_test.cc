@@ -1,0 +1,238 @@
+// Every entry of every tier that this processor runs, against the double-precision meaning, with
+// buffers that end at an unmapped page.
+
+#include "kernels/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/ref/ref.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/guarded.h"
+
+namespace signalbox::kernels {
+namespace {
+
+std::vector<float> normal(size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution;
+  std::vector<float> out(n);
+  for (float& x : out) x = distribution(random);
+  return out;
+}
+
+double largest_error(const ref::Vector& expected, Guarded<float>& found) {
+  double worst = expected.size() == found.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(expected[i] - found[i]);
+    worst = error <= worst ? worst : error;  // NaN propagates
+  }
+  return worst;
+}
+
+ref::Vector widened(const std::vector<float>& x) {
+  return {x.begin(), x.end()};
+}
+
+class Kernels : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    const auto table = table_of(GetParam());
+    if (!table) GTEST_SKIP() << table.error().message;
+    table_ = *table;
+  }
+  const Table* table_ = nullptr;
+};
+
+TEST_P(Kernels, names_its_tier_and_fills_every_entry) {
+  EXPECT_EQ(table_->tier, GetParam());
+  const auto* bytes = reinterpret_cast<const std::byte*>(table_);
+  for (size_t at = sizeof(std::string_view); at < sizeof(Table); at += sizeof(void*)) {
+    void* entry;
+    std::memcpy(&entry, bytes + at, sizeof entry);
+    EXPECT_NE(entry, nullptr) << "entry at byte " << at;
+  }
+}
+
+TEST_P(Kernels, linear) {
+  for (const auto& [rows, in, out] : kLinearCases) {
+    const auto x = normal(rows * in, 1);
+    const auto w = normal(out * in, 2);
+    Guarded<float> gx(x), gw(w), y(rows * out), packed(table_->packed_linear_size(in, out));
+    table_->pack_linear(in, out, gw.data(), packed.data());
+    table_->linear(rows, in, out, gx.data(), packed.data(), y.data());
+    EXPECT_LE(largest_error(ref::linear(rows, in, out, x.data(), w.data()), y), linear_bound(in))
+        << rows << " " << in << " " << out;
+  }
+}
+
+TEST_P(Kernels, add_bias_and_gelu) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    const auto x = normal(rows * cols, 3);
+    const auto bias = normal(cols, 4);
+    Guarded<float> gelu(x), plain(x), gbias(bias);
+    table_->add_bias_gelu(rows, cols, gbias.data(), gelu.data());
+    EXPECT_LE(largest_error(ref::add_bias_gelu(rows, cols, bias.data(), x.data()), gelu),
+              kElementwiseBound);
+    table_->add_bias(rows, cols, gbias.data(), plain.data());
+    for (int32_t i = 0; i < rows * cols; ++i) EXPECT_EQ(plain[i], x[i] + bias[i % cols]);
+  }
+}
+
+TEST_P(Kernels, gelu_keeps_its_limits) {
+  Guarded<float> x(std::vector<float>{-1e30f, -40.0f, 0.0f, 40.0f, 1e30f});
+  Guarded<float> bias(std::vector<float>(5, 0.0f));
+  table_->add_bias_gelu(1, 5, bias.data(), x.data());
+  EXPECT_EQ(x[1], 0.0f);
+  EXPECT_EQ(x[2], 0.0f);
+  EXPECT_EQ(x[3], 40.0f);
+  EXPECT_EQ(x[4], 1e30f);
+}
+
+TEST_P(Kernels, layer_norm_alone_and_after_a_residual) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    if (cols < 2) continue;  // a row of one value has no variance to divide by
+    const auto x = normal(rows * cols, 5);
+    const auto residual = normal(rows * cols, 6);
+    const auto bias = normal(cols, 7), gamma = normal(cols, 8), beta = normal(cols, 9);
+    Guarded<float> y(x), gx(x), r(residual), gbias(bias), ggamma(gamma), gbeta(beta);
+    const float eps = 1e-5f;
+    table_->layer_norm(rows, cols, ggamma.data(), gbeta.data(), eps, y.data());
+    EXPECT_LE(
+        largest_error(ref::layer_norm(rows, cols, gamma.data(), beta.data(), eps, widened(x)), y),
+        kNormBound)
+        << cols;
+    ref::Vector sum(x.size());
+    for (size_t i = 0; i < sum.size(); ++i) {
+      sum[i] = static_cast<double>(residual[i]) + x[i] + bias[i % cols];
+    }
+    table_->add_bias_residual_norm(rows, cols, gx.data(), gbias.data(), ggamma.data(), gbeta.data(),
+                                   eps, r.data());
+    EXPECT_LE(largest_error(ref::layer_norm(rows, cols, gamma.data(), beta.data(), eps, sum), r),
+              kNormBound)
+        << cols;
+  }
+}
+
+TEST_P(Kernels, attention) {
+  for (const AttentionShape& shape : kAttentionCases) {
+    const auto qkv =
+        normal(static_cast<size_t>(shape.tokens) * 3 * shape.heads * shape.head_dim, 10);
+    Guarded<float> gqkv(qkv), scratch(attention_scratch(shape));
+    Guarded<float> out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
+    table_->attention(shape, gqkv.data(), scratch.data(), out.data());
+    EXPECT_LE(largest_error(ref::attention(shape, qkv.data()), out), kAttentionBound)
+        << shape.tokens << " " << shape.heads << " " << shape.head_dim;
+  }
+}
+
+TEST_P(Kernels, attention_survives_scores_of_any_size) {
+  const AttentionShape shape{7, 1, 8};
+  auto qkv = normal(7 * 3 * 8, 11);
+  for (float& x : qkv) x *= 1000;
+  Guarded<float> gqkv(qkv), scratch(attention_scratch(shape)), out(7 * 8);
+  table_->attention(shape, gqkv.data(), scratch.data(), out.data());
+  const auto expected = ref::attention(shape, qkv.data());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(out[i], expected[i], 0.01);
+}
+
+TEST_P(Kernels, means_norms_and_dots) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    const auto x = normal(rows * cols, 12);
+    Guarded<float> gx(x), mean(cols);
+    table_->mean_rows(rows, cols, gx.data(), mean.data());
+    EXPECT_LE(largest_error(ref::mean_rows(rows, cols, x.data()), mean), kElementwiseBound);
+
+    const auto row = normal(cols, 13), other = normal(cols, 14);
+    Guarded<float> a(row), b(other), unit(row);
+    double dot = 0, squares = 0;
+    for (int32_t i = 0; i < cols; ++i) {
+      dot += static_cast<double>(row[i]) * other[i];
+      squares += static_cast<double>(row[i]) * row[i];
+    }
+    EXPECT_NEAR(table_->dot(cols, a.data(), b.data()), dot, kElementwiseBound * cols);
+    table_->l2_normalize(cols, unit.data());
+    for (int32_t i = 0; i < cols; ++i)
+      EXPECT_NEAR(unit[i], row[i] / std::sqrt(squares), kElementwiseBound);
+    table_->add(cols, a.data(), b.data());
+    for (int32_t i = 0; i < cols; ++i) EXPECT_EQ(b[i], row[i] + other[i]);
+  }
+  Guarded<float> zeros(std::vector<float>(5, 0.0f));
+  table_->l2_normalize(5, zeros.data());
+  EXPECT_EQ(zeros[3], 0.0f);
+}
+
+TEST_P(Kernels, every_half_and_every_bfloat16_widens_exactly) {
+  std::vector<uint16_t> all(65536);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
+  Guarded<uint16_t> bits(all);
+  Guarded<float> half(all.size()), brain(all.size());
+  table_->widen_f16(65536, bits.data(), half.data());
+  table_->widen_bf16(65536, bits.data(), brain.data());
+  for (uint32_t i = 0; i < 65536; ++i) {
+    const double value = ref::half_value(static_cast<uint16_t>(i));
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(half[i])) << i;
+    } else {
+      ASSERT_EQ(half[i], value) << i;
+      ASSERT_EQ(std::signbit(half[i]), std::signbit(value)) << i;
+    }
+    ASSERT_EQ(std::bit_cast<uint32_t>(brain[i]), i << 16);
+  }
+}
+
+TEST_P(Kernels, a_row_does_not_depend_on_its_neighbours) {
+  const int32_t cols = 100;
+  const auto x = normal(9 * cols, 15), bias = normal(cols, 16), gamma = normal(cols, 17);
+  Guarded<float> together(x);
+  table_->add_bias_gelu(9, cols, bias.data(), together.data());
+  table_->layer_norm(9, cols, gamma.data(), bias.data(), 1e-12f, together.data());
+  for (int32_t r = 0; r < 9; ++r) {
+    Guarded<float> alone(std::vector<float>(x.begin() + r * cols, x.begin() + (r + 1) * cols));
+    table_->add_bias_gelu(1, cols, bias.data(), alone.data());
+    table_->layer_norm(1, cols, gamma.data(), bias.data(), 1e-12f, alone.data());
+    EXPECT_EQ(std::memcmp(alone.data(), together.data() + r * cols, cols * sizeof(float)), 0) << r;
+  }
+}
+
+TEST_P(Kernels, a_row_of_a_product_does_not_depend_on_the_number_of_rows) {
+  const int32_t rows = 301, in = 37, out = 45;
+  const auto x = normal(rows * in, 18), w = normal(out * in, 19);
+  std::vector<float> packed(table_->packed_linear_size(in, out)), together(rows * out);
+  table_->pack_linear(in, out, w.data(), packed.data());
+  table_->linear(rows, in, out, x.data(), packed.data(), together.data());
+  for (const int32_t count : {1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 300}) {
+    for (const int32_t first : {0, 1}) {
+      std::vector<float> part(count * out);
+      table_->linear(count, in, out, x.data() + first * in, packed.data(), part.data());
+      EXPECT_EQ(
+          std::memcmp(part.data(), together.data() + first * out, part.size() * sizeof(float)), 0)
+          << count;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, Kernels,
+                         testing::ValuesIn(tier_names().begin(), tier_names().end()),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+TEST(KernelDispatch, an_unknown_tier_is_refused_by_name) {
+  const auto table = table_of("avx1024");
+  ASSERT_FALSE(table);
+  EXPECT_EQ(table.error().code, Code::kInvalid);
+  EXPECT_NE(table.error().message.find("unknown kernel tier \"avx1024\" (known: base"),
+            std::string::npos);
+}
+
+TEST(KernelDispatch, the_base_tier_runs_everywhere) {
+  EXPECT_TRUE(table_of("base"));
+}
+
+}  // namespace
+}  // namespace signalbox::kernels

@@ -1,0 +1,124 @@
+// Matching narrows a range of the sorted contents byte by byte: a trie's walk without building one.
+// Almost every position of a text ends at the first byte.
+
+#include "tokenizer/added_tokens.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "tokenizer/unicode.h"
+
+namespace signalbox::tokenizer {
+namespace {
+
+unsigned char byte_at(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// The code point that ends at `end`; U+FFFD when the bytes before it are none. Precondition: end >
+// 0.
+utf8::Decoded decode_before(std::string_view text, size_t end) {
+  for (uint32_t bytes = 1; bytes <= 4 && bytes <= end; ++bytes) {
+    if ((byte_at(text, end - bytes) & 0xC0) == 0x80) continue;
+    const utf8::Decoded decoded = utf8::decode(text, end - bytes);
+    if (decoded.bytes == bytes) return decoded;
+    break;
+  }
+  return {utf8::kReplacement, 1};
+}
+
+bool touches_word(std::string_view text, size_t begin, size_t end) {
+  return (begin > 0 && unicode::is_word(decode_before(text, begin).code_point)) ||
+         (end < text.size() && unicode::is_word(utf8::decode(text, end).code_point));
+}
+
+size_t spaces_begin(std::string_view text, size_t end, size_t limit) {
+  while (end > limit) {
+    const utf8::Decoded before = decode_before(text, end);
+    if (!unicode::is_whitespace(before.code_point)) break;
+    end -= before.bytes;
+  }
+  return std::max(end, limit);
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+  std::sort(tokens_.begin(), tokens_.end(),
+            [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
+  by_first_byte_.resize(256);
+  for (uint32_t i = 0; i < tokens_.size(); ++i) {
+    Bucket& bucket = by_first_byte_[byte_at(tokens_[i].content, 0)];
+    if (bucket.end == 0) bucket.begin = i;
+    bucket.end = i + 1;
+  }
+}
+
+const AddedToken* AddedTokens::longest_at(std::string_view text, size_t position) const {
+  const Bucket bucket = by_first_byte_[byte_at(text, position)];
+  auto first = tokens_.begin() + bucket.begin;
+  auto last = tokens_.begin() + bucket.end;
+  const AddedToken* found = nullptr;
+  for (size_t depth = 1; first != last; ++depth) {
+    // All of the range begin with the same `depth` bytes; the shortest of them sorts first.
+    if (first->content.size() == depth) found = &*first++;
+    if (first == last || position + depth >= text.size()) break;
+    const unsigned char byte = byte_at(text, position + depth);
+    first = std::partition_point(
+        first, last, [&](const AddedToken& token) { return byte_at(token.content, depth) < byte; });
+    last = std::partition_point(first, last, [&](const AddedToken& token) {
+      return byte_at(token.content, depth) == byte;
+    });
+  }
+  return found;
+}
+
+std::optional<AddedTokens::Part> AddedTokens::Splitter::next() {
+  if (held_) {
+    const Part token = *held_;
+    held_.reset();
+    return token;
+  }
+  std::optional<Part> token = next_token();
+  const size_t text_begin = part_;
+  const size_t text_end = token ? token->begin : text_.size();
+  part_ = token ? token->end : text_.size();
+  if (text_begin >= text_end) return token;
+  held_ = token;
+  return Part{text_begin, text_end, -1};
+}
+
+std::optional<AddedTokens::Part> AddedTokens::Splitter::next_token() {
+  if (tokens_.empty()) return std::nullopt;
+  while (search_ < text_.size()) {
+    const AddedToken* token = tokens_.longest_at(text_, search_);
+    if (token == nullptr) {
+      ++search_;
+      continue;
+    }
+    size_t begin = search_;
+    size_t end = begin + token->content.size();
+    search_ = end;
+    if (token->single_word && touches_word(text_, begin, end)) continue;
+    // A neighbour may have taken the white space already. The next match may still begin inside
+    // white space taken here, and then two tokens share it: the reference does the same.
+    if (token->lstrip) begin = std::max(spaces_begin(text_, begin, part_), part_);
+    if (token->rstrip) end = spaces_end(end);
+    if (begin < end) return Part{begin, end, token->id};
+  }
+  return std::nullopt;
+}
+
+// Remembers the run, so that many tokens inside one run of white space cost one scan.
+size_t AddedTokens::Splitter::spaces_end(size_t begin) {
+  if (begin >= spaces_begin_ && begin < spaces_end_) return spaces_end_;
+  spaces_begin_ = spaces_end_ = begin;
+  while (spaces_end_ < text_.size()) {
+    const utf8::Decoded decoded = utf8::decode(text_, spaces_end_);
+    if (!unicode::is_whitespace(decoded.code_point)) break;
+    spaces_end_ += decoded.bytes;
+  }
+  return spaces_end_;
+}
+
+}  // namespace signalbox::tokenizer

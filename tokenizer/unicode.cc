@@ -1,0 +1,166 @@
+// utf8proc's adapter, with the corrections that make it agree with the reference.
+
+#include "tokenizer/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/error.h"
+
+namespace signalbox::tokenizer::unicode {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Code points that are Mn, P* or Cf now and were unassigned in Unicode 8. A range may run over
+// others between them.
+constexpr Range kCategorySinceUnicode9[] = {
+    {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},   {0x09FD, 0x09FE},
+    {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},   {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},
+    {0x0C77, 0x0C77},   {0x0C84, 0x0C84},   {0x0D00, 0x0D00},   {0x0D3B, 0x0D3C},
+    {0x0D81, 0x0D81},   {0x0EBA, 0x0EBA},   {0x0ECE, 0x0ECE},   {0x180F, 0x1886},
+    {0x1ABF, 0x1ACE},   {0x1B7D, 0x1B7E},   {0x1DF6, 0x1DFB},   {0x2E43, 0x2E5D},
+    {0xA82C, 0xA82C},   {0xA8C5, 0xA8C5},   {0xA8FF, 0xA8FF},   {0xA9BD, 0xA9BD},
+    {0x10D24, 0x10F89}, {0x11070, 0x11074}, {0x110C2, 0x110CD}, {0x111C9, 0x111C9},
+    {0x111CF, 0x111CF}, {0x1123E, 0x11241}, {0x1133B, 0x1133B}, {0x11438, 0x1145E},
+    {0x11660, 0x1166C}, {0x116B9, 0x116B9}, {0x1182F, 0x11FFF}, {0x12FF1, 0x13455},
+    {0x16E97, 0x16F4F}, {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E4EF},
+    {0x1E944, 0x1E95F},
+};
+
+// The same for code points with a combining class or a decomposition, unassigned in Unicode 9.
+constexpr Range kMarkSinceUnicode10[] = {
+    {0x07FD, 0x07FD},   {0x0898, 0x08D3},   {0x09FE, 0x09FE},   {0x0C3C, 0x0C3C},
+    {0x0D3B, 0x0D3C},   {0x0EBA, 0x0EBA},   {0x1715, 0x1715},   {0x1ABF, 0x1ACE},
+    {0x1DF6, 0x1DFA},   {0xA82C, 0xA82C},   {0x10D24, 0x10F85}, {0x11070, 0x11070},
+    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x11A99}, {0x11D42, 0x11F42},
+    {0x16FF0, 0x16FF1}, {0x1E08F, 0x1E4EF},
+};
+
+bool contains(std::span<const Range> ranges, char32_t c) {
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), c,
+                       [](char32_t x, const Range& range) { return x < range.first; });
+  return after != ranges.begin() && c <= std::prev(after)->last;
+}
+
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+bool is_known_category(char32_t c) {
+  return !contains(kCategorySinceUnicode9, c);
+}
+
+// Pairs of Unicode 16 and 17, which utf8proc 2.8 lacks; c itself otherwise.
+char32_t to_lower_since_unicode16(char32_t c) {
+  switch (c) {
+    case 0xA7CB:
+      return 0x0264;
+    case 0xA7DC:
+      return 0x019B;
+    case 0x1C89:
+    case 0xA7CC:
+    case 0xA7CE:
+    case 0xA7D2:
+    case 0xA7D4:
+    case 0xA7DA:
+      return c + 1;
+    default:
+      break;
+  }
+  if (c >= 0x10D50 && c <= 0x10D65) return c + 0x20;  // Garay
+  if (c >= 0x16EA0 && c <= 0x16EB8) return c + 0x1B;  // Beria Erfe
+  return c;
+}
+
+}  // namespace
+
+bool is_whitespace(char32_t c) {
+  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool is_control(char32_t c) {
+  switch (category(c)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CO:
+      return true;
+    case UTF8PROC_CATEGORY_CF:
+      return is_known_category(c);
+    default:
+      return false;
+  }
+}
+
+bool is_punctuation(char32_t c) {
+  if (c < 0x80) {
+    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+           (c >= '{' && c <= '~');
+  }
+  if (c == 0x166D) return true;  // Canadian syllabics' chi sign: a symbol since Unicode 12
+  const utf8proc_category_t found = category(c);
+  return found >= UTF8PROC_CATEGORY_PC && found <= UTF8PROC_CATEGORY_PO && is_known_category(c);
+}
+
+bool is_nonspacing_mark(char32_t c) {
+  if (c == 0x1734) return true;  // Hanunoo's pamudpod: a spacing mark since Unicode 14
+  return category(c) == UTF8PROC_CATEGORY_MN && is_known_category(c);
+}
+
+bool is_word(char32_t c) {
+  switch (category(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
+      return true;
+    case UTF8PROC_CATEGORY_SO:  // circled and squared letters are alphabetic
+      return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+             (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+    default:
+      return c == 0x200C || c == 0x200D;  // joiners
+  }
+}
+
+uint8_t combining_class(char32_t c) {
+  const auto found = utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+  return found == 0 || contains(kMarkSinceUnicode10, c) ? 0 : static_cast<uint8_t>(found);
+}
+
+Expansion decompose(char32_t c) {
+  Expansion out{{c}, 1};
+  utf8proc_int32_t found[4];
+  int boundary_class = 0;  // asked for by the interface, used for grapheme clusters only
+  const auto size = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), found, 4,
+                                            UTF8PROC_DECOMPOSE, &boundary_class);
+  SIGNALBOX_CHECK(size >= 1 && size <= 4);
+  if ((size == 1 && found[0] == static_cast<utf8proc_int32_t>(c)) ||
+      contains(kMarkSinceUnicode10, c)) {
+    return out;
+  }
+  out.size = static_cast<uint32_t>(size);
+  std::copy_n(found, size, out.code_points.begin());
+  return out;
+}
+
+Expansion to_lower(char32_t c) {
+  if (c == 0x130) return {{'i', 0x307}, 2};
+  const auto found = static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+  return {{found != c ? found : to_lower_since_unicode16(c)}, 1};
+}
+
+}  // namespace signalbox::tokenizer::unicode

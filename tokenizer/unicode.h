@@ -1,0 +1,47 @@
+#pragma once
+// The character classes that Hugging Face's tokenizers sees, which are not today's Unicode: it
+// reads categories from tables of Unicode 8 (crate unicode_categories), decompositions and
+// combining classes from Unicode 9 (crate unicode-normalization-alignments), and lower case from
+// Unicode 17 (Rust's standard library). The data is utf8proc's (Unicode 15) and the differences are
+// short tables in unicode.cc; tests/tokenizer/unicode_test.cc holds the digest of each function
+// over every code point, so another utf8proc cannot shift an id unnoticed. Everything here is pure
+// and thread-safe; a code point is any value up to U+10FFFF.
+
+#include <array>
+#include <cstdint>
+
+namespace signalbox::tokenizer::unicode {
+
+/// One code point's expansion: its lower case, or its canonical decomposition.
+struct Expansion {
+  std::array<char32_t, 4> code_points;  // (size); the longest canonical decomposition has four
+  uint32_t size;
+};
+
+/// Property White_Space.
+bool is_whitespace(char32_t c);
+
+/// Category Cc, Cf or Co; tab, line feed and carriage return included.
+bool is_control(char32_t c);
+
+/// ASCII's punctuation and symbols, and every category P*.
+bool is_punctuation(char32_t c);
+
+/// Category Mn.
+bool is_nonspacing_mark(char32_t c);
+
+/// What a regular expression calls \w: letters, marks, decimal digits, connectors, joiners. Known
+/// up to Unicode 15.
+bool is_word(char32_t c);
+
+/// Canonical combining class; 0 for starters.
+uint8_t combining_class(char32_t c);
+
+/// Full canonical decomposition of one code point, itself when it has none.
+Expansion decompose(char32_t c);
+
+/// Rust's char::to_lowercase: no context, so a final sigma is a plain one; U+0130 gives two code
+/// points.
+Expansion to_lower(char32_t c);
+
+}  // namespace signalbox::tokenizer::unicode

@@ -1,0 +1,60 @@
+#pragma once
+// Pieces of text to ids: a flat table, built once, that finds the longest piece at the head of a
+// word in time linear in the word. Its hash can take bytes back off the end, so the search hashes a
+// head once and then unwinds it byte by byte, with one probe a length, where std::unordered_map
+// would hash every length anew.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::tokenizer {
+
+/// Thread-safe once filled.
+class Vocabulary {
+ public:
+  /// A longer piece than this is refused by the reader of tokenizer.json, which keeps longest()
+  /// linear.
+  static constexpr size_t kPieceBytesMax = 1024;
+
+  struct Entry {
+    std::string_view piece;
+    int32_t id;
+  };
+  struct Found {
+    int32_t id = -1;      // -1: none
+    uint32_t length = 0;  // in bytes
+  };
+
+  Vocabulary() = default;
+  /// Copies the pieces, which must differ from each other.
+  explicit Vocabulary(const std::vector<Entry>& entries);
+
+  /// The id of a piece, or -1.
+  int32_t find(std::string_view piece) const;
+
+  /// The longest piece of at least one byte that the UTF-8 text begins with and that ends between
+  /// code points.
+  Found longest(std::string_view text) const;
+
+ private:
+  struct Slot {
+    uint32_t tag = 0;    // more bits of the hash, so that few probes look at text
+    uint32_t piece = 0;  // index into pieces_ plus 1; 0: free
+  };
+  struct Piece {
+    uint32_t begin;
+    uint32_t length;
+    int32_t id;
+  };
+  int32_t probe(uint64_t hash, std::string_view text) const;
+
+  std::string text_;  // of all pieces
+  std::vector<Piece> pieces_;
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  int shift_ = 63;           // of a hash, to an index into slots_
+  size_t length_max_ = 0;
+};
+
+}  // namespace signalbox::tokenizer

@@ -1,0 +1,221 @@
+// Header checks in the order of the file: length, JSON, each tensor's claims, then that the tensors
+// tile the data.
+
+#include "weights/safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "base/json.h"
+
+namespace signalbox::weights {
+namespace {
+
+constexpr size_t kLengthBytes = 8;
+constexpr uint64_t kHeaderBytesMax = 100'000'000;  // the limit of the reference implementation
+constexpr size_t kRankMax = 8;
+
+struct Entry {
+  std::string name;
+  Dtype dtype;
+  Shape shape;
+  uint64_t begin;  // offsets into the data
+  uint64_t end;
+};
+
+Result<uint64_t> unsigned_member(const json::Value& value) {
+  SIGNALBOX_TRY(const int64_t number, value.integer());
+  if (number < 0) return fail(Code::kCorrupt, "expected at least 0, found {}", number);
+  return static_cast<uint64_t>(number);
+}
+
+// Bytes that a tensor of this type and shape takes.
+Result<uint64_t> bytes_of(Dtype dtype, const Shape& shape) {
+  uint64_t bytes = dtype_bytes(dtype);
+  for (const int64_t extent : shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes)) {
+      return fail(Code::kCorrupt, "shape {} has more elements than fit", shape_text(shape));
+    }
+  }
+  return bytes;
+}
+
+Result<Shape> read_shape(const json::Value& tensor) {
+  const auto value = tensor.find("shape");
+  if (!value || !value->is_array())
+    return fail(Code::kCorrupt, "shape: expected an array of integers");
+  Shape shape;
+  for (const json::Value& extent : value->items()) {
+    auto number = unsigned_member(extent);
+    if (!number) return fail_in("shape", std::move(number).error());
+    shape.push_back(static_cast<int64_t>(*number));
+    if (shape.size() > kRankMax)
+      return fail(Code::kCorrupt, "shape: more than {} dimensions", kRankMax);
+  }
+  return shape;
+}
+
+Result<Entry> read_entry(std::string_view name, const json::Value& tensor, uint64_t data_bytes) {
+  const auto dtype_value = tensor.find("dtype");
+  if (!dtype_value || !dtype_value->is_string())
+    return fail(Code::kCorrupt, "dtype: expected a string");
+  SIGNALBOX_TRY(const Dtype dtype, parse_dtype(dtype_value->text()));
+  SIGNALBOX_TRY(Shape shape, read_shape(tensor));
+
+  std::vector<uint64_t> offsets;
+  if (const auto value = tensor.find("data_offsets"); value && value->is_array()) {
+    for (const json::Value& item : value->items()) {
+      auto number = unsigned_member(item);
+      if (!number) return fail_in("data_offsets", std::move(number).error());
+      offsets.push_back(*number);
+    }
+  }
+  if (offsets.size() != 2) return fail(Code::kCorrupt, "data_offsets: expected two integers");
+  if (offsets[0] > offsets[1] || offsets[1] > data_bytes) {
+    return fail(Code::kCorrupt, "data_offsets [{}, {}] do not lie within the {} bytes of data",
+                offsets[0], offsets[1], data_bytes);
+  }
+  SIGNALBOX_TRY(const uint64_t bytes, bytes_of(dtype, shape));
+  if (bytes != offsets[1] - offsets[0]) {
+    return fail(Code::kCorrupt, "{} of shape {} takes {} bytes, data_offsets [{}, {}] give {}",
+                dtype_name(dtype), shape_text(shape), bytes, offsets[0], offsets[1],
+                offsets[1] - offsets[0]);
+  }
+  return Entry{std::string(name), dtype, std::move(shape), offsets[0], offsets[1]};
+}
+
+Result<std::vector<Entry>> read_header(std::string_view header, uint64_t data_bytes) {
+  SIGNALBOX_TRY(const json::Document document,
+                json::Document::parse(std::string(header), {.bytes = kHeaderBytesMax, .depth = 4}));
+  if (!document.root().is_object()) return fail(Code::kCorrupt, "header: expected a JSON object");
+  std::vector<Entry> entries;
+  for (const json::Member& member : document.root().members()) {
+    if (member.key == "__metadata__") continue;
+    auto entry = read_entry(member.key, member.value, data_bytes);
+    if (!entry) return fail_in(fmt::format("tensor \"{}\"", member.key), std::move(entry).error());
+    entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
+// The format leaves no gaps and no overlaps: a file that does hides bytes, or shares them.
+Result<void> check_tiling(std::vector<const Entry*> entries, uint64_t data_bytes) {
+  std::ranges::sort(entries, {}, [](const Entry* e) { return std::pair(e->begin, e->end); });
+  uint64_t end = 0;
+  for (const Entry* entry : entries) {
+    if (entry->begin != end) {
+      return fail(Code::kCorrupt,
+                  "tensor \"{}\": data_offsets begin at {}, expected {}: tensors must follow each "
+                  "other without gap or overlap",
+                  entry->name, entry->begin, end);
+    }
+    end = entry->end;
+  }
+  if (end != data_bytes) {
+    return fail(Code::kCorrupt, "tensors end at byte {} of the data, the file has {}", end,
+                data_bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SafeTensors> SafeTensors::open(const std::filesystem::path& path) {
+  SIGNALBOX_TRY(MappedFile mapping, MappedFile::open(path));
+  SIGNALBOX_TRY(SafeTensors file, parse({mapping.data(), mapping.size()}, path.string()));
+  file.mapping_.push_back(std::move(mapping));
+  return file;
+}
+
+Result<SafeTensors> SafeTensors::parse(std::span<const std::byte> file, std::string_view name) {
+  if (file.size() < kLengthBytes) {
+    return fail(Code::kCorrupt, "{}: {} bytes, a safetensors file has at least {}", name,
+                file.size(), kLengthBytes);
+  }
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.data(), kLengthBytes);
+  const uint64_t rest = file.size() - kLengthBytes;
+  if (header_bytes > rest || header_bytes > kHeaderBytesMax) {
+    return fail(Code::kCorrupt, "{}: claims a header of {} bytes, the file has {} after the length",
+                name, header_bytes, rest);
+  }
+  const std::span<const std::byte> data = file.subspan(kLengthBytes + header_bytes);
+  const std::string_view header{reinterpret_cast<const char*>(file.data()) + kLengthBytes,
+                                header_bytes};
+  auto entries = read_header(header, data.size());
+  if (!entries) return fail_in(name, std::move(entries).error());
+  std::vector<const Entry*> pointers;
+  for (const Entry& entry : *entries) pointers.push_back(&entry);
+  if (auto tiled = check_tiling(std::move(pointers), data.size()); !tiled) {
+    return fail_in(name, std::move(tiled).error());
+  }
+
+  std::ranges::sort(*entries, {}, &Entry::name);
+  SafeTensors out;
+  out.file_name_ = name;
+  out.names_.reserve(entries->size());  // tensors look into these two: no growth below
+  out.shapes_.reserve(entries->size());
+  for (Entry& entry : *entries) {
+    if (!out.names_.empty() && out.names_.back() == entry.name) {
+      return fail(Code::kCorrupt, "{}: tensor \"{}\" is there twice", name, entry.name);
+    }
+    out.names_.push_back(std::move(entry.name));
+    out.shapes_.push_back(std::move(entry.shape));
+    out.tensors_.push_back({out.names_.back(), entry.dtype, out.shapes_.back(),
+                            data.subspan(entry.begin, entry.end - entry.begin)});
+  }
+  return out;
+}
+
+Result<Tensor> SafeTensors::find(std::string_view name, const Shape& shape) const {
+  const auto found = std::ranges::lower_bound(tensors_, name, {}, &Tensor::name);
+  if (found == tensors_.end() || found->name != name) {
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" is missing, expected shape {}", file_name_, name,
+                shape_text(shape));
+  }
+  if (!std::ranges::equal(found->shape, shape)) {
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" has shape {}, expected {}", file_name_, name,
+                shape_text(found->shape), shape_text(shape));
+  }
+  return *found;
+}
+
+Result<void> SafeTensors::read(std::string_view name, const Shape& shape,
+                               const kernels::Table& kernels, std::span<float> out) const {
+  SIGNALBOX_TRY(const Tensor tensor, find(name, shape));
+  SIGNALBOX_CHECK(tensor.size() == static_cast<int64_t>(out.size()));
+  switch (tensor.dtype) {
+    case Dtype::kF32:
+    case Dtype::kF16:
+    case Dtype::kBF16:
+      widen(tensor, 0, kernels, out);
+      return {};
+    default:
+      return fail(Code::kUnsupported, "{}: tensor \"{}\" is {}; F32, F16 and BF16 are read",
+                  file_name_, name, dtype_name(tensor.dtype));
+  }
+}
+
+void widen(const Tensor& tensor, int64_t begin, const kernels::Table& kernels,
+           std::span<float> out) {
+  const std::byte* from = tensor.bytes.data() + begin * dtype_bytes(tensor.dtype);
+  const auto n = static_cast<int64_t>(out.size());
+  SIGNALBOX_CHECK(begin >= 0 && begin + n <= tensor.size());
+  switch (tensor.dtype) {
+    case Dtype::kF32:
+      std::memcpy(out.data(), from, n * sizeof(float));
+      return;
+    case Dtype::kF16:
+      kernels.widen_f16(n, from, out.data());
+      return;
+    case Dtype::kBF16:
+      kernels.widen_bf16(n, from, out.data());
+      return;
+    default:
+      SIGNALBOX_CHECK(!"a floating-point tensor");
+  }
+}
+
+}  // namespace signalbox::weights

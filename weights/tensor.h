@@ -1,0 +1,37 @@
+#pragma once
+// A tensor in a weights file: its name, type, shape and bytes. A view; the file owns the bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace signalbox::weights {
+
+enum class Dtype : uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool };
+
+/// "F32", as safetensors spells it.
+std::string_view dtype_name(Dtype dtype);
+Result<Dtype> parse_dtype(std::string_view name);
+size_t dtype_bytes(Dtype dtype);
+
+using Shape = std::vector<int64_t>;
+
+/// "[30522, 384]".
+std::string shape_text(std::span<const int64_t> shape);
+
+struct Tensor {
+  std::string_view name;
+  Dtype dtype = Dtype::kF32;
+  std::span<const int64_t> shape;
+  std::span<const std::byte>
+      bytes;  // (shape) of dtype, row-major, little-endian, not necessarily aligned
+
+  int64_t size() const;  // number of elements
+};
+
+}  // namespace signalbox::weights
