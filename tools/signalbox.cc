@@ -10,11 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand,
-    &kEmbedCommand,
-    &kRunCommand,
-    &kServeCommand,
-    &kTokenizeCommand,
+    &kConfigCommand, &kEmbedCommand, &kRouteCommand,
+    &kRunCommand,    &kServeCommand, &kTokenizeCommand,
 };
 
 int help() {

@@ -6,8 +6,6 @@
 
 #include <string>
 
-#include "base/json_writer.h"
-
 namespace signalbox::router {
 namespace {
 
@@ -26,12 +24,6 @@ bool has_own_dialect(const config::Model& model) {
   return false;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  json::append_string(out, text);
-  return out;
-}
-
 void set_template(std::string_view parameter, const std::string& json, ObjectEditor& body,
                   std::vector<Edit>& edits) {
   const std::vector<json::Value> objects = body.objects(kTemplate);
@@ -40,7 +32,7 @@ void set_template(std::string_view parameter, const std::string& json, ObjectEdi
     editor.set(parameter, json);
     editor.finish(edits);
   }
-  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", quoted(parameter), json));
+  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", json_string(parameter), json));
 }
 
 }  // namespace
@@ -56,7 +48,9 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   const auto asked = request.find(kEffort);
   const bool keep = !on && asked && asked->is_string();
   if (!on && !keep && own_dialect) return body.remove(kEffort);
-  const std::string value = on ? quoted(effort) : keep ? std::string(asked->raw()) : quoted("low");
+  const std::string value = on     ? json_string(effort)
+                            : keep ? std::string(asked->raw())
+                                   : json_string("low");
   const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
   if (!top_level || family.parameter != kEffort) body.remove(kEffort);
   if (top_level) {
