@@ -27,6 +27,28 @@ class Reader {
     return out;
   }
 
+  Linear linear(const std::string& name, int32_t in, int32_t out) {
+    const Buffer<float> w = read(name + ".weight", {out, in});
+    return {kernels_, in, out, w, read(name + ".bias", {out})};
+  }
+
+  BertNorm norm(const std::string& name, int32_t width) {
+    return {read(name + ".weight", {width}), read(name + ".bias", {width})};
+  }
+
+  // Query, key and value of one attention, stacked: hidden to 3 hidden.
+  Linear qkv(const std::string& self, int32_t hidden) {
+    const size_t h = hidden;
+    Buffer<float> w(3 * h * h), bias(3 * h);
+    size_t part = 0;
+    for (const char* name : {"query", "key", "value"}) {
+      read(self + name + ".weight", {hidden, hidden}, w.span().subspan(part * h * h, h * h));
+      read(self + name + ".bias", {hidden}, bias.span().subspan(part * h, h));
+      ++part;
+    }
+    return {kernels_, hidden, 3 * hidden, w, std::move(bias)};
+  }
+
   const Result<void>& status() const { return status_; }
 
  private:
@@ -45,29 +67,14 @@ std::string prefix_of(const weights::SafeTensors& file) {
 }
 
 BertLayerWeights read_layer(Reader& reader, const BertConfig& config, int32_t layer) {
-  const int64_t h = config.hidden;
-  const int64_t m = config.intermediate;
   const std::string at = "encoder.layer." + std::to_string(layer) + ".";
   BertLayerWeights w;
-  w.qkv = Buffer<float>(3 * h * h);
-  w.qkv_bias = Buffer<float>(3 * h);
-  int64_t part = 0;
-  for (const char* name : {"query", "key", "value"}) {
-    const std::string self = at + "attention.self." + name;
-    reader.read(self + ".weight", {h, h}, w.qkv.span().subspan(part * h * h, h * h));
-    reader.read(self + ".bias", {h}, w.qkv_bias.span().subspan(part * h, h));
-    ++part;
-  }
-  w.attention_out = reader.read(at + "attention.output.dense.weight", {h, h});
-  w.attention_bias = reader.read(at + "attention.output.dense.bias", {h});
-  w.attention_gamma = reader.read(at + "attention.output.LayerNorm.weight", {h});
-  w.attention_beta = reader.read(at + "attention.output.LayerNorm.bias", {h});
-  w.up = reader.read(at + "intermediate.dense.weight", {m, h});
-  w.up_bias = reader.read(at + "intermediate.dense.bias", {m});
-  w.down = reader.read(at + "output.dense.weight", {h, m});
-  w.down_bias = reader.read(at + "output.dense.bias", {h});
-  w.output_gamma = reader.read(at + "output.LayerNorm.weight", {h});
-  w.output_beta = reader.read(at + "output.LayerNorm.bias", {h});
+  w.qkv = reader.qkv(at + "attention.self.", config.hidden);
+  w.attention_out = reader.linear(at + "attention.output.dense", config.hidden, config.hidden);
+  w.attention_norm = reader.norm(at + "attention.output.LayerNorm", config.hidden);
+  w.up = reader.linear(at + "intermediate.dense", config.hidden, config.intermediate);
+  w.down = reader.linear(at + "output.dense", config.intermediate, config.hidden);
+  w.output_norm = reader.norm(at + "output.LayerNorm", config.hidden);
   return w;
 }
 
@@ -94,8 +101,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
   out.positions = reader.read("embeddings.position_embeddings.weight", {config.positions, h});
   const Buffer<float> types =
       reader.read("embeddings.token_type_embeddings.weight", {config.types, h});
-  out.gamma = reader.read("embeddings.LayerNorm.weight", {h});
-  out.beta = reader.read("embeddings.LayerNorm.bias", {h});
+  out.norm = reader.norm("embeddings.LayerNorm", config.hidden);
   for (int32_t layer = 0; layer < config.layers && reader.status(); ++layer) {
     out.layers.push_back(read_layer(reader, config, layer));
   }

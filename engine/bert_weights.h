@@ -8,29 +8,30 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "engine/linear.h"
 #include "engine/model_config.h"
 #include "kernels/kernels.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
 
+struct BertNorm {
+  Buffer<float> gamma, beta;  // (hidden)
+};
+
 struct BertLayerWeights {
-  Buffer<float> qkv;             // (3, hidden, hidden): query, key and value in one product
-  Buffer<float> qkv_bias;        // (3, hidden)
-  Buffer<float> attention_out;   // (hidden, hidden)
-  Buffer<float> attention_bias;  // (hidden)
-  Buffer<float> attention_gamma, attention_beta;  // (hidden)
-  Buffer<float> up;                               // (intermediate, hidden)
-  Buffer<float> up_bias;                          // (intermediate)
-  Buffer<float> down;                             // (hidden, intermediate)
-  Buffer<float> down_bias;                        // (hidden)
-  Buffer<float> output_gamma, output_beta;        // (hidden)
+  Linear qkv;            // hidden to 3 hidden: query, key and value in one product
+  Linear attention_out;  // hidden to hidden
+  BertNorm attention_norm;
+  Linear up;    // hidden to intermediate
+  Linear down;  // intermediate to hidden
+  BertNorm output_norm;
 };
 
 struct BertWeights {
-  weights::Tensor tokens;     // (vocabulary, hidden), F32, F16 or BF16, in the file
-  Buffer<float> positions;    // (positions, hidden), the embedding of type 0 added in
-  Buffer<float> gamma, beta;  // (hidden), of the norm after the embeddings
+  weights::Tensor tokens;   // (vocabulary, hidden), F32, F16 or BF16, in the file
+  Buffer<float> positions;  // (positions, hidden), the embedding of type 0 added in
+  BertNorm norm;            // after the embeddings
   std::vector<BertLayerWeights> layers;
 };
 

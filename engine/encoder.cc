@@ -1,9 +1,5 @@
-// Embeddings, then per layer: attention, add and norm; feed-forward, add and norm.
-//
-// Matrix products run sequence by sequence. OpenBLAS may sum a row in another order when the number
-// of rows changes (seen on its Haswell and Zen kernels), so one product over the whole batch would
-// make a text's result depend on the texts beside it. The products of one sequence are the same
-// calls whatever the batch.
+// Embeddings, then per layer: attention, add and norm; feed-forward, add and norm. Matrix products
+// run over the whole batch at once; attention runs text by text.
 
 #include "engine/encoder.h"
 
@@ -40,45 +36,36 @@ class Pass {
         kernels_.add(hidden, weights_.positions.data() + position * hidden, x);
       }
     }
-    kernels_.layer_norm(tokens_, config_.hidden, weights_.gamma.data(), weights_.beta.data(),
-                        config_.norm_eps, s_.x.data());
+    kernels_.layer_norm(tokens_, config_.hidden, weights_.norm.gamma.data(),
+                        weights_.norm.beta.data(), config_.norm_eps, s_.x.data());
   }
 
   void attend(const BertLayerWeights& w) {
-    const int32_t hidden = config_.hidden;
-    linear(s_.x, hidden, w.qkv, 3 * hidden, s_.qkv);
-    kernels_.add_bias(tokens_, 3 * hidden, w.qkv_bias.data(), s_.qkv.data());
+    const int64_t hidden = config_.hidden;
+    w.qkv.multiply(kernels_, tokens_, s_.x.data(), s_.qkv.data());
+    kernels_.add_bias(tokens_, w.qkv.out(), w.qkv.bias(), s_.qkv.data());
     for (int32_t sequence = 0; sequence < s_.batch.sequences(); ++sequence) {
       const int64_t begin = s_.batch.begin(sequence);
       kernels_.attention({s_.batch.length(sequence), config_.heads, config_.head_dim()},
                          s_.qkv.data() + begin * 3 * hidden, s_.attention.data(),
                          s_.mixed.data() + begin * hidden);
     }
-    linear(s_.mixed, hidden, w.attention_out, hidden, s_.projected);
-    kernels_.add_bias_residual_norm(tokens_, hidden, s_.projected.data(), w.attention_bias.data(),
-                                    w.attention_gamma.data(), w.attention_beta.data(),
-                                    config_.norm_eps, s_.x.data());
+    w.attention_out.multiply(kernels_, tokens_, s_.mixed.data(), s_.projected.data());
+    add_and_norm(w.attention_out, w.attention_norm);
   }
 
   void feed_forward(const BertLayerWeights& w) {
-    const int32_t hidden = config_.hidden;
-    linear(s_.x, hidden, w.up, config_.intermediate, s_.up);
-    kernels_.add_bias_gelu(tokens_, config_.intermediate, w.up_bias.data(), s_.up.data());
-    linear(s_.up, config_.intermediate, w.down, hidden, s_.projected);
-    kernels_.add_bias_residual_norm(tokens_, hidden, s_.projected.data(), w.down_bias.data(),
-                                    w.output_gamma.data(), w.output_beta.data(), config_.norm_eps,
-                                    s_.x.data());
+    w.up.multiply(kernels_, tokens_, s_.x.data(), s_.up.data());
+    kernels_.add_bias_gelu(tokens_, w.up.out(), w.up.bias(), s_.up.data());
+    w.down.multiply(kernels_, tokens_, s_.up.data(), s_.projected.data());
+    add_and_norm(w.down, w.output_norm);
   }
 
-  // y (tokens, out) = x (tokens, in) w^T, sequence by sequence.
-  void linear(const Buffer<float>& x, int64_t in, const Buffer<float>& w, int64_t out,
-              Buffer<float>& y) {
-    for (int32_t sequence = 0; sequence < s_.batch.sequences(); ++sequence) {
-      const int64_t begin = s_.batch.begin(sequence);
-      kernels_.linear_f32(s_.batch.length(sequence), static_cast<int32_t>(in),
-                          static_cast<int32_t>(out), x.data() + begin * in, w.data(),
-                          y.data() + begin * out);
-    }
+  // x = norm(x + projected + the bias of the product that made it).
+  void add_and_norm(const Linear& product, const BertNorm& norm) {
+    kernels_.add_bias_residual_norm(tokens_, config_.hidden, s_.projected.data(), product.bias(),
+                                    norm.gamma.data(), norm.beta.data(), config_.norm_eps,
+                                    s_.x.data());
   }
 
   const BertConfig& config_;

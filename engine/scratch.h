@@ -18,8 +18,8 @@ struct Scratch {
 
   Buffer<float> x;          // (tokens, hidden): the residual stream, and the result
   Buffer<float> qkv;        // (tokens, 3, hidden)
-  Buffer<float> mixed;      // (tokens, hidden): attention's output, before and after its projection
-  Buffer<float> projected;  // (tokens, hidden)
+  Buffer<float> mixed;      // (tokens, hidden): attention's output
+  Buffer<float> projected;  // (tokens, hidden): what a product gives back to the residual stream
   Buffer<float> up;         // (tokens, intermediate)
   Buffer<float> attention;  // what the attention kernel asks for
   Batch batch;

@@ -27,11 +27,15 @@ int64_t attention_scratch(const AttentionShape& shape);
 struct Table {
   std::string_view tier;
 
-  /// y = x w^T, with x (rows, in), w (out, in) as checkpoints store it, y (rows, out).
-  /// OpenBLAS on one thread. Its result for a row may depend on `rows` (edge kernels sum in another
-  /// order): call it with a row count that belongs to the text, never with that of a batch.
-  void (*linear_f32)(int32_t rows, int32_t in, int32_t out, const float* x, const float* w,
-                     float* y);
+  /// Floats that pack_linear writes for a matrix of this shape.
+  int64_t (*packed_linear_size)(int32_t in, int32_t out);
+
+  /// Lays w (out, in), as checkpoints store it, out for `linear` of this same tier.
+  void (*pack_linear)(int32_t in, int32_t out, const float* w, float* packed);
+
+  /// y = x w^T, with x (rows, in), w packed, y (rows, out).
+  void (*linear)(int32_t rows, int32_t in, int32_t out, const float* x, const float* packed,
+                 float* y);
 
   /// In place, x (rows, cols) += bias (cols).
   void (*add_bias)(int32_t rows, int32_t cols, const float* bias, float* x);

@@ -1,7 +1,5 @@
-// The tier that runs on every processor of the architecture: the bodies at its narrowest vector
-// width, and OpenBLAS, which dispatches by itself.
+// The tier that runs on every processor of the architecture: the bodies at its narrowest width.
 
-#include "kernels/blas.h"
 #include "kernels/body/install.h"
 #include "kernels/body/widen.h"
 #include "kernels/tier.h"
@@ -22,7 +20,6 @@ int64_t attention_scratch(const AttentionShape& shape) {
 }
 
 void install_base(Table& table) {
-  table.linear_f32 = linear_f32_blas;
   table.widen_f16 = body::widen_f16;
   table.widen_bf16 = body::widen_bf16;
   body::install<Arch>(table);

@@ -10,9 +10,11 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
+    &kConfigCommand,
     &kEmbedCommand,
     &kModelsCommand,
     &kRunCommand,
+    &kServeCommand,
     &kTokenizeCommand,
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernels/body/attention.h"
 #include "kernels/body/elementwise.h"
+#include "kernels/body/linear.h"
 #include "kernels/body/norm.h"
 #include "kernels/kernels.h"
 
@@ -10,6 +11,9 @@ namespace signalbox::kernels::body {
 
 template <class Arch>
 void install(Table& table) {
+  table.packed_linear_size = packed_linear_size<Arch>;
+  table.pack_linear = pack_linear<Arch>;
+  table.linear = linear<Arch>;
   table.add_bias = add_bias<Arch>;
   table.add_bias_gelu = add_bias_gelu<Arch>;
   table.layer_norm = layer_norm<Arch>;

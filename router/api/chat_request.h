@@ -13,11 +13,10 @@ namespace signalbox::router {
 
 struct ChatMessage {
   std::string_view role;
-  std::string text;   // its text parts, joined by a line feed; images and the like are left out
-  json::Value value;  // the message in the document
+  std::string text;  // its text parts, joined by a line feed; images and the like are left out
 };
 
-/// Move-only; the views stay valid when it moves.
+/// Move-only; the views stay valid when it moves (a json::Value would not, so none is kept here).
 struct ChatRequest {
   json::Document document;  // owns the body
   std::string_view model;
@@ -28,8 +27,9 @@ struct ChatRequest {
   std::string_view user_text() const;
 
   /// Errors: kInvalid with the path of what is wrong ("messages[2].role: expected a string"), a
-  /// missing or repeated `model` or `messages` among them; kTooLarge. Fields that routing does not
-  /// need are not looked at.
+  /// missing `model` or `messages` and a repeated key that routing reads among them: which of two
+  /// is meant would be a guess, and the upstream might guess otherwise. kTooLarge. Fields that
+  /// routing does not need are not looked at.
   static Result<ChatRequest> parse(std::string body);
 };
 

@@ -34,6 +34,12 @@ struct HttpLimits {
   std::chrono::milliseconds connect_timeout{3'000};  // to an upstream
   uint32_t connections_max = 10'000;
   uint32_t threads = 0;  // event loops; 0: one a processor
+  uint32_t reply_header_bytes_max = 64 << 10;  // of an upstream
+  uint32_t upstream_idle_max = 64;             // kept connections to one upstream, a loop
+  std::chrono::milliseconds upstream_idle_timeout{30'000};
+  uint32_t model_threads = 0;      // that run the router's own models; 0: one a processor
+  uint32_t model_queue_max = 256;  // requests that wait for one; the next gets 429
+  std::chrono::milliseconds drain_timeout{10'000};  // for requests in flight at the end
 };
 
 struct ManagementApi {

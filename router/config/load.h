@@ -20,11 +20,15 @@ struct Loaded {
   std::vector<std::string> notices;
 };
 
+struct LoadOptions {
+  bool strict = false;  // an unknown key is an error, not a notice
+};
+
 /// Every error found, one a line, in the order of the file; the code is kInvalid, kNotFound, kIo or
-/// kTooLarge.
-Result<Loaded> load(const std::filesystem::path& path);
+/// kTooLarge. Values may hold ${VARIABLE} and ${VARIABLE:-default}; $${ is a literal ${.
+Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& options = {});
 
 /// The same from memory. `name` stands for the file in messages.
-Result<Loaded> parse(std::string_view text, std::string_view name);
+Result<Loaded> parse(std::string_view text, std::string_view name, const LoadOptions& options = {});
 
 }  // namespace signalbox::config

@@ -23,8 +23,9 @@ struct LinearCase {
   int32_t out;
 };
 
-inline constexpr LinearCase kLinearCases[] = {
-    {1, 1, 1}, {1, 5, 3}, {3, 17, 9}, {16, 64, 48}, {7, 384, 32}, {12, 384, 1152}, {33, 1536, 384}};
+inline constexpr LinearCase kLinearCases[] = {{1, 1, 1},       {1, 5, 3},      {3, 17, 9},
+                                              {16, 64, 48},    {13, 8, 32},    {7, 384, 32},
+                                              {12, 384, 1152}, {33, 1536, 384}};
 
 inline constexpr AttentionShape kAttentionCases[] = {
     {1, 1, 1},   {2, 1, 3},    {3, 2, 8},   {4, 3, 16},  {5, 2, 17},
@@ -35,6 +36,8 @@ inline constexpr double kElementwiseBound = 4e-6;
 inline constexpr double kNormBound = 2e-5;
 inline constexpr double kAttentionBound = 5e-6;
 // Rounding of a running sum of `in` products of unit scale, whose size grows with its root.
-inline constexpr double linear_bound(int32_t in) { return 1e-6 + 3e-7 * in; }
+inline constexpr double linear_bound(int32_t in) {
+  return 1e-6 + 3e-7 * in;
+}
 
 }  // namespace signalbox::kernels

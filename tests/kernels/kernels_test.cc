@@ -60,14 +60,15 @@ TEST_P(Kernels, names_its_tier_and_fills_every_entry) {
   }
 }
 
-TEST_P(Kernels, linear_f32) {
+TEST_P(Kernels, linear) {
   for (const auto& [rows, in, out] : kLinearCases) {
     const auto x = normal(rows * in, 1);
     const auto w = normal(out * in, 2);
-    Guarded<float> gx(x), gw(w), y(rows * out);
-    table_->linear_f32(rows, in, out, gx.data(), gw.data(), y.data());
+    Guarded<float> gx(x), gw(w), y(rows * out), packed(table_->packed_linear_size(in, out));
+    table_->pack_linear(in, out, gw.data(), packed.data());
+    table_->linear(rows, in, out, gx.data(), packed.data(), y.data());
     EXPECT_LE(largest_error(ref::linear(rows, in, out, x.data(), w.data()), y), linear_bound(in))
-        << rows << " " << in;
+        << rows << " " << in << " " << out;
   }
 }
 
@@ -187,8 +188,6 @@ TEST_P(Kernels, every_half_and_every_bfloat16_widens_exactly) {
 }
 
 TEST_P(Kernels, a_row_does_not_depend_on_its_neighbours) {
-  // Attention and the row-wise operations give a token the same bits in a block of queries and
-  // alone.
   const int32_t cols = 100;
   const auto x = normal(9 * cols, 15), bias = normal(cols, 16), gamma = normal(cols, 17);
   Guarded<float> together(x);
@@ -199,6 +198,23 @@ TEST_P(Kernels, a_row_does_not_depend_on_its_neighbours) {
     table_->add_bias_gelu(1, cols, bias.data(), alone.data());
     table_->layer_norm(1, cols, gamma.data(), bias.data(), 1e-12f, alone.data());
     EXPECT_EQ(std::memcmp(alone.data(), together.data() + r * cols, cols * sizeof(float)), 0) << r;
+  }
+}
+
+TEST_P(Kernels, a_row_of_a_product_does_not_depend_on_the_number_of_rows) {
+  const int32_t rows = 301, in = 37, out = 45;
+  const auto x = normal(rows * in, 18), w = normal(out * in, 19);
+  std::vector<float> packed(table_->packed_linear_size(in, out)), together(rows * out);
+  table_->pack_linear(in, out, w.data(), packed.data());
+  table_->linear(rows, in, out, x.data(), packed.data(), together.data());
+  for (const int32_t count : {1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 300}) {
+    for (const int32_t first : {0, 1}) {
+      std::vector<float> part(count * out);
+      table_->linear(count, in, out, x.data() + first * in, packed.data(), part.data());
+      EXPECT_EQ(
+          std::memcmp(part.data(), together.data() + first * out, part.size() * sizeof(float)), 0)
+          << count;
+    }
   }
 }
 

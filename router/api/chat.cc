@@ -1,0 +1,139 @@
+// One request as one coroutine. Log lines carry its id, its model and what went wrong, never what
+// was said.
+
+#include "router/api/chat.h"
+
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+#include "router/api/errors.h"
+#include "router/api/relay.h"
+#include "router/plan_headers.h"
+
+namespace signalbox::api {
+namespace {
+
+constexpr std::string_view kPath = "/v1/chat/completions";
+constexpr size_t kRequestIdBytesMax = 128;
+
+/// The client's own id when it is fit for a log line, a new one otherwise.
+std::string request_id_of(const http::Headers& headers) {
+  const auto given = headers.find("x-request-id");
+  const auto unfit = [](char c) { return c <= ' ' || c > '~'; };
+  if (given && !given->empty() && given->size() <= kRequestIdBytesMax &&
+      std::none_of(given->begin(), given->end(), unfit)) {
+    return std::string(*given);
+  }
+  thread_local std::mt19937_64 random{(uint64_t{std::random_device{}()} << 32) |
+                                      std::random_device{}()};
+  return fmt::format("req-{:016x}{:016x}", random(), random());
+}
+
+class Chat {
+ public:
+  Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute)
+      : router_(router), backends_(backends), compute_(compute) {}
+
+  http::Task<> operator()(http::Exchange exchange) const;
+
+ private:
+  http::Task<Result<router::Plan>> plan(const router::ChatRequest& request, std::string_view id,
+                                        bool& degraded) const;
+  http::Task<> forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
+                       std::string_view id) const;
+
+  const router::Router& router_;
+  const upstream::Backends& backends_;
+  Compute& compute_;
+};
+
+http::Task<> Chat::operator()(http::Exchange exchange) const {
+  http::Request& request = exchange.request;
+  const std::string id = request_id_of(request.headers);
+  http::Headers fields;
+  fields.add("x-request-id", id);
+
+  if (const auto encoding = request.headers.find("content-encoding");
+      encoding && *encoding != "identity") {
+    fields.add("Content-Type", "application/json");
+    const std::string body =
+        error_body(415, fmt::format("Content-Encoding \"{}\" is not supported", *encoding));
+    co_await exchange.reply.send(415, fields, body);
+    co_return;
+  }
+  const auto chat = router::ChatRequest::parse(std::move(request.body));
+  if (!chat) {
+    co_await send_error(exchange.reply, std::move(fields), chat.error());
+    co_return;
+  }
+  bool degraded = false;
+  const Result<router::Plan> planned = co_await plan(*chat, id, degraded);
+  if (!planned) {
+    log::warn("chat", "{}: model \"{}\": {}", id, chat->model, planned.error().message);
+    co_await send_error(exchange.reply, std::move(fields), planned.error());
+    co_return;
+  }
+  const auto debug = request.headers.find("x-vsr-debug");
+  for (const router::Header& header :
+       router::response_headers(*planned, debug && http::iequals(*debug, "true"))) {
+    fields.add(header.name, header.value);
+  }
+  if (degraded) fields.add("x-vsr-degraded", "true");
+  co_await forward(exchange, *planned, std::move(fields), id);
+}
+
+http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request, std::string_view id,
+                                            bool& degraded) const {
+  router::Evaluation evaluation = router_.evaluate(request);
+  if (!evaluation.run_cheap()) {
+    Result<void> outcome;
+    std::function<void()> work = [&] { outcome = evaluation.run_needed(); };
+    const bool ran = co_await compute_.run(std::move(work));
+    if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    if (!outcome) {
+      degraded = true;
+      log::error("chat", "{}: decided on what is known without it: {}", id,
+                 outcome.error().message);
+    }
+  }
+  co_return evaluation.plan();
+}
+
+http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
+                           std::string_view id) const {
+  std::string target(kPath);
+  target.append(exchange.request.query());
+  const upstream::Call call{target, exchange.request.headers, id, plan.body, exchange.interrupt};
+  const upstream::Backend& backend = backends_.choose(*plan.model);
+  auto answer = co_await backend.call(call);
+  Error error;
+  if (answer) {
+    Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
+    log::debug("chat", "{}: model \"{}\" by decision \"{}\": {}", id, plan.model->name,
+               plan.decision, exchange.reply.status());
+    if (relayed) co_return;
+    error = std::move(relayed).error();
+  } else {
+    error = std::move(answer).error();
+    if (error.code != Code::kCancelled) {
+      co_await send_error(exchange.reply, std::move(fields), error);
+    } else {
+      exchange.reply.abandon();
+    }
+  }
+  if (error.code == Code::kCancelled) {
+    log::info("chat", "{}: model \"{}\": {}", id, plan.model->name, error.message);
+  } else {
+    log::warn("chat", "{}: model \"{}\": {}", id, plan.model->name, error.message);
+  }
+}
+
+}  // namespace
+
+Route chat_route(const router::Router& router, const upstream::Backends& backends,
+                 Compute& compute) {
+  return {"POST", std::string(kPath), Chat(router, backends, compute)};
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,106 @@
+// Reads `model`, `stream` and the text of the messages; everything else stays bytes.
+
+#include "router/api/chat_request.h"
+
+#include <optional>
+
+namespace signalbox::router {
+namespace {
+
+using json::Value;
+
+template <class... Args>
+tl::unexpected<Error> wrong(std::string_view path, fmt::format_string<Args...> format,
+                            Args&&... args) {
+  return fail(Code::kInvalid, "{}: {}", path, fmt::format(format, std::forward<Args>(args)...));
+}
+
+tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
+                                 const Value& found) {
+  return wrong(path, "expected {}, found {}", expected, json::type_name(found.type()));
+}
+
+// The members that routing reads, found in one pass; a repeated one is refused.
+template <size_t N>
+Result<void> find_once(const Value& object, std::string_view path,
+                       const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
+  for (const json::Member& member : object.members()) {
+    for (const auto& [key, slot] : wanted) {
+      if (member.key != key) continue;
+      if (*slot) return wrong(fmt::format("{}{}", path, key), "given more than once");
+      *slot = member.value;
+    }
+  }
+  return {};
+}
+
+Result<void> append_part(const Value& part, const std::string& path, std::string& out) {
+  if (!part.is_object()) return wrong_type(path, "an object", part);
+  std::optional<Value> type, text;
+  SIGNALBOX_TRY_VOID(find_once(part, path + ".", {{"type", &type}, {"text", &text}}));
+  if (!type || !type->is_string()) return wrong(path + ".type", "expected a string");
+  if (type->text() != "text") return {};
+  if (!text || !text->is_string()) return wrong(path + ".text", "expected a string");
+  if (!out.empty()) out.push_back('\n');
+  out += text->text();
+  return {};
+}
+
+Result<std::string> text_of(const std::optional<Value>& content, const std::string& path) {
+  std::string out;
+  if (!content || content->is_null()) return out;
+  if (content->is_string()) return std::string(content->text());
+  if (!content->is_array()) return wrong_type(path, "a string, an array or null", *content);
+  size_t index = 0;
+  for (const Value& part : content->items()) {
+    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), out));
+  }
+  return out;
+}
+
+Result<ChatMessage> read_message(const Value& message, const std::string& path) {
+  if (!message.is_object()) return wrong_type(path, "an object", message);
+  std::optional<Value> role, content;
+  SIGNALBOX_TRY_VOID(find_once(message, path + ".", {{"role", &role}, {"content", &content}}));
+  if (!role) return wrong(path + ".role", "missing");
+  if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
+  SIGNALBOX_TRY(std::string text, text_of(content, path + ".content"));
+  return ChatMessage{role->text(), std::move(text)};
+}
+
+}  // namespace
+
+std::string_view ChatRequest::user_text() const {
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (message->role == "user") return message->text;
+  }
+  return {};
+}
+
+Result<ChatRequest> ChatRequest::parse(std::string body) {
+  SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
+  ChatRequest request{std::move(document), {}, false, {}};
+  const Value root = request.document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  std::optional<Value> model, messages, stream;
+  SIGNALBOX_TRY_VOID(
+      find_once(root, "", {{"model", &model}, {"messages", &messages}, {"stream", &stream}}));
+  if (!model) return wrong("model", "missing");
+  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  request.model = model->text();
+  if (stream && !stream->is_null()) {
+    if (!stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
+    request.stream = stream->boolean();
+  }
+  if (!messages) return wrong("messages", "missing");
+  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
+  for (const Value& item : messages->items()) {
+    SIGNALBOX_TRY(ChatMessage message,
+                  read_message(item, fmt::format("messages[{}]", request.messages.size())));
+    request.messages.push_back(std::move(message));
+  }
+  return request;
+}
+
+}  // namespace signalbox::router

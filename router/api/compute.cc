@@ -1,0 +1,77 @@
+// A queue, a lock and threads.
+
+#include "router/api/compute.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <utility>
+
+namespace signalbox::api {
+namespace {
+
+/// Starts the work of Compute::run; a named type because a lambda with captures inside co_await is
+/// not safe with g++ 12.
+struct Start {
+  template <class Handler>
+  void operator()(Handler&& handler, Compute* compute, std::function<void()> work) const {
+    auto executor = http::asio::get_associated_executor(handler);
+    // std::function wants to copy what it holds, and a coroutine's handler can only be moved.
+    auto resume = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
+    auto job = [work = std::move(work), resume, executor] {
+      work();
+      http::asio::post(executor, [resume] { std::move (*resume)(true); });
+    };
+    if (compute->submit(std::move(job))) return;
+    http::asio::post(executor, [resume] { std::move (*resume)(false); });
+  }
+};
+
+}  // namespace
+
+Compute::Compute(uint32_t threads, uint32_t queue_max) : queue_max_(queue_max) {
+  const uint32_t count = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+  for (uint32_t i = 0; i < count; ++i) {
+    threads_.emplace_back([this] { loop(); });
+  }
+}
+
+Compute::~Compute() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+bool Compute::submit(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() >= queue_max_) return false;
+    queue_.push_back(std::move(work));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+http::Task<bool> Compute::run(std::function<void()> work) {
+  return http::asio::async_initiate<const http::asio::use_awaitable_t<http::Executor>, void(bool)>(
+      Start{}, http::asio::use_awaitable_t<http::Executor>{}, this, std::move(work));
+}
+
+void Compute::loop() {
+  for (;;) {
+    std::function<void()> work;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (stopping_) return;
+      work = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work();
+  }
+}
+
+}  // namespace signalbox::api

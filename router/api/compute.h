@@ -1,0 +1,42 @@
+#pragma once
+// Threads for work that takes milliseconds, such as running a model: an event loop that did it
+// would make every other request on it wait.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "router/http/io.h"
+
+namespace signalbox::api {
+
+/// Thread-safe. Destroyed after the loops have stopped and before they are destroyed.
+class Compute {
+ public:
+  /// `threads` 0: one a processor. At most `queue_max` pieces of work wait.
+  Compute(uint32_t threads, uint32_t queue_max);
+  /// Waits for work in progress; what is queued is dropped.
+  ~Compute();
+
+  /// False, without waiting, when the queue is full.
+  bool submit(std::function<void()> work);
+
+  /// Runs `work` on a thread of the pool while the calling coroutine waits; yields false when the
+  /// queue is full and the work has not run.
+  http::Task<bool> run(std::function<void()> work);
+
+ private:
+  void loop();
+
+  const size_t queue_max_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace signalbox::api

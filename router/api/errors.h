@@ -1,0 +1,31 @@
+#pragma once
+// The one table from our error codes to HTTP statuses and OpenAI's error types, and the body that
+// carries them.
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "router/http/reply.h"
+
+namespace signalbox::api {
+
+struct ErrorKind {
+  int status;
+  std::string_view type;  // OpenAI's error.type
+  std::string_view code;  // OpenAI's error.code; "": null
+};
+
+ErrorKind error_kind(Code code);
+
+/// {"error":{"message","type","param","code"}}. `param` is the path in front of a message about the
+/// request
+/// ("messages[2].role: expected a string"), null otherwise.
+std::string error_body(const Error& error);
+/// The same for a status that HTTP itself calls for, such as 405 or 431.
+std::string error_body(int status, std::string_view message);
+
+/// Answers with an error; Retry-After is added where trying again makes sense.
+http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error);
+
+}  // namespace signalbox::api

@@ -1,0 +1,20 @@
+#pragma once
+// An upstream's reply becomes the client's, as it arrives.
+
+#include "base/error.h"
+#include "router/http/reply.h"
+#include "router/upstream/backend.h"
+
+namespace signalbox::api {
+
+/// Passes on status, end-to-end headers and body; each read is one write, nothing is held back.
+/// `fields` go out in addition and win over headers of the same name. Errors, for the log, after
+/// the client has been told as well as can be: kCancelled (it has gone), and what Answer::next()
+/// gives.
+http::Task<Result<void>> relay(upstream::Answer& answer, http::Reply& reply,
+                               const http::Headers& fields);
+
+/// Whether an event stream that has ended in these bytes stands between two events.
+bool at_event_boundary(std::string_view tail);
+
+}  // namespace signalbox::api

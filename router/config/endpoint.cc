@@ -1,0 +1,108 @@
+// Strict on purpose: what is accepted here goes into a connect call and a Host header as it stands.
+
+#include "router/config/endpoint.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace signalbox::config {
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_host(std::string_view host) {
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+bool is_ipv6(std::string_view host) {
+  const bool known = std::all_of(host.begin(), host.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
+  });
+  return known && host.size() <= 45 && std::count(host.begin(), host.end(), ':') >= 2;
+}
+
+bool is_path(std::string_view path) {
+  return std::all_of(path.begin(), path.end(),
+                     [](char c) { return c > 0x20 && c < 0x7F && c != '?' && c != '#'; });
+}
+
+Result<uint16_t> parse_port(std::string_view text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0) {
+    return fail(Code::kInvalid, "expected a port from 1 to 65535, found \"{}\"", text);
+  }
+  return port;
+}
+
+// host, host:port, [v6] or [v6]:port
+Result<Endpoint> parse_authority(std::string_view text, bool tls) {
+  if (text.find('@') != std::string_view::npos) {
+    return fail(Code::kInvalid,
+                "expected an address without a user name; keys belong into api_key_env");
+  }
+  Endpoint out;
+  out.tls = tls;
+  out.port = tls ? 443 : 80;
+  std::string_view host = text;
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const size_t close = text.find(']');
+    if (close == std::string_view::npos || !is_ipv6(text.substr(1, close - 1))) {
+      return fail(Code::kInvalid, "expected an IPv6 address in brackets, found \"{}\"", text);
+    }
+    host = text.substr(1, close - 1);
+    rest = text.substr(close + 1);
+  } else {
+    if (is_ipv6(text)) {
+      return fail(Code::kInvalid, "expected brackets around an IPv6 address, \"[{}]:port\"", text);
+    }
+    const size_t colon = std::min(text.find(':'), text.size());
+    host = text.substr(0, colon);
+    rest = text.substr(colon);
+    if (!is_host(host)) return fail(Code::kInvalid, "expected host:port, found \"{}\"", text);
+  }
+  out.host = host;
+  if (rest.empty()) return out;
+  if (rest.front() != ':') return fail(Code::kInvalid, "expected host:port, found \"{}\"", text);
+  SIGNALBOX_TRY(out.port, parse_port(rest.substr(1)));
+  return out;
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view text, bool tls) {
+  if (text.find('/') != std::string_view::npos) {
+    return fail(Code::kInvalid, "expected host:port, found \"{}\"; a URL belongs into base_url",
+                text);
+  }
+  return parse_authority(text, tls);
+}
+
+Result<Endpoint> parse_base_url(std::string_view text) {
+  std::string_view rest = text;
+  const bool tls = rest.starts_with("https://");
+  if (!tls && !rest.starts_with("http://")) {
+    return fail(Code::kInvalid, "expected a URL with http:// or https://, found \"{}\"", text);
+  }
+  rest.remove_prefix(tls ? 8 : 7);
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view path = rest.substr(slash);
+  SIGNALBOX_TRY(Endpoint out, parse_authority(rest.substr(0, slash), tls));
+  if (!is_path(path)) {
+    return fail(Code::kInvalid,
+                "expected a URL without a query, a fragment or spaces, found \"{}\"", text);
+  }
+  while (path.ends_with('/')) path.remove_suffix(1);
+  out.path = path;
+  return out;
+}
+
+}  // namespace signalbox::config

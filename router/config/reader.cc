@@ -1,0 +1,166 @@
+// Reporting: what the person who wrote the file gets to read.
+
+#include "router/config/reader.h"
+
+#include <algorithm>
+
+#include "router/config/environment.h"
+
+namespace signalbox::config {
+namespace {
+
+constexpr size_t kShownMax = 60;  // characters of a value that an error repeats
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string without_indices(std::string_view path) {
+  std::string out;
+  bool inside = false;
+  for (const char c : path) {
+    if (c == ']') inside = false;
+    if (!inside) out.push_back(c);
+    if (c == '[') inside = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance && distance < candidate.size()) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view meant = nearest(name, known);
+  if (meant.empty()) return fmt::format(" (known: {})", join(known));
+  return fmt::format("; did you mean \"{}\"?", meant);
+}
+
+std::string join(std::span<const std::string_view> names) {
+  if (names.empty()) return "none";
+  std::string out;
+  for (const std::string_view name : names) {
+    if (!out.empty()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
+std::string found(const yaml::Node& node) {
+  switch (node.kind) {
+    case yaml::Kind::kNull:
+      return "nothing";
+    case yaml::Kind::kSequence:
+      return "a list";
+    case yaml::Kind::kMapping:
+      return "a mapping";
+    case yaml::Kind::kScalar:
+      break;
+  }
+  if (node.scalar.size() <= kShownMax) return fmt::format("\"{}\"", node.scalar);
+  return fmt::format("\"{}...\"", node.scalar.substr(0, kShownMax));
+}
+
+void Reader::error(uint32_t line, std::string text) {
+  errors_.push_back({line, path_, std::move(text), {}});
+}
+
+void Reader::expected(const yaml::Node& node, std::string_view what) {
+  error(node.line, fmt::format("expected {}, found {}", what, found(node)));
+}
+
+void Reader::not_built(uint32_t line, std::string_view consequence) {
+  notice(line, fmt::format("not built yet; {}", consequence));
+}
+
+void Reader::notice(uint32_t line, std::string text) {
+  Remark remark{line, path_, std::move(text), without_indices(path_)};
+  for (Remark& known : notices_) {
+    if (known.pattern == remark.pattern && known.text == remark.text) {
+      ++known.more;
+      return;
+    }
+  }
+  notices_.push_back(std::move(remark));
+}
+
+void Reader::unknown_key(uint32_t line, std::string_view key,
+                         std::span<const std::string_view> known) {
+  std::string text = fmt::format("unknown key \"{}\"{}", key, suggestion(key, known));
+  if (options_.strict) {
+    error(line, std::move(text));
+  } else {
+    notice(line, std::move(text));
+  }
+}
+
+std::string Reader::render(const Remark& remark) const {
+  std::string out = source_;
+  if (remark.line != 0) out += fmt::format(":{}", remark.line);
+  out += ": ";
+  if (!remark.path.empty()) out += remark.path + ": ";
+  out += remark.text;
+  if (remark.more != 0) out += fmt::format(" (and {} more like it)", remark.more);
+  return out;
+}
+
+void Reader::sort_by_line(std::vector<Remark>& remarks) {
+  std::stable_sort(remarks.begin(), remarks.end(),
+                   [](const Remark& a, const Remark& b) { return a.line < b.line; });
+}
+
+Error Reader::take_errors() {
+  sort_by_line(errors_);
+  std::string all;
+  for (const Remark& remark : errors_) {
+    if (!all.empty()) all.push_back('\n');
+    all += render(remark);
+  }
+  return Error{Code::kInvalid, std::move(all)};
+}
+
+std::vector<std::string> Reader::take_notices() {
+  sort_by_line(notices_);
+  std::vector<std::string> all;
+  for (const Remark& remark : notices_) all.push_back(render(remark));
+  return all;
+}
+
+std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view what) {
+  if (node.kind != yaml::Kind::kScalar) {
+    expected(node, what);
+    return std::nullopt;
+  }
+  auto text = substitute_environment(node.scalar);
+  if (!text) {
+    error(node.line, std::move(text).error().message);
+    return std::nullopt;
+  }
+  // A quoted "${PORT}" is quoted for YAML's sake; what the variable holds decides.
+  const bool replaced = *text != node.scalar;
+  return Scalar{*std::move(text), node.quoted && !replaced};
+}
+
+}  // namespace signalbox::config

@@ -1,0 +1,99 @@
+// The top of the file, and the rules that hold between its parts.
+
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+void check_version(Reader& reader, const yaml::Node& node, Config&) {
+  const auto version = reader.scalar(node, "v0.3");
+  if (version && version->text != "v0.3") reader.expected(node, "v0.3");
+}
+
+const Section<Routing>& routing_section() {
+  static const Section<Routing> section{{
+      optional("strategy", strategy_value(), "what orders the decisions that match"),
+      optional("signals", group(signals_section), "what is looked for in a request"),
+      optional("decisions", named_list(&Routing::decisions, decision_section),
+               "what follows from it"),
+      not_built<Routing>("modelCards", "the cards of models are not consulted"),
+      not_built<Routing>("projections", "conditions on projection are never met"),
+  }};
+  return section;
+}
+
+void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
+  for (size_t i = 0; i < config.providers.models.size(); ++i) {
+    for (const std::string& name : config.auto_model_names) {
+      if (config.providers.models[i].name != name) continue;
+      const yaml::Node& model = node.find("providers")->find("models")->items[i];
+      reader.at_key("providers.models", [&] {
+        reader.at_index(i, [&] {
+          reader.at_key("name", [&] {
+            reader.error(
+                model.find("name")->line,
+                fmt::format("\"{}\" means that the router chooses; expected another name", name));
+          });
+        });
+      });
+    }
+  }
+}
+
+void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
+  for (size_t i = 0; i < config.listeners.size(); ++i) {
+    const uint16_t port = config.listeners[i].port;
+    if (port == 0) continue;
+    std::string other;
+    for (size_t j = 0; j < i; ++j) {
+      const bool same = config.listeners[j].port == port &&
+                        config.listeners[j].address == config.listeners[i].address;
+      if (same) other = fmt::format("listener \"{}\"", config.listeners[j].name);
+    }
+    if (config.management.enabled && config.management.port == port)
+      other = "global.services.management_api";
+    if (other.empty()) continue;
+    reader.at_key("listeners", [&] {
+      reader.at_index(i, [&] {
+        reader.at_key("port", [&] {
+          reader.error(node.find("listeners")->items[i].find("port")->line,
+                       fmt::format("{} is the port of {} as well", port, other));
+        });
+      });
+    });
+  }
+}
+
+void check_file(Reader& reader, const yaml::Node& node, Config& config) {
+  check_ports(reader, node, config);
+  check_auto_names(reader, node, config);
+  add_default_listener(config);
+}
+
+}  // namespace
+
+Value<Routing> strategy_value() {
+  using Strategy = Routing::Strategy;
+  return choice(&Routing::strategy,
+                {{"priority", Strategy::kPriority}, {"confidence", Strategy::kConfidence}});
+}
+
+const Section<Config>& root_section() {
+  static const Section<Config> section{
+      {
+          required("version", Value<Config>{"v0.3", check_version}, "of the format"),
+          optional("listeners", named_list(&Config::listeners, listener_section),
+                   "where clients connect"),
+          required("providers", object(&Config::providers, providers_section), "the models behind"),
+          optional("global", group(global_section),
+                   "the process and its models"),  // before routing, whose strategy wins
+          optional("routing", object(&Config::routing, routing_section), "who answers what"),
+          not_built<Config>("entrypoints", "the top-level routing serves every model name"),
+          not_built<Config>("recipes", "the top-level routing serves every request"),
+          not_built<Config>("setup", "it has no effect"),
+      },
+      check_file};
+  return section;
+}
+
+}  // namespace signalbox::config

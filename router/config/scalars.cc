@@ -1,0 +1,171 @@
+// Exact conversions: the whole scalar must be the value, nothing is rounded or cut in silence.
+
+#include "router/config/scalars.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace signalbox::config {
+namespace {
+
+template <class T>
+std::optional<T> convert(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> to_bytes(std::string_view text) {
+  int64_t unit = 1;
+  for (const auto& [suffix, size] :
+       {std::pair{"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20}, {"GiB", int64_t{1} << 30}}) {
+    if (text.ends_with(suffix)) {
+      unit = size;
+      text.remove_suffix(3);
+    }
+  }
+  const auto count = convert<int64_t>(text);
+  int64_t value = 0;
+  if (!count || __builtin_mul_overflow(*count, unit, &value)) return std::nullopt;
+  return value;
+}
+
+// "1m30s", "250ms", "1.5s".
+std::optional<std::chrono::milliseconds> to_duration(std::string_view text) {
+  double total = 0;
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    const auto count = convert<double>(text.substr(0, digits));
+    text.remove_prefix(digits);
+    const size_t letters = std::min(text.find_first_of("0123456789."), text.size());
+    const std::string_view unit = text.substr(0, letters);
+    text.remove_prefix(letters);
+    const double scale = unit == "ms"  ? 1
+                         : unit == "s" ? 1e3
+                         : unit == "m" ? 60e3
+                         : unit == "h" ? 3600e3
+                                       : 0;
+    if (!count || scale == 0) return std::nullopt;
+    total += *count * scale;
+  }
+  if (!(total < 1e15)) return std::nullopt;
+  return std::chrono::milliseconds(std::llround(total));
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+void report(Reader& reader, const yaml::Node& node, const Scalar& scalar,
+            std::string_view expected) {
+  yaml::Node shown = node;
+  shown.scalar = scalar.text;
+  if (scalar.quoted) {
+    reader.error(node.line,
+                 fmt::format("expected {}, found the string {}", expected, found(shown)));
+  } else {
+    reader.expected(shown, expected);
+  }
+}
+
+// The scalar as a T by way of `convert_text`, between bounds; quoted text is a string and no
+// number.
+template <class T, class Convert>
+bool read_between(Reader& reader, const yaml::Node& node, std::string_view expected, T low, T high,
+                  T& out, const Convert& convert_text) {
+  const auto scalar = reader.scalar(node, expected);
+  if (!scalar) return false;
+  const std::optional<T> value = scalar->quoted ? std::nullopt : convert_text(scalar->text);
+  if (!value || !(*value >= low && *value <= high)) {
+    report(reader, node, *scalar, expected);
+    return false;
+  }
+  out = *value;
+  return true;
+}
+
+}  // namespace
+
+bool is_idle(const yaml::Node& node) {
+  if (node.kind == yaml::Kind::kNull) return true;
+  if (node.kind == yaml::Kind::kSequence) return node.items.empty();
+  if (node.kind != yaml::Kind::kMapping) return false;
+  const yaml::Node* enabled = node.find("enabled");
+  const yaml::Node* mode = node.find("mode");
+  return node.entries.empty() ||
+         (enabled != nullptr && equal_ignoring_case(enabled->scalar, "false")) ||
+         (mode != nullptr && mode->scalar == "disabled");
+}
+
+void read_text(Reader& reader, const yaml::Node& node, std::string& out) {
+  auto scalar = reader.scalar(node, "a string");
+  if (!scalar) return;
+  if (scalar->text.empty()) return reader.error(node.line, "expected a string, found an empty one");
+  out = std::move(scalar->text);
+}
+
+void read_texts(Reader& reader, const yaml::Node& node, std::vector<std::string>& out) {
+  if (node.kind == yaml::Kind::kNull) return;
+  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of strings");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    reader.at_index(i, [&] {
+      std::string item;
+      read_text(reader, node.items[i], item);
+      if (!item.empty()) out.push_back(std::move(item));
+    });
+  }
+}
+
+bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
+  const auto scalar = reader.scalar(node, "true or false");
+  if (!scalar) return false;
+  const bool yes = equal_ignoring_case(scalar->text, "true");
+  if (scalar->quoted || (!yes && !equal_ignoring_case(scalar->text, "false"))) {
+    report(reader, node, *scalar, "true or false");
+    return false;
+  }
+  out = yes;
+  return true;
+}
+
+bool read_integer(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
+                  int64_t high, int64_t& out) {
+  return read_between(reader, node, expected, low, high, out, convert<int64_t>);
+}
+
+void read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,
+                 double high, double& out) {
+  read_between(reader, node, expected, low, high, out, convert<double>);
+}
+
+bool read_bytes(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
+                int64_t high, int64_t& out) {
+  return read_between(reader, node, expected, low, high, out, to_bytes);
+}
+
+void read_duration(Reader& reader, const yaml::Node& node, std::string_view expected,
+                   std::chrono::milliseconds low, std::chrono::milliseconds high,
+                   std::chrono::milliseconds& out) {
+  read_between(reader, node, expected, low, high, out, to_duration);
+}
+
+std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::string_view expected,
+                                  const std::vector<std::string_view>& words) {
+  const auto scalar = reader.scalar(node, expected);
+  if (!scalar) return std::nullopt;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (equal_ignoring_case(scalar->text, words[i])) return i;
+  }
+  reader.expected(node, expected);
+  return std::nullopt;
+}
+
+}  // namespace signalbox::config

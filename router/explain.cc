@@ -1,0 +1,264 @@
+// Two renderings of one Report: JSON walks every node, words tell the decision's own reasons and
+// sum up the rest.
+
+#include "router/explain.h"
+
+#include <fmt/core.h>
+
+#include "base/json_writer.h"
+
+namespace signalbox::router {
+namespace {
+
+using config::Rule;
+using decision::kNoSignal;
+using decision::Truth;
+using decision::Value;
+
+constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
+constexpr std::string_view kFailed = "the model failed";
+constexpr std::string_view kNotBuilt = "signals of this type are not built yet";
+
+class Explainer {
+ public:
+  explicit Explainer(const Report& report) : report_(report) {}
+
+  std::string json() {
+    out_.begin_object().key("signals").begin_object();
+    for (const TypeReport& type : report_.types) write_type(type);
+    out_.end_object().key("trace").begin_array();
+    for (size_t d = 0; d < report_.routing->decisions.size(); ++d) write_decision(d);
+    return out_.end_array().end_object().take();
+  }
+
+  std::string words() {
+    const auto& decisions = report_.routing->decisions;
+    if (report_.outcome.decision == decision::kNoDecision) {
+      text_ = "No decision matches; the default model answers.\n";
+    } else {
+      const auto d = static_cast<size_t>(report_.outcome.decision);
+      text_ = fmt::format("Decision {} (priority {}, confidence {:.2f}), because\n",
+                          decisions[d].name, decisions[d].priority, report_.outcome.confidence);
+      tell_node(report_.engine->root(d), 1);
+    }
+    text_ += "Signals\n";
+    for (const TypeReport& type : report_.types) tell_type(type);
+    tell_others();
+    if (text_.ends_with('\n')) text_.pop_back();
+    return std::move(text_);
+  }
+
+ private:
+  // --- JSON ---
+
+  void write_truth(const Value& value) {
+    out_.key("matched");
+    if (value.low == value.high) {
+      out_.boolean(value.is_match());
+    } else {
+      out_.null();
+    }
+    if (value.is_match()) out_.member("confidence", value.confidence_low);
+  }
+
+  void write_type(const TypeReport& type) {
+    out_.key(type.signals->type()).begin_object();
+    for (uint32_t i = 0; i < type.signals->size(); ++i) {
+      out_.key(type.signals->name(i)).begin_object();
+      if (!type.computed) {
+        out_.key("matched").null().member("why", type.failed ? kFailed : kNotNeeded);
+      } else {
+        const Reading& reading = type.readings[i];
+        out_.member("matched", reading.matched);
+        if (reading.matched) out_.member("confidence", reading.confidence);
+        out_.member("score", reading.score);
+        write_evidence(type, i);
+      }
+      out_.end_object();
+    }
+    out_.end_object();
+  }
+
+  void write_evidence(const TypeReport& type, uint32_t signal) {
+    bool open = false;
+    for (const Evidence& evidence : type.evidence) {
+      if (evidence.signal != signal) continue;
+      if (!open) out_.key("evidence").begin_array();
+      open = true;
+      out_.string(evidence.text);
+    }
+    if (open) out_.end_array();
+  }
+
+  void write_decision(size_t d) {
+    const config::Decision& decision = report_.routing->decisions[d];
+    const uint32_t root = report_.engine->root(d);
+    out_.begin_object().member("decision", decision.name).member("priority", decision.priority);
+    out_.member("selected", static_cast<int32_t>(d) == report_.outcome.decision);
+    write_truth(report_.values[root]);
+    out_.key("rules");
+    write_node(root);
+    out_.end_object();
+  }
+
+  void write_node(uint32_t at) {
+    const decision::Node& node = report_.engine->nodes()[at];
+    const Value& value = report_.values[at];
+    out_.begin_object();
+    if (node.op == Rule::Operator::kLeaf) {
+      out_.member("type", node.rule->type).member("name", node.rule->name);
+      write_truth(value);
+      if (const std::string_view why = why_unknown(node); !why.empty()) out_.member("why", why);
+    } else {
+      out_.member("operator", operator_name(node.op));
+      write_truth(value);
+      out_.key("conditions").begin_array();
+      for (uint32_t child = at + 1; child < node.end; child = report_.engine->nodes()[child].end)
+        write_node(child);
+      out_.end_array();
+    }
+    out_.end_object();
+  }
+
+  static std::string_view operator_name(Rule::Operator op) {
+    switch (op) {
+      case Rule::Operator::kAnd:
+        return "AND";
+      case Rule::Operator::kOr:
+        return "OR";
+      case Rule::Operator::kNot:
+        return "NOT";
+      case Rule::Operator::kLeaf:
+        break;
+    }
+    return "";
+  }
+
+  // --- both ---
+
+  std::string_view why_unknown(const decision::Node& leaf) const {
+    if (leaf.signal == kNoSignal) return kNotBuilt;
+    uint32_t first = 0;
+    for (const TypeReport& type : report_.types) {
+      const auto size = static_cast<uint32_t>(type.signals->size());
+      if (leaf.signal < first + size)
+        return type.computed ? "" : type.failed ? kFailed : kNotNeeded;
+      first += size;
+    }
+    return "";
+  }
+
+  // The reading's grounds: which keywords, which example.
+  std::string grounds(const TypeReport& type, uint32_t signal) const {
+    std::string out;
+    for (const Evidence& evidence : type.evidence) {
+      if (evidence.signal != signal) continue;
+      out += out.empty() ? "" : ", ";
+      out += fmt::format("\"{}\"", evidence.text);
+    }
+    if (type.signals->cost() == Cost::kCheap) return out;
+    const std::string score = fmt::format("score {:.2f}", type.readings[signal].score);
+    return out.empty() ? score : fmt::format("{}, nearest {}", score, out);
+  }
+
+  std::string grounds(uint32_t signal) const {
+    for (const TypeReport& type : report_.types) {
+      const auto size = static_cast<uint32_t>(type.signals->size());
+      if (signal < size) return type.computed ? grounds(type, signal) : "";
+      signal -= size;
+    }
+    return "";
+  }
+
+  // --- words ---
+
+  void line(size_t depth, std::string_view text) {
+    text_ += fmt::format("{:{}}{}\n", "", depth * 2, text);
+  }
+
+  std::string leaf_words(const decision::Node& node, const Value& value) const {
+    const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
+    if (const std::string_view why = why_unknown(node); !why.empty())
+      return fmt::format("{}: {}", what, why);
+    const std::string reasons = grounds(node.signal);
+    const std::string verdict =
+        value.is_match() ? fmt::format("matches ({:.2f})", value.confidence_low) : "does not match";
+    return reasons.empty() ? fmt::format("{} {}", what, verdict)
+                           : fmt::format("{} {}: {}", what, verdict, reasons);
+  }
+
+  // Branches of an OR that do not match add nothing to why it does, nor do the parts of a NOT that
+  // holds.
+  void tell_node(uint32_t at, size_t depth) {
+    const auto nodes = report_.engine->nodes();
+    const decision::Node& node = nodes[at];
+    if (node.op == Rule::Operator::kLeaf) return line(depth, leaf_words(node, report_.values[at]));
+    if (node.end == at + 1) return line(depth, "it has no conditions");
+    if (node.op == Rule::Operator::kNot) return line(depth, none_words(at + 1));
+    const bool any = node.op == Rule::Operator::kOr;
+    for (uint32_t child = at + 1; child < node.end; child = nodes[child].end) {
+      if (!any || report_.values[child].is_match()) tell_node(child, depth);
+    }
+  }
+
+  std::string none_words(uint32_t child) const {
+    const auto nodes = report_.engine->nodes();
+    size_t leaves = 0;
+    for (uint32_t i = child; i < nodes[child].end; ++i)
+      leaves += nodes[i].op == Rule::Operator::kLeaf;
+    if (leaves == 1 && nodes[child].op == Rule::Operator::kLeaf) {
+      return fmt::format("{} {} does not match", nodes[child].rule->type, nodes[child].rule->name);
+    }
+    return fmt::format("none of {} other conditions matches", leaves);
+  }
+
+  void tell_type(const TypeReport& type) {
+    if (!type.computed) {
+      return line(1, fmt::format("{}: {} signals, {}", type.signals->type(), type.signals->size(),
+                                 type.failed ? kFailed : kNotNeeded));
+    }
+    std::string quiet;
+    for (uint32_t i = 0; i < type.signals->size(); ++i) {
+      if (type.readings[i].matched) {
+        line(1, fmt::format("{} {} matches ({:.2f}): {}", type.signals->type(),
+                            type.signals->name(i), type.readings[i].confidence, grounds(type, i)));
+        continue;
+      }
+      quiet += quiet.empty() ? "" : ", ";
+      quiet += type.signals->name(i);
+      if (type.signals->cost() == Cost::kModel)
+        quiet += fmt::format(" {:.2f}", type.readings[i].score);
+    }
+    if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
+  }
+
+  void tell_others() {
+    std::string matching, open;
+    for (size_t d = 0; d < report_.routing->decisions.size(); ++d) {
+      const Value& value = report_.values[report_.engine->root(d)];
+      if (static_cast<int32_t>(d) == report_.outcome.decision || !value.can_match()) continue;
+      std::string& list = value.is_match() ? matching : open;
+      list += list.empty() ? "" : ", ";
+      list += report_.routing->decisions[d].name;
+    }
+    if (!matching.empty())
+      text_ += fmt::format("Decisions that match as well and rank lower: {}\n", matching);
+    if (!open.empty()) text_ += fmt::format("Decisions that could not have won: {}\n", open);
+  }
+
+  const Report& report_;
+  json::Writer out_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string explain_json(const Report& report) {
+  return Explainer(report).json();
+}
+
+std::string explain_words(const Report& report) {
+  return Explainer(report).words();
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,37 @@
+#pragma once
+// What was found out about a request and why it was routed as it was, for programs and for people.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/decision/engine.h"
+#include "router/signals/signal.h"
+
+namespace signalbox::router {
+
+/// The signals of one type, with their readings if they were computed.
+struct TypeReport {
+  const SignalType* signals;
+  bool computed;
+  bool failed;                         // the model could not say
+  std::span<const Reading> readings;   // (signals->size())
+  std::span<const Evidence> evidence;  // of this type
+};
+
+struct Report {
+  const config::Routing* routing;
+  const decision::Engine* engine;
+  std::vector<TypeReport> types;
+  std::vector<decision::Value> signals;  // by signal number, types one after the other
+  std::vector<decision::Value> values;   // of the engine's nodes
+  decision::Outcome outcome;
+};
+
+/// {"signals": {TYPE: {NAME: {...}}}, "trace": [decisions, best rank first]}
+std::string explain_json(const Report& report);
+
+/// Several lines, the last one without a line feed.
+std::string explain_words(const Report& report);
+
+}  // namespace signalbox::router

@@ -1,0 +1,94 @@
+// Linear search: a request has a dozen fields.
+
+#include "router/http/headers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::http {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
+                                                        "keep-alive",
+                                                        "proxy-connection",
+                                                        "proxy-authenticate",
+                                                        "proxy-authorization",
+                                                        "te",
+                                                        "transfer-encoding",
+                                                        "trailer",
+                                                        "upgrade",
+                                                        "content-length"};
+
+/// Whether a comma-separated list of tokens holds `token`.
+bool lists(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    std::string_view item = list.substr(0, comma);
+    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
+    if (iequals(item, token)) return true;
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+bool ours(std::string_view name) {
+  return iequals(name.substr(0, 6), "x-vsr-");
+}
+
+}  // namespace
+
+bool iequals(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
+void Headers::add(std::string_view name, std::string_view value) {
+  spans_.push_back({static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(name.size()),
+                    static_cast<uint32_t>(value.size())});
+  bytes_.append(name).append(": ");
+  const size_t at = bytes_.size();
+  bytes_.append(value);
+  for (size_t i = at; i < bytes_.size(); ++i) {
+    const auto c = static_cast<unsigned char>(bytes_[i]);
+    if ((c < 0x20 && c != '\t') || c == 0x7f) bytes_[i] = ' ';
+  }
+  bytes_.append("\r\n");
+}
+
+Field Headers::operator[](size_t i) const {
+  const Span& span = spans_[i];
+  const char* const name = bytes_.data() + span.begin;
+  return {{name, span.name_size}, {name + span.name_size + 2, span.value_size}};
+}
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    const Field field = (*this)[i];
+    if (iequals(field.name, name)) return field.value;
+  }
+  return std::nullopt;
+}
+
+size_t Headers::count(std::string_view name) const {
+  size_t found = 0;
+  for (size_t i = 0; i < spans_.size(); ++i) found += iequals((*this)[i].name, name);
+  return found;
+}
+
+bool is_end_to_end(const Headers& headers, size_t i) {
+  const std::string_view name = headers[i].name;
+  const auto same = [&](std::string_view other) { return iequals(other, name); };
+  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
+  for (size_t j = 0; j < headers.size(); ++j) {
+    if (iequals(headers[j].name, "connection") && lists(headers[j].value, name)) return false;
+  }
+  return true;
+}
+
+}  // namespace signalbox::http

@@ -1,0 +1,55 @@
+#pragma once
+// Header fields in order, kept as the bytes that go on the wire, so that sending them is one copy.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::http {
+
+/// ASCII letters compare without case; other bytes exactly.
+bool iequals(std::string_view a, std::string_view b);
+
+struct Field {
+  std::string_view name;   // as it was written
+  std::string_view value;  // without surrounding white space
+};
+
+/// A plain value; views into it live until the next change.
+class Headers {
+ public:
+  /// Names must be tokens (they come from a parser or from our own code). Control characters in the
+  /// value become spaces, so that a name taken from a configuration cannot start a second header.
+  void add(std::string_view name, std::string_view value);
+
+  /// The first value of that name.
+  std::optional<std::string_view> find(std::string_view name) const;
+  size_t count(std::string_view name) const;
+
+  size_t size() const { return spans_.size(); }
+  Field operator[](size_t i) const;
+
+  /// "name: value\r\n" for every field.
+  std::string_view wire() const { return bytes_; }
+
+  void clear() {
+    bytes_.clear();
+    spans_.clear();
+  }
+
+ private:
+  struct Span {
+    uint32_t begin, name_size, value_size;
+  };
+  std::string bytes_;
+  std::vector<Span> spans_;
+};
+
+/// Whether field i is meant for the other end: not one of the hop-by-hop fields of RFC 9110
+/// section 7.6.1, nor one that Connection names, nor the framing (Content-Length,
+/// Transfer-Encoding), nor one of our own x-vsr-*.
+bool is_end_to_end(const Headers& headers, size_t i);
+
+}  // namespace signalbox::http

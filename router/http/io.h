@@ -1,0 +1,38 @@
+#pragma once
+// Asio's words as the data plane speaks them. Each event loop is one io_context run by one thread,
+// so everything that belongs to a loop is free of locks. The executor is the concrete one: the
+// type-erased default costs an indirection on every operation.
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+
+namespace signalbox::http {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+using Executor = asio::io_context::executor_type;
+template <class T = void>
+using Task = asio::awaitable<T, Executor>;
+
+using Endpoint = asio::ip::tcp::endpoint;
+using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
+using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
+using Clock = std::chrono::steady_clock;
+using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+/// Completion token: `auto [error, size] = co_await socket.async_read_some(buffer, kAwait);` Errors
+/// are values.
+inline constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait{};
+
+/// The loop that runs the coroutine that asks.
+inline asio::io_context& loop_of(const Executor& executor) {
+  return executor.context();
+}
+
+}  // namespace signalbox::http

@@ -1,0 +1,284 @@
+// The adapter to Boost.Beast's basic_parser: its callbacks fill our own values, which saves its
+// field container and the second look at every header. What Beast lets pass and a proxy must not is
+// refused in the callbacks.
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include "router/http/message.h"
+
+namespace signalbox::http {
+namespace {
+
+namespace beast = boost::beast;
+using beast::http::field;
+using BeastError = boost::beast::error_code;
+using beast::http::error;
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// A chunk's size line and extensions, or a trailer, may not be longer than this.
+constexpr size_t kChunkLineMax = 8 << 10;
+/// A body that only claims its length gets this much memory ahead of its bytes.
+constexpr uint64_t kReserveMax = 1 << 20;
+/// simdjson reads this far over the end of its input: with the room made here the body is not moved
+/// for it.
+constexpr size_t kJsonPadding = 64;
+
+template <bool kIsRequest>
+class Base : public beast::http::basic_parser<kIsRequest> {
+ public:
+  explicit Base(std::string& body) : body_(body) { this->eager(false); }
+
+  /// Returns bytes used; `failed` is clear when there is simply not enough yet.
+  size_t take(std::string_view bytes, BeastError& failed) {
+    size_t used = 0;
+    failed = {};
+    while (!this->is_done()) {
+      const bool header = !this->is_header_done();
+      used +=
+          this->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), failed);
+      if (failed == error::need_more) {
+        failed = {};
+        if (!header && bytes.size() - used > kChunkLineMax) failed = error::bad_chunk_extension;
+        break;
+      }
+      if (failed || (header && this->is_header_done())) break;
+      if (used == bytes.size()) break;
+    }
+    return used;
+  }
+
+ protected:
+  /// Trailers arrive like headers and are dropped: nothing that routes or authenticates may come
+  /// after the body.
+  bool in_trailer() { return this->is_header_done(); }
+
+  void on_body_init_impl(const boost::optional<uint64_t>& length, BeastError&) override {
+    if (kIsRequest && length) body_.reserve(std::min(*length, kReserveMax) + kJsonPadding);
+  }
+  size_t on_body_impl(beast::string_view bytes, BeastError&) override {
+    body_.append(bytes.data(), bytes.size());
+    return bytes.size();
+  }
+  void on_chunk_header_impl(uint64_t, beast::string_view, BeastError&) override {}
+  size_t on_chunk_body_impl(uint64_t, beast::string_view bytes, BeastError&) override {
+    body_.append(bytes.data(), bytes.size());
+    return bytes.size();
+  }
+  void on_finish_impl(BeastError&) override {}
+
+  std::string& body_;
+};
+
+}  // namespace
+
+// --- requests ---
+
+class RequestParser::Impl : public Base<true> {
+ public:
+  Impl(Request& into, uint32_t header_bytes_max, uint64_t body_bytes_max)
+      : Base(into.body), into_(into), header_max_(header_bytes_max), body_max_(body_bytes_max) {
+    header_limit(header_bytes_max);
+    body_limit(body_bytes_max);
+  }
+
+  tl::expected<size_t, Refusal> feed(std::string_view bytes) {
+    BeastError failed;
+    size_t blank = 0;
+    // RFC 9112 section 2.2: an empty line before the request line is a leftover of the request
+    // before.
+    if (!begun_) {
+      while (bytes.substr(blank, 2) == "\r\n") blank += 2;
+      if (blank == bytes.size() || bytes.substr(blank) == "\r") return blank;
+      begun_ = true;
+    }
+    const bool header = !is_header_done();
+    const size_t used = take(bytes.substr(blank), failed);
+    if (header && (header_bytes_ += used) > header_max_ && !failed) failed = error::header_limit;
+    if (refused_) return tl::unexpected<Refusal>(std::move(*refused_));
+    if (failed) return tl::unexpected<Refusal>(refusal(failed));
+    return blank + used;
+  }
+
+  bool expects_continue() const { return expects_continue_; }
+
+ private:
+  void refuse(int status, std::string message, BeastError& failed) {
+    refused_ = Refusal{status, std::move(message)};
+    failed = error::bad_value;
+  }
+
+  Refusal refusal(const BeastError& failed) const {
+    if (failed == error::header_limit) {
+      return {431, fmt::format("the request header is longer than {} bytes", header_max_)};
+    }
+    if (failed == error::body_limit) {
+      return {413, fmt::format("the request body is longer than {} bytes", body_max_)};
+    }
+    if (failed == error::bad_version) return {400, "expected HTTP/1.1 or HTTP/1.0"};
+    return {400, fmt::format("the request is not well-formed HTTP/1.1: {}", failed.message())};
+  }
+
+  void on_request_impl(beast::http::verb, beast::string_view method, beast::string_view target,
+                       int version, BeastError& failed) override {
+    into_.method = view(method);
+    into_.version = version;
+    std::string_view path = view(target);
+    for (std::string_view scheme : {"http://", "https://"}) {
+      if (!iequals(path.substr(0, scheme.size()), scheme)) continue;
+      const size_t slash = path.find_first_of("/?", scheme.size());
+      path = slash == std::string_view::npos ? "/" : path.substr(slash);
+    }
+    const bool asterisk = path == "*" && into_.method == "OPTIONS";
+    if (!asterisk && !path.starts_with('/')) {
+      return refuse(400, "the request target must be a path", failed);
+    }
+    into_.target = path;
+  }
+
+  void on_response_impl(int, beast::string_view, int, BeastError&) override {}
+
+  void on_field_impl(field name, beast::string_view text, beast::string_view value,
+                     BeastError& failed) override {
+    if (in_trailer()) return;
+    switch (name) {
+      case field::host:
+        if (++hosts_ > 1) return refuse(400, "the request has more than one Host header", failed);
+        break;
+      case field::content_length:
+        if (++lengths_ > 1 || view(value).find(',') != std::string_view::npos) {
+          return refuse(400, "the request has more than one Content-Length", failed);
+        }
+        break;
+      case field::transfer_encoding:
+        if (into_.version < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding", failed);
+        if (!iequals(view(value), "chunked")) {
+          return refuse(501, "the only Transfer-Encoding understood is chunked", failed);
+        }
+        break;
+      case field::expect:
+        if (!iequals(view(value), "100-continue")) {
+          return refuse(417, "the only expectation understood is 100-continue", failed);
+        }
+        expects_continue_ = into_.version >= 11;
+        break;
+      default:
+        break;
+    }
+    into_.headers.add(view(text), view(value));
+  }
+
+  void on_header_impl(BeastError& failed) override {
+    if (into_.version >= 11 && hosts_ == 0) refuse(400, "the request has no Host header", failed);
+  }
+
+  Request& into_;
+  const uint32_t header_max_;
+  const uint64_t body_max_;
+  bool begun_ = false;
+  size_t header_bytes_ = 0;  // Beast bounds the request line and the fields each by itself
+  int hosts_ = 0;
+  int lengths_ = 0;
+  bool expects_continue_ = false;
+  std::optional<Refusal> refused_;
+};
+
+RequestParser::RequestParser(Request& into, uint32_t header_bytes_max, uint64_t body_bytes_max)
+    : impl_(std::make_unique<Impl>(into, header_bytes_max, body_bytes_max)) {}
+RequestParser::~RequestParser() = default;
+tl::expected<size_t, Refusal> RequestParser::feed(std::string_view bytes) {
+  return impl_->feed(bytes);
+}
+bool RequestParser::header_done() const {
+  return impl_->is_header_done();
+}
+bool RequestParser::done() const {
+  return impl_->is_done();
+}
+bool RequestParser::keep_alive() const {
+  return impl_->keep_alive();
+}
+bool RequestParser::expects_continue() const {
+  return impl_->expects_continue();
+}
+
+// --- responses ---
+
+class ResponseParser::Impl : public Base<false> {
+ public:
+  Impl(Response& into, uint32_t header_bytes_max)
+      : Base(into.body), into_(into), header_max_(header_bytes_max) {
+    header_limit(header_bytes_max);
+    body_limit(boost::none);
+  }
+
+  Result<size_t> feed(std::string_view bytes) {
+    BeastError failed;
+    const size_t used = take(bytes, failed);
+    if (!failed) return used;
+    if (failed == error::header_limit) {
+      return fail(Code::kUpstream, "its reply header is longer than {} bytes", header_max_);
+    }
+    return fail(Code::kUpstream, "its reply is not well-formed HTTP/1.1: {}", failed.message());
+  }
+
+  Result<void> end() {
+    if (is_done()) return {};
+    if (!got_some()) return fail(Code::kUpstream, "it closed the connection without a reply");
+    BeastError failed;
+    put_eof(failed);
+    if (!failed) return {};
+    return fail(Code::kUpstream, "it closed the connection in the middle of its {}",
+                is_header_done() ? "reply" : "reply header");
+  }
+
+ private:
+  void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
+                       BeastError&) override {}
+  void on_response_impl(int status, beast::string_view, int, BeastError&) override {
+    into_.status = status;
+  }
+  void on_field_impl(field name, beast::string_view text, beast::string_view value,
+                     BeastError& failed) override {
+    if (in_trailer()) return;
+    if (name == field::transfer_encoding && !iequals(view(value), "chunked")) {
+      failed = error::bad_transfer_encoding;
+      return;
+    }
+    into_.headers.add(view(text), view(value));
+  }
+  void on_header_impl(BeastError&) override {
+    if (const auto length = content_length()) into_.content_length = *length;
+  }
+
+  Response& into_;
+  const uint32_t header_max_;
+};
+
+ResponseParser::ResponseParser(Response& into, uint32_t header_bytes_max)
+    : impl_(std::make_unique<Impl>(into, header_bytes_max)) {}
+ResponseParser::~ResponseParser() = default;
+Result<size_t> ResponseParser::feed(std::string_view bytes) {
+  return impl_->feed(bytes);
+}
+Result<void> ResponseParser::end() {
+  return impl_->end();
+}
+bool ResponseParser::started() const {
+  return impl_->got_some();
+}
+bool ResponseParser::header_done() const {
+  return impl_->is_header_done();
+}
+bool ResponseParser::done() const {
+  return impl_->is_done();
+}
+bool ResponseParser::keep_alive() const {
+  return impl_->keep_alive();
+}
+
+}  // namespace signalbox::http

@@ -1,0 +1,198 @@
+// Threads, loops and acceptors.
+
+#include "router/http/server.h"
+
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "router/http/connection.h"
+
+namespace signalbox::http {
+namespace {
+
+/// Over connections_max this many more may wait for their 503; the next ones are closed without a
+/// word.
+constexpr uint32_t kRefusedMax = 128;
+/// Out of file descriptors: give the open connections time to end.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+struct Loop {
+  Population
+      population;  // before io: connections that io still owns leave it when they are destroyed
+  asio::io_context io{1};
+  asio::executor_work_guard<Executor> work{io.get_executor()};
+  std::thread thread;
+};
+
+struct Listening {
+  Site site;
+  Acceptor acceptor;
+};
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(const config::HttpLimits& limits, ErrorBody error_body) {
+    shared.limits = limits;
+    shared.error_body = std::move(error_body);
+    const uint32_t count =
+        limits.threads != 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
+    for (uint32_t i = 0; i < count; ++i) loops.push_back(std::make_unique<Loop>());
+  }
+
+  ~Impl() {
+    stop();
+    // In order: the acceptors' coroutines live in the first loop and hold sockets of the others.
+    listeners.clear();
+    for (auto& loop : loops) loop.reset();
+  }
+
+  Task<> accept(Listening& listening);
+  void admit(Socket socket, Loop& loop, const Site& site);
+  void stop();
+
+  Shared shared;
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::vector<std::unique_ptr<Listening>> listeners;
+  size_t next_loop = 0;
+  bool started = false;
+};
+
+Task<> Server::Impl::accept(Listening& listening) {
+  Timer pause(loops.front()->io);
+  for (;;) {
+    Loop& loop = *loops[next_loop++ % loops.size()];
+    Socket socket(loop.io);
+    const auto [error] = co_await listening.acceptor.async_accept(socket, kAwait);
+    if (!listening.acceptor.is_open()) co_return;
+    if (!error) {
+      admit(std::move(socket), loop, listening.site);
+    } else if (error != asio::error::connection_aborted) {
+      log::warn("http", "{}: cannot accept a connection: {}", listening.site.listener.name,
+                error.message());
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(kAwait);
+    }
+  }
+}
+
+void Server::Impl::admit(Socket socket, Loop& loop, const Site& site) {
+  const uint32_t open = shared.headcount.enter();
+  const uint32_t limit = shared.limits.connections_max;
+  if (open > limit + kRefusedMax) {
+    shared.headcount.leave();
+    return;
+  }
+  ErrorCode ignored;
+  socket.non_blocking(true, ignored);
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  auto begin = [this, &loop, &site, admitted = open <= limit,
+                socket = std::move(socket)]() mutable {
+    if (loop.population.draining) return shared.headcount.leave();
+    auto connection =
+        std::make_shared<Connection>(std::move(socket), shared, site, loop.population);
+    auto ended = [](std::exception_ptr failure) {
+      if (!failure) return;
+      try {
+        std::rethrow_exception(failure);
+      } catch (const std::exception& e) {
+        log::error("http", "a connection failed: {}", e.what());
+      }
+    };
+    asio::co_spawn(loop.io, Connection::serve(std::move(connection), admitted), ended);
+  };
+  asio::post(loop.io, std::move(begin));
+}
+
+void Server::Impl::stop() {
+  for (auto& loop : loops) {
+    loop->io.stop();
+    if (loop->thread.joinable()) loop->thread.join();
+  }
+}
+
+Server::Server(const config::HttpLimits& limits, ErrorBody error_body)
+    : impl_(std::make_unique<Impl>(limits, std::move(error_body))) {}
+
+Server::~Server() = default;
+
+Result<uint16_t> Server::listen(const config::Listener& listener, Handler handler) {
+  SIGNALBOX_CHECK(!impl_->started);
+  const auto where = [&](std::string_view why) {
+    return fail(Code::kIo, "listener \"{}\" {}:{}: {}", listener.name, listener.address,
+                listener.port, why);
+  };
+  ErrorCode error;
+  const auto address = asio::ip::make_address(
+      listener.address == "localhost" ? "127.0.0.1" : listener.address, error);
+  if (error) {
+    return fail(Code::kInvalid, "listener \"{}\": address: expected an IP address, found \"{}\"",
+                listener.name, listener.address);
+  }
+  const Endpoint endpoint(address, listener.port);
+  Acceptor acceptor(impl_->loops.front()->io);
+  acceptor.open(endpoint.protocol(), error);
+  // Only lets a restart bind while old connections are in TIME_WAIT; a port that is listened on
+  // stays refused.
+  if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
+  if (error) return where(error.message());
+  const uint16_t port = acceptor.local_endpoint(error).port();
+  impl_->listeners.push_back(
+      std::make_unique<Listening>(Listening{{listener, std::move(handler)}, std::move(acceptor)}));
+  return port;
+}
+
+void Server::start() {
+  SIGNALBOX_CHECK(!impl_->started);
+  impl_->started = true;
+  for (auto& listening : impl_->listeners) {
+    asio::co_spawn(impl_->loops.front()->io, impl_->accept(*listening), asio::detached);
+  }
+  for (auto& loop : impl_->loops) {
+    loop->thread = std::thread([&io = loop->io] { io.run(); });
+  }
+}
+
+bool Server::drain(std::chrono::milliseconds limit) {
+  if (!impl_->started) return true;
+  // Counts as one of them until every loop knows that it drains, so that no connection on its way
+  // is missed.
+  Headcount& headcount = impl_->shared.headcount;
+  headcount.enter();
+  auto hold = std::shared_ptr<void>(nullptr, [&headcount](void*) { headcount.leave(); });
+  auto close_listeners = [this] {
+    ErrorCode ignored;
+    for (auto& listening : impl_->listeners) listening->acceptor.close(ignored);
+  };
+  asio::post(impl_->loops.front()->io, std::move(close_listeners));
+  for (auto& loop : impl_->loops) {
+    auto close_idle = [&population = loop->population, hold] {
+      population.draining = true;
+      for (Connection* c = population.first; c != nullptr; c = c->next()) c->drain();
+    };
+    asio::post(loop->io, std::move(close_idle));
+  }
+  hold.reset();
+  return headcount.wait_until_empty(limit);
+}
+
+void Server::stop() {
+  impl_->stop();
+}
+
+size_t Server::threads() const {
+  return impl_->loops.size();
+}
+
+}  // namespace signalbox::http

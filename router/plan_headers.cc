@@ -1,0 +1,66 @@
+// Names come from the configuration and may hold any character, a line feed among them:
+// header_value() makes them harmless, so nothing downstream has to.
+
+#include "router/plan_headers.h"
+
+namespace signalbox::router {
+namespace {
+
+void append_encoded(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F && byte != '%') {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+}
+
+std::string header_value(std::string_view text) {
+  std::string out;
+  append_encoded(out, text);
+  return out;
+}
+
+std::string header_value(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) {
+    if (!out.empty()) out.push_back(',');
+    append_encoded(out, name);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Header> response_headers(const Plan& plan, bool debug) {
+  std::vector<Header> headers;
+  headers.reserve(8);
+  if (plan.model != nullptr)
+    headers.push_back({"x-vsr-selected-model", header_value(plan.model->name)});
+  if (!plan.decision.empty())
+    headers.push_back({"x-vsr-selected-decision", header_value(plan.decision)});
+  if (!plan.category.empty())
+    headers.push_back({"x-vsr-selected-category", header_value(plan.category)});
+  if (plan.reasoning)
+    headers.push_back({"x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off"});
+  headers.push_back(
+      {"x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false"});
+  if (!debug) return headers;
+  if (!plan.decision.empty()) {
+    headers.push_back({"x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence)});
+  }
+  if (!plan.matched_keywords.empty()) {
+    headers.push_back({"x-vsr-matched-keywords", header_value(plan.matched_keywords)});
+  }
+  if (!plan.matched_embeddings.empty()) {
+    headers.push_back({"x-vsr-matched-embeddings", header_value(plan.matched_embeddings)});
+  }
+  return headers;
+}
+
+}  // namespace signalbox::router

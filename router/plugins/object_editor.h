@@ -1,0 +1,45 @@
+#pragma once
+// Sets and removes members of a JSON object, as edits of its source.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "router/plugins/edit.h"
+
+namespace signalbox::router {
+
+/// Members that are not named keep their bytes, order and white space. A name that the object
+/// repeats is set, or removed, everywhere, since parsers differ in which of the two they take. Each
+/// name may be changed once.
+class ObjectEditor {
+ public:
+  /// Precondition: object.is_object(). Its Document outlives the editor.
+  explicit ObjectEditor(json::Value object);
+
+  /// The value becomes `json`; a missing member is added at the end.
+  void set(std::string_view name, std::string json);
+  void remove(std::string_view name);
+  /// The member's value, if it is there and an object whose members can be set one by one.
+  std::vector<json::Value> objects(std::string_view name) const;
+
+  /// Appends what set() and remove() asked for.
+  void finish(std::vector<Edit>& edits);
+
+ private:
+  struct Slot {
+    json::Member member;
+    bool removed = false;
+  };
+  void remove_members(std::vector<Edit>& edits) const;
+  size_t after_comma(size_t slot) const;
+
+  json::Value object_;
+  std::string_view source_;  // of the object, from its first byte
+  std::vector<Slot> slots_;
+  std::vector<Edit> replaced_;
+  std::string added_;  // members for the end, with commas between them
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,69 @@
+// What is said where; the splicing is ObjectEditor's.
+
+#include "router/plugins/reasoning.h"
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "base/json_writer.h"
+
+namespace signalbox::router {
+namespace {
+
+using Type = config::ReasoningFamily::Type;
+
+constexpr std::string_view kEffort = "reasoning_effort";
+constexpr std::string_view kTemplate = "chat_template_kwargs";
+
+// Servers that take an effort at the top level.
+bool has_own_dialect(const config::Model& model) {
+  for (const config::BackendRef& backend : model.backend_refs) {
+    for (const std::string_view host : {"api.openai.com", "openrouter.ai", "api.deepseek.com"}) {
+      if (backend.host == host) return true;
+    }
+  }
+  return false;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  json::append_string(out, text);
+  return out;
+}
+
+void set_template(std::string_view parameter, const std::string& json, ObjectEditor& body,
+                  std::vector<Edit>& edits) {
+  const std::vector<json::Value> objects = body.objects(kTemplate);
+  for (const json::Value& object : objects) {
+    ObjectEditor editor(object);
+    editor.set(parameter, json);
+    editor.finish(edits);
+  }
+  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", quoted(parameter), json));
+}
+
+}  // namespace
+
+void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
+                   std::string_view effort, json::Value request, ObjectEditor& body,
+                   std::vector<Edit>& edits) {
+  if (family.type == Type::kChatTemplateKwargs) {
+    body.remove(kEffort);
+    return set_template(family.parameter, on ? "true" : "false", body, edits);
+  }
+  const bool own_dialect = family.type == Type::kReasoningEffort && has_own_dialect(model);
+  const auto asked = request.find(kEffort);
+  const bool keep = !on && asked && asked->is_string();
+  if (!on && !keep && own_dialect) return body.remove(kEffort);
+  const std::string value = on ? quoted(effort) : keep ? std::string(asked->raw()) : quoted("low");
+  const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
+  if (!top_level || family.parameter != kEffort) body.remove(kEffort);
+  if (top_level) {
+    body.set(family.parameter, value);
+  } else {
+    set_template(family.parameter, value, body, edits);
+  }
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,50 @@
+#pragma once
+// The daemon: listeners, event loops, the router and its upstreams, put together and taken apart in
+// the right order.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/router.h"
+
+namespace signalbox::router {
+
+/// Opens the model that embedding signals need; called only when the configuration has some.
+using OpenEmbedder = std::function<Result<std::unique_ptr<const engine::TextEmbedder>>(
+    const config::EmbeddingModel& model)>;
+
+/// Thread-safe after start().
+class Daemon {
+ public:
+  /// Returns when every listener takes requests; /ready of the management listener says so from
+  /// then on, and /health earlier. Errors: those of Router::create and `open`, kIo for a port that
+  /// is taken.
+  static Result<std::unique_ptr<Daemon>> start(config::Config config, const OpenEmbedder& open);
+  /// Drops requests in flight; drain() first to let them finish.
+  ~Daemon();
+
+  /// "http 0.0.0.0:8801" for every listener, the management one last, with the ports that were
+  /// bound.
+  const std::vector<std::string>& listening() const;
+  /// What an operator should know, one line each.
+  const std::vector<std::string>& notices() const;
+  /// The bound port of a listener by its name, 0 when there is none; "management" is the management
+  /// API.
+  uint16_t port(std::string_view listener) const;
+
+  /// No new requests; waits for those in flight, at most the configuration's drain_timeout. False
+  /// when some were left.
+  bool drain();
+
+ private:
+  struct Impl;
+  explicit Daemon(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,51 @@
+#pragma once
+// All occurrences of many patterns in one pass over a text, whatever their number (Aho and Corasick
+// 1975).
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace signalbox::router {
+
+/// A deterministic automaton over bytes. Bytes that no pattern holds share one column of the table,
+/// which keeps it small enough for the second-level cache. Immutable and thread-safe.
+class KeywordAutomaton {
+ public:
+  /// Patterns are not empty and differ from each other. kTooLarge when the table would pass 64 MiB.
+  static Result<KeywordAutomaton> build(std::span<const std::string> patterns);
+
+  /// Calls hit(pattern, end) for every occurrence, in the order of their ends; the text before
+  /// `end` ends with the pattern.
+  template <class Hit>
+  void scan(std::string_view text, Hit&& hit) const {
+    if (outputs_.empty()) return;
+    uint32_t state = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      state = next_[state * classes_ + class_of_[static_cast<unsigned char>(text[i])]];
+      for (uint32_t at = outputs_[state].state; at != 0; at = outputs_[at].shorter) {
+        hit(outputs_[at].pattern, i + 1);
+      }
+    }
+  }
+
+ private:
+  struct Output {
+    uint32_t state = 0;    // this state, or the longest suffix of it, that ends a pattern; 0: none
+    uint32_t shorter = 0;  // the next shorter one after this state itself
+    uint32_t pattern = kNone;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint32_t classes_ = 0;
+  std::array<uint16_t, 256> class_of_{};
+  std::vector<uint32_t> next_;   // (states, classes_)
+  std::vector<Output> outputs_;  // (states)
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,47 @@
+#pragma once
+// A signal is a question asked of a request: does a keyword occur, is it close in meaning to an
+// example. All signals of one type are asked together, since they share their work: one scan of the
+// text, one run of a model.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/api/chat_request.h"
+
+namespace signalbox::router {
+
+/// What one signal says of one request.
+struct Reading {
+  bool matched = false;
+  double confidence = 0;  // 0 to 1; of the match, 0 without one
+  double score = 0;       // the type's own measure, matched or not: share of keywords, similarity
+};
+
+/// Why a signal reads as it does, for explanations: a keyword that occurs, the nearest example.
+struct Evidence {
+  uint32_t signal;        // index within its type
+  std::string_view text;  // leads into the signal type, which outlives the request
+  double score;
+};
+
+enum class Cost : uint8_t { kCheap, kModel };  // microseconds, milliseconds
+
+/// All signals of one type, in the order of the configuration. Immutable and thread-safe.
+class SignalType {
+ public:
+  virtual ~SignalType() = default;
+  /// As conditions name it: "keyword".
+  virtual std::string_view type() const = 0;
+  virtual Cost cost() const = 0;
+  virtual size_t size() const = 0;
+  virtual std::string_view name(size_t signal) const = 0;
+  /// Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`. An error
+  /// leaves both unspecified.
+  virtual Result<void> evaluate(const ChatRequest& request, std::span<Reading> out,
+                                std::vector<Evidence>& evidence) const = 0;
+};
+
+}  // namespace signalbox::router

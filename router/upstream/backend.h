@@ -1,0 +1,52 @@
+#pragma once
+// Where a plan's request goes: a server behind us, or the built-in one. The reply is pulled piece
+// by piece, so that the pace of the client is the pace of the upstream.
+
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "router/http/interrupt.h"
+#include "router/http/io.h"
+#include "router/http/message.h"
+
+namespace signalbox::upstream {
+
+/// One POST. Everything it refers to lives until the Answer is gone.
+struct Call {
+  std::string_view target;       // "/v1/chat/completions", with the client's query
+  const http::Headers& headers;  // the client's; the backend passes on what is meant for it
+  std::string_view request_id;
+  std::string_view body;  // JSON
+  http::Interrupt& interrupt;
+};
+
+struct Piece {
+  std::string_view bytes;  // of the body, as they came; may be empty only when last
+  bool last = false;
+};
+
+/// A reply whose header has arrived. Destroying it early ends the call: the upstream sees its
+/// connection close.
+class Answer {
+ public:
+  virtual ~Answer() = default;
+  virtual const http::Response& head() const = 0;
+  /// Whether next() will answer without waiting.
+  virtual bool ready() const = 0;
+  /// The next bytes of the body; the view lives until the next call. Not to be called after the
+  /// last. Errors: kUpstream (it died), kDeadline and kCancelled (the interrupt).
+  virtual http::Task<Result<Piece>> next() = 0;
+};
+
+/// Immutable and thread-safe; a call stays on its caller's loop.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Sends the request and waits for the header of the reply. Errors: kUpstream (refused, died),
+  /// kDeadline (connecting took too long, or the interrupt), kCancelled, kUnsupported; the message
+  /// names the backend, not its address.
+  virtual http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const = 0;
+};
+
+}  // namespace signalbox::upstream

@@ -1,0 +1,38 @@
+#pragma once
+// A server behind us, spoken to in HTTP/1.1 over kept connections.
+
+#include <optional>
+#include <string>
+
+#include "router/config/config.h"
+#include "router/upstream/backend.h"
+#include "router/upstream/pool.h"
+
+namespace signalbox::upstream {
+
+class HttpBackend final : public Backend {
+ public:
+  /// `api_key` goes out with every request, in place of the client's own Authorization. Without one
+  /// the client's passes, unless the configuration names a key that is missing: a client's
+  /// credential is not for a third party.
+  HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
+              std::optional<std::string> api_key);
+
+  http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const override;
+
+ private:
+  std::string head_of(const Call& call) const;
+  http::Task<Result<std::unique_ptr<Channel>>> connect(http::asio::io_context& loop,
+                                                       http::Interrupt& interrupt) const;
+  http::Task<Result<std::unique_ptr<Channel>>> connect_to(http::Endpoint endpoint,
+                                                          http::asio::io_context& loop,
+                                                          http::Interrupt& interrupt) const;
+  Error named(Error error) const;
+
+  config::BackendRef ref_;
+  config::HttpLimits limits_;
+  std::string address_;      // "host:port", an IPv6 address in brackets
+  std::string credentials_;  // "Authorization: Bearer ...\r\n", or ""
+};
+
+}  // namespace signalbox::upstream

@@ -1,0 +1,265 @@
+// The configuration file: what a good one becomes, and what the author of a bad one is told.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/yaml.h"
+#include "router/config/load.h"
+
+namespace signalbox::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kProviders =
+    "providers: {defaults: {default_model: a}, models: [{name: a, backend_refs: [{type: echo}]}, "
+    "{name: b, backend_refs: [{type: echo}]}]}";
+
+std::string with_providers(std::string text) {
+  const size_t at = text.find("@providers");
+  if (at != std::string::npos) text.replace(at, 10, kProviders);
+  return text;
+}
+
+Config parse_good(const std::string& text) {
+  auto loaded = parse(with_providers(text), "f.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  return loaded ? std::move(loaded->config) : Config{};
+}
+
+std::string notices_of(const std::string& text) {
+  const auto loaded = parse(with_providers(text), "f.yaml");
+  if (!loaded) return "refused: " + loaded.error().message;
+  std::string all;
+  for (const std::string& notice : loaded->notices) all += notice + "\n";
+  return all;
+}
+
+TEST(Config, refuses_each_broken_file_with_its_message) {
+  const auto directory = std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/router/config";
+  const auto cases = yaml::load(directory / "broken.yaml");
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_GE(cases->items.size(), 40u);
+  for (const yaml::Node& each : cases->items) {
+    const auto loaded = parse(with_providers(each.find("file")->scalar), "f.yaml");
+    const yaml::Node* expected = each.find("errors");
+    const std::string message = loaded ? "accepted" : loaded.error().message;
+    EXPECT_EQ(message, expected == nullptr ? "" : expected->scalar) << each.find("name")->scalar;
+  }
+}
+
+TEST(Config, reads_what_the_reference_names) {
+  const auto shared = std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "../shared/conformance";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no material beside the repository";
+  for (const char* name : {"reference-config.yaml", "accuracy/config.yaml", "balance/config.yaml",
+                           "privacy/config.yaml"}) {
+    const auto loaded = load(shared / name);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_FALSE(loaded->notices.empty()) << name;
+    EXPECT_FALSE(loaded->config.routing.decisions.empty()) << name;
+    const auto strict = load(shared / name, {.strict = true});
+    EXPECT_TRUE(strict) << strict.error().message;
+  }
+}
+
+TEST(Config, has_a_listener_when_the_file_names_none) {
+  const Config config = parse_good("version: v0.3\n@providers\n");
+  ASSERT_EQ(config.listeners.size(), 1u);
+  EXPECT_EQ(config.listeners[0].port, 8801);
+  EXPECT_EQ(config.listeners[0].address, "0.0.0.0");
+  EXPECT_EQ(config.source, "f.yaml");
+  EXPECT_EQ(config.auto_model_names, (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM"}));
+}
+
+TEST(Config, reads_listeners_and_limits) {
+  const Config config = parse_good(R"(version: v0.3
+listeners: [{name: x, address: "::", port: 0, timeout: 1m30s}, {name: y, port: 1, timeout: 250ms}]
+@providers
+global:
+  router: {auto_model_name: pick, auto_model_names: [auto, best], strategy: confidence}
+  services:
+    http: {header_bytes_max: 64KiB, body_bytes_max: 4096, idle_timeout: 1.5s, threads: 3}
+    management_api: {enabled: false, port: 9}
+  model_catalog:
+    embeddings:
+      semantic:
+        minilm_model_path: m
+        embedding_config: {top_k: 0, min_score_threshold: 0.25, enable_soft_matching: TRUE}
+)");
+  EXPECT_EQ(config.listeners[0].timeout, 90s);
+  EXPECT_EQ(config.listeners[1].timeout, 250ms);
+  EXPECT_EQ(config.auto_model_names,
+            (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "pick", "best"}));
+  EXPECT_EQ(config.http.header_bytes_max, 65536u);
+  EXPECT_EQ(config.http.body_bytes_max, 4096u);
+  EXPECT_EQ(config.http.idle_timeout, 1500ms);
+  EXPECT_EQ(config.http.threads, 3u);
+  EXPECT_FALSE(config.management.enabled);
+  EXPECT_EQ(config.embedding_model.path, "m");
+  EXPECT_EQ(config.embedding_model.top_k, 0);
+  EXPECT_EQ(config.embedding_model.soft_threshold, 0.25);
+  EXPECT_TRUE(config.embedding_model.soft_matching);
+  EXPECT_EQ(config.routing.strategy, Routing::Strategy::kConfidence);
+}
+
+TEST(Config, reads_addresses_of_upstreams) {
+  const Config config = parse_good(R"(version: v0.3
+providers:
+  defaults: {default_model: a}
+  models:
+    - name: a
+      provider_model_id: org/a
+      backend_refs:
+        - {endpoint: "10.0.0.1:8000", weight: 3, api_key_env: KEY}
+        - {endpoint: host.example, protocol: https}
+        - {endpoint: "[2001:db8::1]:8000"}
+        - {endpoint: "[::1]"}
+        - {base_url: "https://api.example.com/v1"}
+        - {base_url: "http://h:1/openai/v1/"}
+        - {base_url: "http://[::1]:9/api"}
+        - {type: echo}
+    - {name: b, backend_refs: [{type: echo}]}
+)");
+  const Model& a = config.providers.models[0];
+  EXPECT_EQ(a.provider_model_id, "org/a");
+  EXPECT_EQ(config.providers.models[1].provider_model_id, "b");
+  const auto expect = [&](size_t i, std::string_view host, int port, bool tls,
+                          std::string_view prefix) {
+    const BackendRef& ref = a.backend_refs[i];
+    EXPECT_EQ(ref.host, host);
+    EXPECT_EQ(ref.port, port) << host;
+    EXPECT_EQ(ref.tls, tls) << host;
+    EXPECT_EQ(ref.path_prefix, prefix) << host;
+  };
+  expect(0, "10.0.0.1", 8000, false, "");
+  expect(1, "host.example", 443, true, "");
+  expect(2, "2001:db8::1", 8000, false, "");
+  expect(3, "::1", 80, false, "");
+  expect(4, "api.example.com", 443, true, "");
+  expect(5, "h", 1, false, "/openai");
+  expect(6, "::1", 9, false, "/api");
+  EXPECT_EQ(a.backend_refs[0].weight, 3u);
+  EXPECT_EQ(a.backend_refs[0].api_key_env, "KEY");
+  EXPECT_EQ(a.backend_refs[7].type, "echo");
+}
+
+TEST(Config, reads_signals_rules_and_decisions) {
+  const Config config = parse_good(R"(version: v0.3
+@providers
+routing:
+  strategy: priority
+  decisions:
+    - name: x
+      priority: -5
+      rules:
+        operator: and
+        conditions:
+          - {type: keyword, name: k}
+          - operator: NOT
+            conditions: [{type: embedding, name: e}]
+      modelRefs: [{model: b, use_reasoning: true, reasoning_effort: high}]
+      plugins:
+        - {type: system_prompt, configuration: {mode: insert, system_prompt: "Be exact."}}
+        - {type: fast_response, configuration: {message: no}}
+    - {name: y}
+  signals:
+    keywords: [{name: k, operator: NOR, keywords: [w, 1984], case_sensitive: true}]
+    embeddings: [{name: e, threshold: 0.5, aggregation_method: mean, candidates: [c]}]
+)");
+  const Decision& x = config.routing.decisions[0];
+  EXPECT_EQ(x.priority, -5);
+  EXPECT_EQ(x.line, 6u);
+  ASSERT_EQ(x.rules.conditions.size(), 2u);
+  EXPECT_EQ(x.rules.op, Rule::Operator::kAnd);
+  EXPECT_EQ(x.rules.conditions[0].op, Rule::Operator::kLeaf);
+  EXPECT_EQ(x.rules.conditions[0].name, "k");
+  EXPECT_EQ(x.rules.conditions[0].line, 11u);
+  EXPECT_EQ(x.rules.conditions[1].op, Rule::Operator::kNot);
+  EXPECT_EQ(x.model_refs[0].use_reasoning, true);
+  EXPECT_EQ(x.model_refs[0].reasoning_effort, "high");
+  EXPECT_EQ(x.system_prompt->mode, SystemPromptPlugin::Mode::kInsert);
+  EXPECT_EQ(x.missing_plugins, (std::vector<std::string>{"fast_response"}));
+  EXPECT_TRUE(config.routing.decisions[1].rules.conditions.empty());
+  EXPECT_EQ(config.routing.keywords[0].op, KeywordSignal::Operator::kNor);
+  EXPECT_EQ(config.routing.keywords[0].keywords[1], "1984");
+  EXPECT_TRUE(config.routing.keywords[0].case_sensitive);
+  EXPECT_EQ(config.routing.embeddings[0].aggregation, EmbeddingSignal::Aggregation::kMean);
+}
+
+TEST(Config, replaces_variables_in_values_it_reads) {
+  ::setenv("SIGNALBOX_TEST_PORT", "4711", 1);
+  ::setenv("SIGNALBOX_TEST_EMPTY", "", 1);
+  ::unsetenv("SIGNALBOX_TEST_UNSET");
+  const Config config = parse_good(R"(version: v0.3
+listeners:
+  - {name: "n-${SIGNALBOX_TEST_PORT}-${SIGNALBOX_TEST_EMPTY:-e}", port: "${SIGNALBOX_TEST_PORT}"}
+  - {name: "$${LITERAL} $5", port: "${SIGNALBOX_TEST_UNSET:-12}"}
+@providers
+routing: {modelCards: ["${SIGNALBOX_TEST_UNSET}"]}
+)");
+  EXPECT_EQ(config.listeners[0].name, "n-4711-e");
+  EXPECT_EQ(config.listeners[0].port, 4711);
+  EXPECT_EQ(config.listeners[1].name, "${LITERAL} $5");
+  EXPECT_EQ(config.listeners[1].port, 12);
+}
+
+TEST(Config, says_what_is_not_built_and_what_is_unknown) {
+  const std::string text = R"(version: v0.3
+@providers
+routing:
+  signals:
+    keyword: []
+    domains: [{name: math}]
+    pii: []
+  decisions:
+    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: m}, {type: pii, name: p}]}}
+    - {name: y, tier: 2, algorithm: {type: static}}
+    - name: z
+      algorithm: {type: knn}
+      plugins:
+        - {type: router_replay, configuration: {enabled: false}}
+        - {type: tools, configuration: {mode: passthrough}}
+        - {type: response_cache, configuration: {enabled: true}}
+global:
+  stores: {response_cache: {enabled: false}}
+  services: {management_api: {auth: {mode: disabled}}}
+zebra: 1
+)";
+  EXPECT_EQ(notices_of(text),
+            "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
+            "f.yaml:6: routing.signals.domains: not built yet; conditions on it are never met\n"
+            "f.yaml:9: routing.decisions[0].rules: not built yet; conditions on domain, pii are "
+            "never met, nor is "
+            "NOT of them\n"
+            "f.yaml:9: routing.decisions[0].tier: not built yet; strategy alone orders the "
+            "decisions (and 1 more "
+            "like it)\n"
+            "f.yaml:12: routing.decisions[2].algorithm: not built yet; algorithm \"knn\": the "
+            "first of modelRefs is "
+            "used\n"
+            "f.yaml:16: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
+            "go on without it\n"
+            "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
+            "routing, entrypoints, "
+            "recipes, setup)\n");
+  const auto strict = parse(with_providers(text), "f.yaml", {.strict = true});
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().message,
+            "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
+            "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
+            "routing, entrypoints, "
+            "recipes, setup)");
+}
+
+TEST(Config, a_missing_file_is_named) {
+  const auto loaded = load("/nowhere/config.yaml");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Code::kNotFound);
+  EXPECT_EQ(loaded.error().message, "/nowhere/config.yaml: No such file or directory");
+}
+
+}  // namespace
+}  // namespace signalbox::config

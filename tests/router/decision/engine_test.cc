@@ -1,0 +1,311 @@
+// The decision engine: its rules by example, and by properties that hold for random trees over
+// random signals.
+
+#include "router/decision/engine.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace signalbox::router::decision {
+namespace {
+
+using config::Rule;
+using Operator = config::Rule::Operator;
+using Strategy = config::Routing::Strategy;
+
+// Leaves are named "s0", "s1", ... after their signal, or "gone" for one that is not built.
+Rule leaf(int signal) {
+  return {Operator::kLeaf, "keyword", signal < 0 ? "gone" : fmt::format("s{}", signal), {}, 0};
+}
+Rule all(std::vector<Rule> conditions) {
+  return {Operator::kAnd, "", "", std::move(conditions), 0};
+}
+Rule any(std::vector<Rule> conditions) {
+  return {Operator::kOr, "", "", std::move(conditions), 0};
+}
+Rule no(Rule condition) {
+  return {Operator::kNot, "", "", {std::move(condition)}, 0};
+}
+
+config::Decision make(std::string name, int32_t priority, Rule rules) {
+  config::Decision out;
+  out.name = std::move(name);
+  out.priority = priority;
+  out.rules = std::move(rules);
+  return out;
+}
+
+uint32_t number_of(const Rule& rule) {
+  return rule.name == "gone" ? kNoSignal : static_cast<uint32_t>(std::stoul(rule.name.substr(1)));
+}
+
+const Value kYes = Value::known(true, 1);
+const Value kNo = Value::known(false, 0);
+const Value kUnknown = Value::unknown();
+Value yes(double confidence) {
+  return Value::known(true, confidence);
+}
+
+// The value of one rule.
+Value value_of(Rule rule, const std::vector<Value>& signals) {
+  config::Routing routing;
+  routing.decisions.push_back(make("d", 0, std::move(rule)));
+  const Engine engine(routing, number_of);
+  Scratch scratch;
+  engine.evaluate(signals, scratch);
+  return scratch.values[0];
+}
+
+TEST(Decision, and_takes_the_mean_and_or_the_best) {
+  const std::vector<Value> signals{yes(0.5), yes(0.75), kNo};
+  EXPECT_EQ(value_of(all({leaf(0), leaf(1)}), signals).confidence_low, 0.625);
+  EXPECT_EQ(value_of(any({leaf(0), leaf(1), leaf(2)}), signals).confidence_low, 0.75);
+  EXPECT_FALSE(value_of(all({leaf(0), leaf(2)}), signals).can_match());
+  EXPECT_EQ(value_of(no(leaf(2)), signals).confidence_low, 1);
+  EXPECT_FALSE(value_of(no(leaf(0)), signals).can_match());
+}
+
+TEST(Decision, rules_without_conditions_match_with_confidence_0) {
+  const Value value = value_of(all({}), {});
+  EXPECT_TRUE(value.is_match());
+  EXPECT_EQ(value.confidence_high, 0);
+  EXPECT_FALSE(value_of(any({}), {}).can_match());
+}
+
+TEST(Decision, the_unknown_is_bounded) {
+  const std::vector<Value> signals{yes(0.6), kUnknown, kNo};
+  const Value both = value_of(all({leaf(0), leaf(1)}), signals);
+  EXPECT_FALSE(both.is_match());
+  EXPECT_TRUE(both.can_match());
+  EXPECT_EQ(both.confidence_low, 0.3);
+  EXPECT_EQ(both.confidence_high, 0.8);
+  EXPECT_TRUE(value_of(all({leaf(2), leaf(1)}), signals).is_settled());
+  const Value either = value_of(any({leaf(0), leaf(1)}), signals);
+  EXPECT_TRUE(either.is_match());
+  EXPECT_EQ(either.confidence_low, 0.6);
+  EXPECT_EQ(either.confidence_high, 1);
+  EXPECT_FALSE(value_of(no(leaf(1)), signals).is_settled());
+}
+
+TEST(Decision, a_signal_that_is_not_built_never_matches_nor_does_its_not) {
+  const std::vector<Value> signals{kYes, kNo};
+  EXPECT_FALSE(value_of(leaf(-1), signals).can_match());
+  EXPECT_FALSE(value_of(no(leaf(-1)), signals).can_match());
+  EXPECT_FALSE(value_of(all({leaf(0), no(leaf(-1))}), signals).can_match());
+  EXPECT_TRUE(value_of(any({leaf(-1), leaf(0)}), signals).is_match());
+  EXPECT_TRUE(value_of(no(all({leaf(-1), leaf(1)})), signals).is_match());
+  EXPECT_FALSE(value_of(no(any({leaf(-1), leaf(1)})), signals).can_match());
+}
+
+Outcome outcome_of(Strategy strategy, std::vector<config::Decision> decisions,
+                   const std::vector<Value>& signals) {
+  config::Routing routing;
+  routing.strategy = strategy;
+  routing.decisions = std::move(decisions);
+  Scratch scratch;
+  return Engine(routing, number_of).evaluate(signals, scratch);
+}
+
+TEST(Decision, priority_then_confidence_then_name_decide) {
+  const std::vector<Value> signals{yes(0.5), yes(0.9)};
+  const auto index = [&](Strategy strategy, std::vector<config::Decision> decisions) {
+    return outcome_of(strategy, std::move(decisions), signals).decision;
+  };
+  EXPECT_EQ(index(Strategy::kPriority, {make("a", 1, leaf(1)), make("b", 2, leaf(0))}), 1);
+  EXPECT_EQ(index(Strategy::kConfidence, {make("a", 1, leaf(1)), make("b", 2, leaf(0))}), 0);
+  EXPECT_EQ(index(Strategy::kPriority, {make("a", 1, leaf(0)), make("b", 1, leaf(1))}), 1);
+  EXPECT_EQ(index(Strategy::kConfidence, {make("a", 1, leaf(0)), make("b", 2, leaf(0))}), 1);
+  EXPECT_EQ(index(Strategy::kPriority, {make("b", 1, leaf(0)), make("a", 1, leaf(0))}), 1);
+  EXPECT_EQ(index(Strategy::kPriority, {}), kNoDecision);
+}
+
+TEST(Decision, the_outcome_is_fixed_as_soon_as_nothing_can_change_it) {
+  const auto fixed = [](Strategy strategy, std::vector<config::Decision> decisions,
+                        const std::vector<Value>& signals) {
+    return outcome_of(strategy, std::move(decisions), signals).fixed;
+  };
+  // A lower priority does not matter, a higher one does.
+  EXPECT_TRUE(
+      fixed(Strategy::kPriority, {make("a", 2, leaf(0)), make("b", 1, leaf(1))}, {kYes, kUnknown}));
+  EXPECT_FALSE(
+      fixed(Strategy::kPriority, {make("a", 1, leaf(0)), make("b", 2, leaf(1))}, {kYes, kUnknown}));
+  EXPECT_FALSE(fixed(Strategy::kConfidence, {make("a", 2, leaf(0)), make("b", 1, leaf(1))},
+                     {yes(0.9), kUnknown}));
+  // At full confidence the name decides the tie.
+  EXPECT_TRUE(
+      fixed(Strategy::kPriority, {make("a", 1, leaf(0)), make("b", 1, leaf(1))}, {kYes, kUnknown}));
+  EXPECT_FALSE(
+      fixed(Strategy::kPriority, {make("b", 1, leaf(0)), make("a", 1, leaf(1))}, {kYes, kUnknown}));
+  // Nothing matches, and nothing can.
+  EXPECT_TRUE(fixed(Strategy::kPriority, {make("a", 1, all({leaf(0), leaf(1)}))}, {kNo, kUnknown}));
+  EXPECT_FALSE(fixed(Strategy::kPriority, {make("a", 1, leaf(0))}, {kUnknown}));
+}
+
+TEST(Decision, only_signals_that_matter_are_needed) {
+  config::Routing routing;
+  routing.decisions = {make("low", 1, leaf(0)), make("sure", 2, leaf(1)),
+                       make("high", 3, any({all({leaf(2), leaf(3)}), leaf(4)}))};
+  const Engine engine(routing, number_of);
+  const std::vector<Value> signals{kUnknown, kYes, kNo, kUnknown, kUnknown};
+  Scratch scratch;
+  const Outcome outcome = engine.evaluate(signals, scratch);
+  EXPECT_FALSE(outcome.fixed);
+  EXPECT_EQ(outcome.decision, 1);
+  std::vector<bool> needed(signals.size());
+  engine.mark_needed(signals, scratch, outcome, needed);
+  EXPECT_EQ(needed, (std::vector<bool>{false, false, false, false, true}));
+}
+
+// --- random trees ---
+
+constexpr int kSignals = 6;
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(engine_); }
+
+  Rule rule(int depth) {
+    const int kind = depth == 0 ? 0 : below(4);
+    if (kind == 0) return leaf(below(kSignals + 1) - 1);
+    if (kind == 1) return no(rule(depth - 1));
+    std::vector<Rule> conditions;
+    for (int n = below(4); n > 0; --n) conditions.push_back(rule(depth - 1));
+    return kind == 2 ? all(std::move(conditions)) : any(std::move(conditions));
+  }
+
+  // Few different confidences, so that ties happen.
+  Value value() { return below(2) == 0 ? kNo : yes(below(5) / 4.0); }
+
+  config::Routing routing() {
+    config::Routing out;
+    out.strategy = below(2) == 0 ? Strategy::kPriority : Strategy::kConfidence;
+    for (int n = below(6); n > 0; --n) {
+      out.decisions.push_back(make(std::string(1, static_cast<char>('a' + n)), below(3), rule(3)));
+    }
+    return out;
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+// The definition, written as plainly as possible: 0, 1 or 2 for no, unavailable and yes; and the
+// confidence.
+std::pair<int, double> plain(const Rule& rule, const std::vector<Value>& signals) {
+  if (rule.op == Operator::kLeaf) {
+    if (rule.name == "gone") return {1, 0};
+    const Value& value = signals[number_of(rule)];
+    return {value.is_match() ? 2 : 0, value.confidence_low};
+  }
+  std::vector<std::pair<int, double>> children;
+  for (const Rule& condition : rule.conditions) children.push_back(plain(condition, signals));
+  if (rule.op == Operator::kNot) return {2 - children[0].first, 1};
+  double sum = 0;
+  double best = 0;
+  int least = 2;
+  int most = 0;
+  for (const auto& [truth, confidence] : children) {
+    sum += confidence;
+    if (truth == 2) best = std::max(best, confidence);
+    least = std::min(least, truth);
+    most = std::max(most, truth);
+  }
+  if (rule.op == Operator::kOr) return {most, best};
+  return {least, children.empty() ? 0 : sum / static_cast<double>(children.size())};
+}
+
+TEST(DecisionProperty, full_evaluation_agrees_with_the_definition) {
+  Random random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    const Rule rule = random.rule(4);
+    std::vector<Value> signals;
+    for (int i = 0; i < kSignals; ++i) signals.push_back(random.value());
+    const auto [truth, confidence] = plain(rule, signals);
+    const Value value = value_of(rule, signals);
+    ASSERT_EQ(value.is_match(), truth == 2);
+    ASSERT_EQ(static_cast<int>(value.low), truth);
+    ASSERT_TRUE(value.is_settled());
+    if (truth == 2) {
+      ASSERT_EQ(value.confidence_low, confidence);
+    }
+  }
+}
+
+TEST(DecisionProperty, stopping_early_gives_the_outcome_of_full_evaluation) {
+  Random random(2);
+  int stopped_early = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const config::Routing routing = random.routing();
+    const Engine engine(routing, number_of);
+    std::vector<Value> truth;
+    for (int i = 0; i < kSignals; ++i) truth.push_back(random.value());
+    Scratch scratch;
+    const Outcome full = engine.evaluate(truth, scratch);
+    ASSERT_TRUE(full.fixed);
+
+    std::vector<Value> known(kSignals, kUnknown);
+    Outcome outcome = engine.evaluate(known, scratch);
+    for (int computed = 0; !outcome.fixed; ++computed) {
+      ASSERT_LT(computed, kSignals);
+      std::vector<bool> needed(kSignals);
+      engine.mark_needed(known, scratch, outcome, needed);
+      const auto next =
+          static_cast<size_t>(std::find(needed.begin(), needed.end(), true) - needed.begin());
+      ASSERT_LT(next, needed.size()) << "not fixed, and nothing is needed";
+      known[next] = truth[next];
+      outcome = engine.evaluate(known, scratch);
+    }
+    stopped_early += std::count_if(known.begin(), known.end(),
+                                   [](const Value& v) { return !v.is_settled(); }) > 0;
+    ASSERT_EQ(outcome.decision, full.decision);
+    ASSERT_LE(outcome.confidence, full.confidence);
+  }
+  EXPECT_GT(stopped_early, 1000);
+}
+
+TEST(DecisionProperty, bounds_hold_whatever_the_unknown_turns_out_to_be) {
+  Random random(3);
+  for (int round = 0; round < 20'000; ++round) {
+    const Rule rule = random.rule(4);
+    std::vector<Value> truth;
+    std::vector<Value> partly;
+    for (int i = 0; i < kSignals; ++i) {
+      truth.push_back(random.value());
+      partly.push_back(random.below(2) == 0 ? truth.back() : kUnknown);
+    }
+    const Value bounds = value_of(rule, partly);
+    const Value exact = value_of(rule, truth);
+    ASSERT_LE(bounds.low, exact.low);
+    ASSERT_GE(bounds.high, exact.high);
+    if (!exact.is_match()) continue;
+    ASSERT_LE(bounds.confidence_low, exact.confidence_low);
+    ASSERT_GE(bounds.confidence_high, exact.confidence_low);
+  }
+}
+
+TEST(DecisionProperty, de_morgan_holds) {
+  Random random(4);
+  for (int round = 0; round < 20'000; ++round) {
+    const Rule a = random.rule(3);
+    const Rule b = random.rule(3);
+    std::vector<Value> signals;
+    for (int i = 0; i < kSignals; ++i)
+      signals.push_back(random.below(3) == 0 ? kUnknown : random.value());
+    const Value left = value_of(no(all({a, b})), signals);
+    const Value right = value_of(any({no(a), no(b)}), signals);
+    ASSERT_EQ(left.low, right.low);
+    ASSERT_EQ(left.high, right.high);
+    const Value left_or = value_of(no(any({a, b})), signals);
+    const Value right_and = value_of(all({no(a), no(b)}), signals);
+    ASSERT_EQ(left_or.low, right_and.low);
+    ASSERT_EQ(left_or.high, right_and.high);
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::router::decision

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "base/json.h"
+#include "router/upstream/backends.h"
+#include "router/upstream/echo_backend.h"
+
+namespace signalbox::upstream {
+namespace {
+
+struct Told {
+  int status = 0;
+  std::string content_type;
+  std::vector<std::string> pieces;
+
+  std::string text() const {
+    std::string out;
+    for (const auto& piece : pieces) out += piece;
+    return out;
+  }
+};
+
+http::Task<Told> pull(const Backend& backend, std::string body) {
+  http::Headers headers;
+  http::Interrupt interrupt;
+  const Call call{"/v1/chat/completions", headers, "id", body, interrupt};
+  auto answer = co_await backend.call(call);
+  Told out;
+  out.status = (*answer)->head().status;
+  out.content_type = std::string(*(*answer)->head().headers.find("content-type"));
+  for (bool last = false; !last;) {
+    const auto piece = co_await (*answer)->next();
+    out.pieces.emplace_back(piece->bytes);
+    last = piece->last;
+  }
+  co_return out;
+}
+
+Told ask(const Backend& backend, std::string body) {
+  http::asio::io_context loop;
+  auto told = http::asio::co_spawn(loop, pull(backend, std::move(body)), http::asio::use_future);
+  loop.run();
+  return told.get();
+}
+
+TEST(EchoBackend, answers_as_a_model_server_would_and_says_what_it_received) {
+  const EchoBackend backend("phi4");
+  const Told told =
+      ask(backend, R"({"model":"microsoft/phi-4","reasoning_effort":"high","messages":[
+      {"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"Say \"hi\""}]}]})");
+  EXPECT_EQ(told.status, 200);
+  EXPECT_EQ(told.content_type, "application/json");
+  const auto document = json::Document::parse(told.text());
+  ASSERT_TRUE(document) << document.error().message;
+  const auto root = document->root();
+  EXPECT_EQ(root.find("object")->text(), "chat.completion");
+  EXPECT_EQ(root.find("model")->text(), "microsoft/phi-4");
+  const auto choice = *root.find("choices")->items().begin();
+  EXPECT_EQ(choice.find("finish_reason")->text(), "stop");
+  EXPECT_EQ(choice.find("message")->find("role")->text(), "assistant");
+  EXPECT_EQ(choice.find("message")->find("content")->text(),
+            "Echo, standing in for phi4. I was asked as \"microsoft/phi-4\", with 2 messages, a "
+            "system prompt and "
+            "reasoning_effort \"high\". You said: Say \"hi\"");
+  EXPECT_EQ(root.find("usage")->find("prompt_tokens")->integer().value(), 4);
+}
+
+TEST(EchoBackend, streams_the_same_text_in_pieces) {
+  const EchoBackend backend("m");
+  const Told told =
+      ask(backend, R"({"model":"m","stream":true,"stream_options":{"include_usage":true},
+      "messages":[{"role":"user","content":"hello"}]})");
+  EXPECT_EQ(told.content_type, "text/event-stream");
+  ASSERT_GT(told.pieces.size(), 6U);
+  std::string content, finish;
+  int64_t usage = 0;
+  for (size_t i = 0; i + 1 < told.pieces.size(); ++i) {
+    const std::string& piece = told.pieces[i];
+    ASSERT_TRUE(piece.starts_with("data: ") && piece.ends_with("\n\n"));
+    const auto document = json::Document::parse(piece.substr(6));
+    ASSERT_TRUE(document) << piece;
+    const auto root = document->root();
+    EXPECT_EQ(root.find("object")->text(), "chat.completion.chunk");
+    for (const auto choice : root.find("choices")->items()) {
+      if (const auto text = choice.find("delta")->find("content")) content += text->text();
+      if (choice.find("finish_reason")->is_string()) finish = choice.find("finish_reason")->text();
+    }
+    if (const auto total = root.find("usage"); total && total->is_object()) {
+      usage = total->find("total_tokens")->integer().value();
+      EXPECT_EQ(root.find("choices")->raw(), "[]");
+    }
+  }
+  EXPECT_EQ(told.pieces.back(), "data: [DONE]\n\n");
+  EXPECT_EQ(content,
+            "Echo, standing in for m. I was asked as \"m\", with 1 message, no system prompt and "
+            "no reasoning "
+            "parameters. You said: hello");
+  EXPECT_EQ(finish, "stop");
+  EXPECT_GT(usage, 1);
+}
+
+TEST(EchoBackend, shortens_a_long_text_between_characters) {
+  const EchoBackend backend("m");
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "\xc3\xa9";
+  const Told told =
+      ask(backend, R"({"model":"m","messages":[{"role":"user","content":"x)" + text + "\"}]}");
+  const auto document = json::Document::parse(told.text());
+  ASSERT_TRUE(document);
+  const auto choice = *document->root().find("choices")->items().begin();
+  EXPECT_TRUE(choice.find("message")->find("content")->text().ends_with("\xc3\xa9..."));
+}
+
+TEST(EchoBackend, refuses_what_is_no_chat_request) {
+  const EchoBackend backend("m");
+  for (const char* body :
+       {"", "[]", "{}", R"({"model":1,"messages":[]})", R"({"model":"m","messages":{}})", "\xff"}) {
+    const Told told = ask(backend, body);
+    EXPECT_EQ(told.status, 400) << body;
+    EXPECT_TRUE(json::Document::parse(told.text())->root().find("error")) << body;
+  }
+}
+
+TEST(Backends, are_drawn_by_weight) {
+  config::Config config;
+  config::Model model;
+  model.name = "m";
+  for (const uint32_t weight : {3U, 0U, 1U}) {
+    config::BackendRef ref;
+    ref.type = "echo";
+    ref.weight = weight;
+    model.backend_refs.push_back(ref);
+  }
+  config.providers.models.push_back(model);
+  const Backends backends(config);
+  std::map<const Backend*, int> drawn;
+  for (int i = 0; i < 4000; ++i) ++drawn[&backends.choose(config.providers.models.front())];
+  ASSERT_EQ(drawn.size(), 2U);
+  std::vector<int> counts;
+  for (const auto& [backend, count] : drawn) counts.push_back(count);
+  std::sort(counts.begin(), counts.end());
+  EXPECT_NEAR(counts[0], 1000, 200);  // over five standard deviations
+}
+
+TEST(Backends, say_which_key_is_missing) {
+  config::Config config;
+  config::Model model;
+  model.name = "m";
+  config::BackendRef ref;
+  ref.name = "cloud";
+  ref.tls = true;
+  ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
+  model.backend_refs.push_back(ref);
+  config.providers.models.push_back(model);
+  const Backends backends(config);
+  ASSERT_EQ(backends.notices().size(), 2U);
+  EXPECT_EQ(backends.notices()[0],
+            "model \"m\": backend \"cloud\": https is not built yet; requests to it fail");
+  EXPECT_EQ(backends.notices()[1],
+            "model \"m\": backend \"cloud\": the environment variable "
+            "SIGNALBOX_TEST_NO_SUCH_KEY is not set; requests go without a key");
+}
+
+}  // namespace
+}  // namespace signalbox::upstream

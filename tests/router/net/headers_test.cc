@@ -1,0 +1,46 @@
+#include "router/http/headers.h"
+
+#include <gtest/gtest.h>
+
+namespace signalbox::http {
+namespace {
+
+TEST(Headers, are_found_without_regard_to_case_and_kept_as_written) {
+  Headers headers;
+  headers.add("X-Request-ID", "abc");
+  headers.add("accept", "a/b");
+  EXPECT_EQ(headers.find("x-request-id"), "abc");
+  EXPECT_EQ(headers.find("ACCEPT"), "a/b");
+  EXPECT_FALSE(headers.find("accep"));
+  EXPECT_EQ(headers.wire(), "X-Request-ID: abc\r\naccept: a/b\r\n");
+}
+
+TEST(Headers, cannot_be_split_by_a_value) {
+  Headers headers;
+  headers.add("x-vsr-selected-decision", "a\r\nSet-Cookie: b");
+  EXPECT_EQ(headers.wire(), "x-vsr-selected-decision: a  Set-Cookie: b\r\n");
+}
+
+TEST(Headers, of_the_hop_stay_behind_and_the_rest_goes_on_in_order) {
+  Headers in;
+  in.add("Host", "a");
+  in.add("Connection", "keep-alive, X-Hop ,x-other");
+  in.add("Keep-Alive", "5");
+  in.add("TE", "trailers");
+  in.add("Transfer-Encoding", "chunked");
+  in.add("Content-Length", "3");
+  in.add("Upgrade", "h2c");
+  in.add("x-hop", "1");
+  in.add("X-OTHER", "2");
+  in.add("X-VSR-Debug", "true");
+  in.add("Proxy-Authorization", "secret");
+  in.add("openai-organization", "org");
+  Headers out;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (is_end_to_end(in, i)) out.add(in[i].name, in[i].value);
+  }
+  EXPECT_EQ(out.wire(), "Host: a\r\nopenai-organization: org\r\n");
+}
+
+}  // namespace
+}  // namespace signalbox::http

@@ -1,0 +1,127 @@
+// Limits strike with the right status, and the reply arrives although bytes of the client were
+// never read.
+
+#include <gtest/gtest.h>
+
+#include "tests/router/net/http_site.h"
+#include "tests/router/net/sockets.h"
+
+namespace signalbox::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+void expect_refusal(Wire& client, int status, std::string_view message) {
+  const Reply reply = client.read_reply();
+  EXPECT_EQ(reply.status, status);
+  EXPECT_EQ(reply.body, "{\"error\":\"" + std::string(message) + "\"}");
+  EXPECT_EQ(reply.headers.at("content-type"), "application/json");
+  EXPECT_EQ(reply.headers.at("connection"), "close");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(HttpLimits, refuse_a_header_that_is_too_long) {
+  HttpSite site(echo_handler);
+  Wire client = Wire::connect(site.port);
+  client.send(get("/", "X: " + std::string(200'000, 'x') + "\r\n"));
+  expect_refusal(client, 431, "the request header is longer than 4096 bytes");
+}
+
+TEST(HttpLimits, refuse_a_body_that_is_too_long_before_reading_it) {
+  HttpSite site(echo_handler);
+  Wire announced = Wire::connect(site.port);
+  announced.send(
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 65537\r\n\r\n");
+  expect_refusal(announced, 413, "the request body is longer than 65536 bytes");
+  Wire sent = Wire::connect(site.port);
+  sent.send(post("/", std::string(300'000, 'x')));
+  expect_refusal(sent, 413, "the request body is longer than 65536 bytes");
+  Wire chunked = Wire::connect(site.port);
+  chunked.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const std::string chunk = "8000\r\n" + std::string(0x8000, 'x') + "\r\n";
+  for (int i = 0; i < 3; ++i) chunked.send(chunk);
+  expect_refusal(chunked, 413, "the request body is longer than 65536 bytes");
+  Wire most = Wire::connect(site.port);
+  most.send(post("/", std::string(65536, 'x')));
+  EXPECT_EQ(most.read_reply().status, 200);
+}
+
+TEST(HttpLimits, end_a_header_or_a_body_that_does_not_come) {
+  config::HttpLimits limits = HttpSite::small();
+  limits.header_timeout = limits.body_timeout = milliseconds(60);
+  HttpSite site(echo_handler, limits);
+  Wire header = Wire::connect(site.port);
+  header.send("GET / HTT");
+  expect_refusal(header, 408, "the request header took too long to arrive");
+  Wire body = Wire::connect(site.port);
+  body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc");
+  expect_refusal(body, 408, "the request body took too long to arrive");
+}
+
+TEST(HttpLimits, close_an_idle_connection_without_a_word) {
+  config::HttpLimits limits = HttpSite::small();
+  limits.idle_timeout = milliseconds(60);
+  HttpSite site(echo_handler, limits);
+  Wire fresh = Wire::connect(site.port);
+  EXPECT_TRUE(fresh.closed());
+  Wire used = Wire::connect(site.port);
+  used.send(get("/"));
+  EXPECT_EQ(used.read_reply().status, 200);
+  EXPECT_TRUE(used.closed());
+}
+
+TEST(HttpLimits, turn_away_the_connection_that_is_one_too_many) {
+  config::HttpLimits limits = HttpSite::small();
+  limits.connections_max = 2;
+  HttpSite site(echo_handler, limits);
+  std::vector<Wire> open;
+  for (int i = 0; i < 2; ++i) {
+    open.push_back(Wire::connect(site.port));
+    open.back().send(get("/"));
+    EXPECT_EQ(open.back().read_reply().status, 200);
+  }
+  Wire third = Wire::connect(site.port);
+  third.send(get("/"));
+  expect_refusal(third, 503, "the router has too many connections open");
+  open[0].send(get("/", "Connection: close\r\n"));
+  open[0].read_reply();
+}
+
+TEST(HttpLimits, raise_the_deadline_of_a_request_and_then_end_it) {
+  config::Listener listener;
+  listener.timeout = milliseconds(60);
+  HttpSite site(
+      [](http::Exchange exchange) -> http::Task<> {
+        const auto executor = co_await http::asio::this_coro::executor;
+        http::Timer forever(executor);
+        forever.expires_after(kPatience);
+        {
+          http::Interrupt::Scope scope(exchange.interrupt, [&forever] { forever.cancel(); });
+          co_await forever.async_wait(http::kAwait);
+        }
+        http::Headers fields;
+        const std::string body(code_name(exchange.interrupt.why()));
+        co_await exchange.reply.send(504, fields, body);
+      },
+      HttpSite::small(), listener);
+  Wire client = Wire::connect(site.port);
+  client.send(get("/"));
+  const Reply reply = client.read_reply();
+  EXPECT_EQ(reply.status, 504);
+  EXPECT_EQ(reply.body, "deadline");
+}
+
+TEST(HttpLimits, answer_smuggled_requests_once_and_close) {
+  HttpSite site(echo_handler);
+  for (const std::string framing :
+       {"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 6\r\nContent-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"}) {
+    Wire client = Wire::connect(site.port);
+    client.send("POST / HTTP/1.1\r\nHost: a\r\n" + framing + "\r\nzz\r\n\r\n" + get("/smuggled"));
+    EXPECT_EQ(client.read_reply().status, 400);
+    EXPECT_TRUE(client.closed());
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test

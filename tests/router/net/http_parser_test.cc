@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include "router/http/message.h"
+
+namespace signalbox::http {
+namespace {
+
+struct Outcome {
+  Request request;
+  std::optional<Refusal> refusal;
+  bool done = false;
+  std::string rest;
+};
+
+/// Feeds `wire` in steps of `step` bytes, as a socket would.
+Outcome read(std::string_view wire, size_t step = std::string_view::npos) {
+  Outcome out;
+  RequestParser parser(out.request, 1024, 64);
+  std::string pending;
+  for (size_t at = 0; at < wire.size() && !parser.done();) {
+    const std::string_view piece = wire.substr(at, step);
+    at += piece.size();
+    pending += piece;
+    for (bool again = true; again && !parser.done();) {
+      const bool header = parser.header_done();
+      const auto used = parser.feed(pending);
+      if (!used) {
+        out.refusal = used.error();
+        return out;
+      }
+      pending.erase(0, *used);
+      again = header != parser.header_done() && !pending.empty();
+    }
+  }
+  out.done = parser.done();
+  out.rest = pending;
+  return out;
+}
+
+int status_of(std::string_view wire) {
+  const Outcome out = read(wire);
+  return out.refusal ? out.refusal->status : out.done ? 200 : 0;
+}
+
+TEST(RequestParser, reads_the_same_at_every_step_size) {
+  const std::string_view wire =
+      "\r\nPOST /v1/chat?x=1 HTTP/1.1\r\nHost: a\r\nX-A:  b c \r\nTransfer-Encoding: "
+      "chunked\r\n\r\n"
+      "5;note=\"x\"\r\nhello\r\n1\r\n!\r\n0\r\nX-Trailer: t\r\n\r\nGET";
+  for (size_t step = 1; step < wire.size() + 1; ++step) {
+    const Outcome out = read(wire, step);
+    ASSERT_FALSE(out.refusal) << step << ": " << out.refusal->message;
+    ASSERT_TRUE(out.done) << step;
+    EXPECT_EQ(out.request.method, "POST");
+    EXPECT_EQ(out.request.path(), "/v1/chat");
+    EXPECT_EQ(out.request.query(), "?x=1");
+    EXPECT_EQ(out.request.headers.find("x-a"), "b c");
+    EXPECT_FALSE(out.request.headers.find("x-trailer"));
+    EXPECT_EQ(out.request.body, "hello!");
+  }
+  EXPECT_EQ(read(wire).rest, "GET");
+}
+
+TEST(RequestParser, takes_the_path_out_of_an_absolute_target) {
+  EXPECT_EQ(read("GET http://h:1/v1?a=http://b HTTP/1.1\r\nHost: h\r\n\r\n").request.target,
+            "/v1?a=http://b");
+  EXPECT_EQ(read("GET HTTP://h HTTP/1.1\r\nHost: h\r\n\r\n").request.target, "/");
+}
+
+TEST(RequestParser, refuses_what_two_readers_could_read_differently) {
+  const auto with = [](std::string_view headers, std::string_view body) {
+    return "POST / HTTP/1.1\r\nHost: a\r\n" + std::string(headers) + "\r\n" + std::string(body);
+  };
+  EXPECT_EQ(status_of(with("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+            400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", "0\r\n\r\n")),
+            400);
+  EXPECT_EQ(status_of(with("Content-Length: 3\r\nContent-Length: 4\r\n", "abcd")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: 3\r\nContent-Length: 3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: 3, 3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: +3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: -1\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: 0x3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: 99999999999999999999\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Content-Length : 3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: gzip\r\n", "")), 501);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n")), 501);
+  EXPECT_EQ(
+      status_of(with("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+      400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")), 501);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "-1\r\n\r\n")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "g\r\n\r\n")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "10000000000000000\r\n")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "3\r\nabcd\r\n0\r\n\r\n")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "3 \nabc\r\n0\r\n\r\n")), 400);
+  EXPECT_EQ(status_of(with("X: a\nContent-Length: 3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("Host: b\r\n", "")), 400);
+  EXPECT_EQ(status_of(with(std::string_view("X: a\0b\r\n", 8), "")), 400);
+  EXPECT_EQ(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1 \r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET v1 HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("\x16\x03\x01 a TLS hello\r\n\r\n"), 400);
+}
+
+TEST(RequestParser, names_the_limit_that_was_passed) {
+  const Outcome header =
+      read("GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
+  EXPECT_EQ(header.refusal->status, 431);
+  EXPECT_EQ(header.refusal->message, "the request header is longer than 1024 bytes");
+  EXPECT_EQ(status_of("GET /" + std::string(2000, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 431);
+  EXPECT_EQ(status_of("GET /" + std::string(600, 'x') +
+                      " HTTP/1.1\r\nHost: a\r\nX: " + std::string(600, 'x') + "\r\n\r\n"),
+            431);
+  const Outcome body = read("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n");
+  EXPECT_EQ(body.refusal->status, 413);
+  EXPECT_EQ(body.refusal->message, "the request body is longer than 64 bytes");
+  EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n" +
+                      std::string(32, 'x') + "\r\n21\r\n"),
+            413);
+  EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
+                      std::string(9000, 'x')),
+            400);
+}
+
+TEST(RequestParser, understands_one_expectation) {
+  Request request;
+  RequestParser parser(request, 1024, 64);
+  ASSERT_TRUE(parser.feed(
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n"));
+  EXPECT_TRUE(parser.header_done());
+  EXPECT_FALSE(parser.done());
+  EXPECT_TRUE(parser.expects_continue());
+  EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: a\r\nExpect: payment\r\nContent-Length: 3\r\n\r\n"),
+            417);
+}
+
+struct Answer {
+  Response response;
+  std::optional<Error> error;
+  bool done = false;
+  bool keep_alive = false;
+};
+
+Answer answer(std::string_view wire, bool closes = false) {
+  Answer out;
+  ResponseParser parser(out.response, 1024);
+  while (!wire.empty() && !parser.done()) {
+    const auto used = parser.feed(wire);
+    if (!used) {
+      out.error = used.error();
+      return out;
+    }
+    if (*used == 0) break;
+    wire.remove_prefix(*used);
+  }
+  if (closes) {
+    if (auto end = parser.end(); !end) out.error = end.error();
+  }
+  out.done = parser.done();
+  if (out.done) out.keep_alive = parser.keep_alive();
+  return out;
+}
+
+TEST(ResponseParser, knows_how_each_body_ends) {
+  const Answer sized = answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcREST");
+  EXPECT_EQ(sized.response.body, "abc");
+  EXPECT_EQ(sized.response.content_length, 3U);
+  EXPECT_TRUE(sized.done && sized.keep_alive);
+
+  const Answer empty = answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(empty.done && empty.keep_alive);
+  EXPECT_EQ(empty.response.content_length, 0U);
+
+  const Answer chunked =
+      answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n");
+  EXPECT_EQ(chunked.response.body, "abc");
+  EXPECT_FALSE(chunked.response.content_length);
+  EXPECT_TRUE(chunked.done && chunked.keep_alive);
+
+  const Answer open = answer("HTTP/1.0 200 OK\r\n\r\nabc", true);
+  EXPECT_EQ(open.response.body, "abc");
+  EXPECT_TRUE(open.done);
+  EXPECT_FALSE(open.keep_alive);
+
+  EXPECT_TRUE(answer("HTTP/1.1 204 No Content\r\n\r\n").done);
+  EXPECT_TRUE(answer("HTTP/1.1 100 Continue\r\n\r\n").done);
+}
+
+TEST(ResponseParser, says_what_is_wrong) {
+  EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", true).error->message,
+            "it closed the connection in the middle of its reply");
+  EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", true)
+                .error->message,
+            "it closed the connection in the middle of its reply");
+  EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nContent-Le", true).error->message,
+            "it closed the connection in the middle of its reply header");
+  EXPECT_EQ(answer("", true).error->message, "it closed the connection without a reply");
+  EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nX: " + std::string(2000, 'x')).error->message,
+            "its reply header is longer than 1024 bytes");
+  EXPECT_TRUE(answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n").error);
+  EXPECT_TRUE(
+      answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n").error);
+  EXPECT_TRUE(answer("220 smtp.example.com ESMTP\r\n").error);
+}
+
+}  // namespace
+}  // namespace signalbox::http

@@ -1,0 +1,110 @@
+#pragma once
+// Both ends of a connection for tests, as plain blocking POSIX sockets: nothing of the code under
+// test takes part, so every byte is under the test's control. Waits end after kPatience with a
+// failure instead of hanging.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace signalbox::test {
+
+inline constexpr std::chrono::seconds kPatience{20};
+
+/// What came back: header names in lower case.
+struct Reply {
+  int status = 0;
+  std::map<std::string, std::string> headers;
+  std::string body;
+  bool complete = false;  // the body's announced end was seen
+  bool chunked = false;
+
+  bool has(const std::string& name) const { return headers.count(name) > 0; }
+};
+
+/// A connected socket. Move-only.
+class Wire {
+ public:
+  explicit Wire(int fd) : fd_(fd) {}
+  Wire(Wire&& other) noexcept : fd_(other.fd_), buffer_(std::move(other.buffer_)) {
+    other.fd_ = -1;
+  }
+  Wire& operator=(Wire&& other) noexcept;
+  ~Wire() { close(); }
+
+  static Wire connect(uint16_t port);
+
+  /// False when the other side has closed.
+  bool send(std::string_view bytes);
+  /// Reads until `mark` has been seen and returns everything up to its end; what was read is
+  /// returned without it when the other side closes first.
+  std::string read_until(std::string_view mark);
+  std::string read_exactly(size_t size);
+  /// Waits until the other side closes; false when it sends something instead.
+  bool closed();
+  /// Reads one response.
+  Reply read_reply(bool head_request = false);
+  /// Reads one request (header, then a body of its Content-Length) and returns its bytes.
+  std::string read_request();
+
+  void shutdown_send();
+  /// Closes with a reset instead of a farewell.
+  void reset();
+  void close();
+
+ private:
+  bool fill();
+
+  int fd_;
+  std::string buffer_;
+};
+
+/// A server that does what the test's script says, one thread a connection. The script gets the
+/// connection and its number, from 0; what it leaves open is closed when it returns.
+class Upstream {
+ public:
+  using Script = std::function<void(Wire& wire, int number)>;
+  explicit Upstream(Script script);
+  ~Upstream();
+
+  uint16_t port() const { return port_; }
+  int connections() const;
+
+ private:
+  int listener_ = -1;
+  uint16_t port_ = 0;
+  Script script_;
+  mutable std::mutex mutex_;
+  int connections_ = 0;
+  std::vector<std::thread> scripts_;
+  std::thread accepting_;
+};
+
+/// A listener that accepts nobody and whose queue is full: the handshakes of further connections
+/// are dropped.
+class FullListener {
+ public:
+  FullListener();
+  ~FullListener();
+  uint16_t port() const { return port_; }
+
+ private:
+  uint16_t port_ = 0;
+  std::vector<int> sockets_;
+};
+
+/// A port on which nothing listens.
+uint16_t closed_port();
+
+/// "POST /path HTTP/1.1" with Host, Content-Type and Content-Length.
+std::string post(std::string_view path, std::string_view body, std::string_view extra_headers = {});
+std::string get(std::string_view path, std::string_view extra_headers = {});
+
+}  // namespace signalbox::test

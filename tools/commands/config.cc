@@ -1,0 +1,55 @@
+// signalbox config check FILE: what is wrong with a configuration file, and what of it is not
+// built.
+
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <string>
+
+#include "router/config/load.h"
+#include "tools/command.h"
+
+namespace signalbox::tools {
+namespace {
+
+int check(const std::string& path, bool strict) {
+  const auto loaded = config::load(path, {.strict = strict});
+  if (!loaded) {
+    std::fprintf(stderr, "%s\n", loaded.error().message.c_str());
+    return kExitFailure;
+  }
+  for (const std::string& notice : loaded->notices) std::printf("%s\n", notice.c_str());
+  std::fprintf(stderr, "%s: ok: %zu models, %zu decisions, %zu notices\n", path.c_str(),
+               loaded->config.providers.models.size(), loaded->config.routing.decisions.size(),
+               loaded->notices.size());
+  return kExitOk;
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options("signalbox config",
+                           "Checks a configuration file; exits 1 when it would be refused.");
+  options.positional_help("check FILE");
+  options.add_options()("strict", "an unknown key is an error")("h,help", "this text")(
+      "words", "", cxxopts::value<std::vector<std::string>>());
+  options.parse_positional("words");
+  try {
+    const auto parsed = options.parse(argc, argv);
+    if (parsed.count("help") != 0) {
+      std::printf("%s", options.help().c_str());
+      return kExitOk;
+    }
+    const auto words = parsed.count("words") != 0 ? parsed["words"].as<std::vector<std::string>>()
+                                                  : std::vector<std::string>{};
+    if (words.size() == 2 && words[0] == "check")
+      return check(words[1], parsed.count("strict") != 0);
+    std::fputs("signalbox config: expected: check FILE; see `signalbox config --help`\n", stderr);
+  } catch (const cxxopts::exceptions::exception& e) {
+    std::fprintf(stderr, "signalbox config: %s; see `signalbox config --help`\n", e.what());
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+
+const Command kConfigCommand{"config", "checks a configuration file", run};
+
+}  // namespace signalbox::tools

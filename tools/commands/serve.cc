@@ -1,0 +1,110 @@
+// `signalbox serve`: the daemon, from its configuration to a quiet end.
+
+#include <pthread.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <filesystem>
+#include <string>
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+constexpr const char* kDefaultConfig = "deploy/config/default.yaml";
+
+/// SIGINT and SIGTERM, taken by sigwait() alone: no handler, no interrupted system call.
+class EndSignals {
+ public:
+  /// Before any thread is started, so that all of them inherit the mask.
+  EndSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // a client that has gone is an error of the write
+  }
+  void wait() const {
+    int received = 0;
+    sigwait(&set_, &received);
+  }
+  /// The next one ends the process at once.
+  void let_through() const {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+  }
+
+ private:
+  sigset_t set_{};
+};
+
+Result<std::unique_ptr<const engine::TextEmbedder>> open_embedder(
+    const config::EmbeddingModel& model) {
+  SIGNALBOX_TRY(auto opened, engine::TextModel::open(model.path));
+  return std::unique_ptr<const engine::TextEmbedder>(std::move(opened));
+}
+
+int serve(const std::filesystem::path& file) {
+  const auto begin = std::chrono::steady_clock::now();
+  const EndSignals signals;
+  auto loaded = config::load(file);
+  if (!loaded) return report(loaded.error());
+  for (const std::string& notice : loaded->notices) {
+    std::fprintf(stderr, "notice: %s\n", notice.c_str());
+  }
+  auto daemon = router::Daemon::start(std::move(loaded->config), open_embedder);
+  if (!daemon) return report(daemon.error());
+  for (const std::string& notice : (*daemon)->notices()) {
+    std::fprintf(stderr, "notice: %s\n", notice.c_str());
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  std::string line = fmt::format(
+      "ready in {} ms:", std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  for (const std::string& listener : (*daemon)->listening()) line += "  " + listener;
+  std::fprintf(stderr, "%s\n", line.c_str());
+
+  signals.wait();
+  signals.let_through();
+  std::fputs("ending: requests in flight may finish; a second signal ends them\n", stderr);
+  if (!(*daemon)->drain()) std::fputs("ending with requests unfinished\n", stderr);
+  return kExitOk;
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options("signalbox serve", "Runs the router until SIGINT or SIGTERM.");
+  auto config = cxxopts::value<std::string>();
+  std::error_code ignored;
+  // In a checkout the default configuration is meant; anywhere else none is guessed.
+  if (std::filesystem::exists(kDefaultConfig, ignored)) config->default_value(kDefaultConfig);
+  options.add_options()("config", "configuration file", std::move(config));
+  options.add_options()("log-level", "debug, info, warn or error",
+                        cxxopts::value<std::string>()->default_value("info"));
+  return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
+    if (parsed.count("config") == 0 && !parsed["config"].has_default()) {
+      std::fprintf(stderr, "signalbox serve: --config is missing, and there is no %s here\n",
+                   kDefaultConfig);
+      return kExitUsage;
+    }
+    if (auto level = log::set_level(parsed["log-level"].as<std::string>()); !level) {
+      std::fprintf(stderr, "signalbox serve: --log-level: %s\n", level.error().message.c_str());
+      return kExitUsage;
+    }
+    return serve(parsed["config"].as<std::string>());
+  });
+}
+
+}  // namespace
+
+const Command kServeCommand = {"serve", "the daemon", run};
+
+}  // namespace signalbox::tools
