@@ -55,8 +55,10 @@ Result<int> run_program(const std::vector<std::string>& argv) {
 
 InterruptGuard::InterruptGuard() {
   signal_seen_ = 0;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  struct sigaction action {};  // without SA_RESTART: a wait for another pull's lock must end too
+  action.sa_handler = on_signal;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
 }
 
 InterruptGuard::~InterruptGuard() {

@@ -38,9 +38,9 @@ class DirectoryLock {
     if (fd < 0) return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
     DirectoryLock lock(fd);
     while (::flock(fd, LOCK_EX) != 0) {
-      if (errno != EINTR || InterruptGuard::signal_seen() != 0) {
+      if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
+      if (errno != EINTR)
         return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
-      }
     }
     return lock;
   }

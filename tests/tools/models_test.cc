@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -219,6 +220,19 @@ TEST_F(Models, an_interrupt_while_npm_runs_ends_both_and_leaves_no_half_file) {
   }
   fs::remove(bin() / "then.sh");
   EXPECT_EQ(pull(), 0) << err_;
+}
+
+TEST_F(Models, a_pull_waits_for_another_of_the_same_model_and_fetches_nothing_twice) {
+  ASSERT_EQ(::mkfifo((root_ / "done").c_str(), 0600), 0);
+  write(bin() / "then.sh",
+        fmt::format(
+            "cd '{}'; ( '{}' models pull --manifest manifest.yaml 2>err2; echo $? >done ) &\n",
+            root_.string(), SIGNALBOX_PROGRAM));
+  EXPECT_EQ(pull(), 0) << err_;
+  EXPECT_EQ(read(root_ / "done"), "0\n");
+  EXPECT_EQ(npm_calls(), 1);
+  EXPECT_NE(read(root_ / "err2").find("nothing to fetch"), std::string::npos)
+      << read(root_ / "err2");
 }
 
 TEST_F(Models, an_unknown_model_lists_the_known_ones_and_fetches_nothing) {
