@@ -63,4 +63,16 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   return headers;
 }
 
+std::string plan_words(const Plan& plan) {
+  std::string out = fmt::format("Model {}", plan.model->name);
+  if (plan.model->provider_model_id != plan.model->name) {
+    out += fmt::format(" (asked for as {})", plan.model->provider_model_id);
+  }
+  if (plan.reasoning == true)
+    out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
+  if (plan.reasoning == false) out += ", reasoning off";
+  if (plan.injected_system_prompt) out += ", system prompt added";
+  return out;
+}
+
 }  // namespace signalbox::router

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as response headers: what the client is told about the route that its request took.
+// A plan told to others: to the client as response headers, to people in a line.
 
 #include <string>
 #include <string_view>
@@ -20,5 +20,8 @@ struct Header {
 /// something matched, x-vsr-matched-keywords and x-vsr-matched-embeddings (names of signals,
 /// comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
+
+/// The plan in a line for people: "Model qwen3, reasoning off, system prompt added".
+std::string plan_words(const Plan& plan);
 
 }  // namespace signalbox::router

@@ -26,12 +26,6 @@ struct Group {
 
 enum class State : uint8_t { kPending, kComputed, kFailed };
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  json::append_string(out, text);
-  return out;
-}
-
 }  // namespace
 
 struct Router::Impl {
@@ -245,7 +239,7 @@ struct Evaluation::State {
     std::vector<Edit> edits;
     ObjectEditor body(root);
     if (request.model != plan.model->provider_model_id)
-      body.set("model", quoted(plan.model->provider_model_id));
+      body.set("model", json::quote(plan.model->provider_model_id));
     if (plan.injected_system_prompt)
       add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
     if (plan.reasoning && !plan.model->reasoning_family.empty()) {

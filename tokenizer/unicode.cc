@@ -116,7 +116,9 @@ bool is_punctuation(char32_t c) {
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
            (c >= '{' && c <= '~');
   }
-  if (c == 0x166D) return true;  // Canadian syllabics' chi sign: a symbol since Unicode 12
+  // Punctuation until Unicode 10: a sign of Canadian syllabics, now a symbol, and of Sharada, now a
+  // mark.
+  if (c == 0x166D || c == 0x111C9) return true;
   const utf8proc_category_t found = category(c);
   return found >= UTF8PROC_CATEGORY_PC && found <= UTF8PROC_CATEGORY_PO && is_known_category(c);
 }

@@ -13,6 +13,7 @@ const std::initializer_list<const Command*> kCommands = {
     &kConfigCommand,
     &kEmbedCommand,
     &kModelsCommand,
+    &kRouteCommand,
     &kRunCommand,
     &kServeCommand,
     &kTokenizeCommand,

@@ -3,6 +3,7 @@
 
 #include "router/api/chat.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 

@@ -66,6 +66,18 @@ const Section<HttpLimits>& http_section() {
                "to reach an upstream"),
       optional("connections_max", integer(&L::connections_max, 1, 10'000'000), "clients at a time"),
       optional("threads", integer(&L::threads, 0, 1024), "event loops; 0: one a processor"),
+      optional("reply_header_bytes_max", bytes(&L::reply_header_bytes_max, 1024, 1 << 24),
+               "of an upstream's reply"),
+      optional("upstream_idle_max", integer(&L::upstream_idle_max, 0, 100'000),
+               "kept connections to one upstream, an event loop"),
+      optional("upstream_idle_timeout", duration(&L::upstream_idle_timeout, 1ms, 24h),
+               "how long they are kept"),
+      optional("model_threads", integer(&L::model_threads, 0, 1024),
+               "that run the router's own models; 0: one a processor"),
+      optional("model_queue_max", integer(&L::model_queue_max, 1, 1'000'000),
+               "requests that wait for one; the next gets 429"),
+      optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),
+               "for requests in flight when the daemon ends"),
   }};
   return section;
 }

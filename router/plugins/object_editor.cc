@@ -33,9 +33,7 @@ void ObjectEditor::set(std::string_view name, std::string json) {
   }
   if (known) return;
   if (!added_.empty()) added_.push_back(',');
-  json::append_string(added_, name);
-  added_.push_back(':');
-  added_ += json;
+  added_ += fmt::format("{}:{}", json::quote(name), json);
 }
 
 void ObjectEditor::remove(std::string_view name) {

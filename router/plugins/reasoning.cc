@@ -26,12 +26,6 @@ bool has_own_dialect(const config::Model& model) {
   return false;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  json::append_string(out, text);
-  return out;
-}
-
 void set_template(std::string_view parameter, const std::string& json, ObjectEditor& body,
                   std::vector<Edit>& edits) {
   const std::vector<json::Value> objects = body.objects(kTemplate);
@@ -40,7 +34,7 @@ void set_template(std::string_view parameter, const std::string& json, ObjectEdi
     editor.set(parameter, json);
     editor.finish(edits);
   }
-  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", quoted(parameter), json));
+  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", json::quote(parameter), json));
 }
 
 }  // namespace
@@ -56,7 +50,9 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   const auto asked = request.find(kEffort);
   const bool keep = !on && asked && asked->is_string();
   if (!on && !keep && own_dialect) return body.remove(kEffort);
-  const std::string value = on ? quoted(effort) : keep ? std::string(asked->raw()) : quoted("low");
+  const std::string value = on     ? json::quote(effort)
+                            : keep ? std::string(asked->raw())
+                                   : json::quote("low");
   const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
   if (!top_level || family.parameter != kEffort) body.remove(kEffort);
   if (top_level) {

@@ -14,12 +14,6 @@ namespace {
 
 using Mode = config::SystemPromptPlugin::Mode;
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  json::append_string(out, text);
-  return out;
-}
-
 std::optional<json::Value> system_message(json::Value messages) {
   for (const json::Value& message : messages.items()) {
     const auto role = message.find("role");
@@ -36,7 +30,7 @@ bool is_empty(json::Value array) {
 void insert_message(std::string_view prompt, json::Value messages, std::vector<Edit>& edits) {
   const size_t at = messages.begin() + 1;
   edits.push_back({at, at,
-                   fmt::format(R"({{"role":"system","content":{}}}{})", quoted(prompt),
+                   fmt::format(R"({{"role":"system","content":{}}}{})", json::quote(prompt),
                                is_empty(messages) ? "" : ",")});
 }
 
@@ -45,11 +39,11 @@ void insert_message(std::string_view prompt, json::Value messages, std::vector<E
 void prepend(std::string_view prompt, json::Value content, std::vector<Edit>& edits) {
   const size_t at = content.begin() + 1;
   if (content.is_string()) {
-    std::string text = quoted(fmt::format("{}\n\n", prompt));
+    std::string text = json::quote(fmt::format("{}\n\n", prompt));
     edits.push_back({at, at, text.substr(1, text.size() - 2)});
   } else {
     edits.push_back({at, at,
-                     fmt::format(R"({{"type":"text","text":{}}}{})", quoted(prompt),
+                     fmt::format(R"({{"type":"text","text":{}}}{})", json::quote(prompt),
                                  is_empty(content) ? "" : ",")});
   }
 }
@@ -65,7 +59,7 @@ void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value mes
   if (plugin.mode == Mode::kInsert && has_text)
     return prepend(plugin.system_prompt, *content, edits);
   ObjectEditor editor(*message);
-  editor.set("content", quoted(plugin.system_prompt));
+  editor.set("content", json::quote(plugin.system_prompt));
   editor.finish(edits);
 }
 

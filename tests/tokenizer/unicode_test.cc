@@ -33,7 +33,7 @@ TEST(Unicode, every_code_point_is_what_the_reference_takes_it_for) {
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_control(c)); }),
             0xDECE2666C2836538u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_punctuation(c)); }),
-            0x99EEF3ACBDE2BA68u);
+            0xA3697819881ABE1Bu);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_nonspacing_mark(c)); }),
             0x322EFA4FA422E548u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_word(c)); }),

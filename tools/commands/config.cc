@@ -1,12 +1,14 @@
-// signalbox config check FILE: what is wrong with a configuration file, and what of it is not
+// `signalbox config check FILE`: what is wrong with a configuration file, and what of it is not
 // built.
 
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <string>
+#include <vector>
 
 #include "router/config/load.h"
 #include "tools/command.h"
+#include "tools/options.h"
 
 namespace signalbox::tools {
 namespace {
@@ -25,31 +27,25 @@ int check(const std::string& path, bool strict) {
 }
 
 int run(int argc, char** argv) {
-  cxxopts::Options options("signalbox config",
-                           "Checks a configuration file; exits 1 when it would be refused.");
+  cxxopts::Options options(
+      "signalbox config",
+      "Says what is wrong with a configuration file and what of it is not built.");
   options.positional_help("check FILE");
-  options.add_options()("strict", "an unknown key is an error")("h,help", "this text")(
-      "words", "", cxxopts::value<std::vector<std::string>>());
+  options.add_options()("strict", "an unknown key is an error")(
+      "words", "check FILE", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
-  try {
-    const auto parsed = options.parse(argc, argv);
-    if (parsed.count("help") != 0) {
-      std::printf("%s", options.help().c_str());
-      return kExitOk;
-    }
-    const auto words = parsed.count("words") != 0 ? parsed["words"].as<std::vector<std::string>>()
-                                                  : std::vector<std::string>{};
+  return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
+    const auto words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() == 2 && words[0] == "check")
-      return check(words[1], parsed.count("strict") != 0);
-    std::fputs("signalbox config: expected: check FILE; see `signalbox config --help`\n", stderr);
-  } catch (const cxxopts::exceptions::exception& e) {
-    std::fprintf(stderr, "signalbox config: %s; see `signalbox config --help`\n", e.what());
-  }
-  return kExitUsage;
+      return check(words[1], parsed.count("strict") > 0);
+    std::fputs("signalbox config: expected \"check FILE\"; see `signalbox config --help`\n",
+               stderr);
+    return kExitUsage;
+  });
 }
 
 }  // namespace
 
-const Command kConfigCommand{"config", "checks a configuration file", run};
+const Command kConfigCommand = {"config", "checks a configuration file", run};
 
 }  // namespace signalbox::tools

@@ -1,0 +1,208 @@
+// What one routed request costs the daemon in processor time: user and system time of its process,
+// read from /proc before and after 20,000 keyword-routed requests over kept connections. The
+// clients' own time does not count.
+//
+// usage: serve_cpu build/release/signalbox [REQUESTS]
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/router/net/sockets.h"
+
+namespace signalbox::bench {
+namespace {
+
+using test::Wire;
+
+constexpr int kConnections = 16;
+constexpr int kThreads = 1;  // of the daemon: its cost, not its scaling
+
+constexpr const char* kBody =
+    R"({"model":"auto","messages":[{"role":"system","content":"You are a helpful assistant."},)"
+    R"({"role":"user","content":"Explain the proof of Fermat's Last Theorem step-by-step, and say which parts of it )"
+    R"(an undergraduate can follow without a course in algebraic number theory."}],"temperature":0.7,"max_tokens":256})";
+
+std::string configuration(uint16_t port, uint16_t management_port, uint16_t upstream_port) {
+  std::ostringstream out;
+  out << "version: v0.3\nlisteners:\n  - {name: http, address: 127.0.0.1, port: " << port << "}\n"
+      << "providers:\n  defaults: {default_model: general}\n  models:\n"
+      << "    - {name: general, backend_refs: [{name: echo, type: echo}]}\n"
+      << "    - {name: mathematician, backend_refs: [";
+  if (upstream_port == 0) {
+    out << "{name: echo, type: echo}";
+  } else {
+    out << "{name: a, endpoint: \"127.0.0.1:" << upstream_port << "\"}";
+  }
+  out << "]}\nrouting:\n  signals:\n    keywords:\n";
+  // Fourteen signals, as many as the default configuration has domains; the one that matches comes
+  // last.
+  std::ostringstream decisions;
+  for (int i = 0; i < 13; ++i) {
+    out << "      - {name: k" << i << ", operator: OR, keywords: [alpha" << i << ", beta" << i
+        << ", gamma" << i << "]}\n";
+    decisions << "    - {name: d" << i
+              << ", priority: 10, rules: {operator: AND, conditions: [{type: keyword, name: k" << i
+              << "}]}, modelRefs: [{model: general}]}\n";
+  }
+  out << "      - {name: proof, operator: OR, keywords: [theorem, proof, algebra]}\n  decisions:\n"
+      << decisions.str()
+      << "    - name: math\n      priority: 5\n      rules: {operator: AND, conditions: [{type: "
+         "keyword, name: proof}]}\n"
+      << "      modelRefs: [{model: mathematician}]\n"
+      << "      plugins: [{type: system_prompt, configuration: {system_prompt: \"You are a "
+         "mathematician.\"}}]\n"
+      << "global:\n  services:\n    http: {threads: " << kThreads
+      << "}\n    management_api: {bind_address: 127.0.0.1, port: " << management_port << "}\n";
+  return out.str();
+}
+
+/// The daemon as a child process.
+class Child {
+ public:
+  Child(const std::string& program, const std::string& config) {
+    const auto begin = std::chrono::steady_clock::now();
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends[1], STDERR_FILENO);
+      ::execl(program.c_str(), program.c_str(), "serve", "--config", config.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    std::string log;
+    char byte;
+    while (log.find("ready in ") == std::string::npos || log.back() != '\n') {
+      if (::read(ends[0], &byte, 1) != 1) {
+        std::fprintf(stderr, "serve_cpu: the daemon did not start:\n%s", log.c_str());
+        std::exit(1);
+      }
+      log.push_back(byte);
+    }
+    ready_ms_ =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    log_end_ = ends[0];
+  }
+  ~Child() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(log_end_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  double ready_ms() const { return ready_ms_; }
+
+  /// User and system time so far, in microseconds.
+  double cpu_us() const {
+    std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    std::istringstream fields(text.substr(text.rfind(')') + 2));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) fields >> skipped;
+    double user = 0, system = 0;
+    fields >> user >> system;
+    return (user + system) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  }
+
+  double resident_mb() const {
+    std::ifstream statm("/proc/" + std::to_string(pid_) + "/statm");
+    double total = 0, resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int log_end_ = -1;
+  double ready_ms_ = 0;
+};
+
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+void expect_routed(const test::Reply& reply) {
+  const auto decision = reply.headers.find("x-vsr-selected-decision");
+  if (reply.status == 200 && decision != reply.headers.end() && decision->second == "math" &&
+      reply.complete)
+    return;
+  std::fprintf(stderr, "serve_cpu: wrong answer: status %d, %s\n", reply.status,
+               reply.body.c_str());
+  std::exit(1);
+}
+
+void measure(const char* name, const std::string& program, int requests, uint16_t upstream_port) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("serve_cpu_" + std::to_string(::getpid()) + ".yaml");
+  const uint16_t port = test::closed_port();
+  std::ofstream(file) << configuration(port, test::closed_port(), upstream_port);
+  {
+    const Child daemon(program, file.string());
+    const std::string request = test::post(
+        "/v1/chat/completions", kBody, "Authorization: Bearer key\r\nAccept: application/json\r\n");
+    std::vector<Wire> clients;
+    for (int i = 0; i < kConnections; ++i) {
+      clients.push_back(Wire::connect(port));
+      clients.back().send(request);
+      expect_routed(clients.back().read_reply());
+    }
+    const double before = daemon.cpu_us();
+    for (int sent = 0; sent < requests; sent += kConnections) {
+      for (Wire& client : clients) client.send(request);
+      for (Wire& client : clients) expect_routed(client.read_reply());
+    }
+    const int done = (requests + kConnections - 1) / kConnections * kConnections;
+    std::printf(
+        "%-14s %6d requests, %d connections: %5.1f us of CPU each; resident %.1f MB, ready in %.0f "
+        "ms\n",
+        name, done, kConnections, (daemon.cpu_us() - before) / done, daemon.resident_mb(),
+        daemon.ready_ms());
+  }
+  std::filesystem::remove(file);
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) {
+    std::fputs("usage: serve_cpu build/release/signalbox [REQUESTS]\n", stderr);
+    return 2;
+  }
+  const int requests = argc > 2 ? std::atoi(argv[2]) : 20'000;
+  std::printf("%s, %d event loop\n", processor().c_str(), kThreads);
+  measure("echo backend", argv[1], requests, 0);
+  const std::string answer =
+      R"({"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant",)"
+      R"("content":"It rests on the modularity of semistable elliptic curves."},"finish_reason":"stop"}]})";
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+      std::to_string(answer.size()) + "\r\n\r\n" + answer;
+  test::Upstream upstream([&](Wire& wire, int) {
+    while (!wire.read_request().empty()) wire.send(reply);
+  });
+  measure("http upstream", argv[1], requests, upstream.port());
+  return 0;
+}
+
+}  // namespace
+}  // namespace signalbox::bench
+
+int main(int argc, char** argv) {
+  return signalbox::bench::run(argc, argv);
+}

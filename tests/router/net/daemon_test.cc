@@ -1,0 +1,301 @@
+// The whole daemon over real sockets: configuration in, requests through, upstream out.
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/json.h"
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tests/router/net/gateway.h"
+
+namespace signalbox::test {
+namespace {
+
+using router::Daemon;
+
+constexpr std::string_view kConfiguration = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 8801, timeout: 20s}
+providers:
+  defaults: {default_model: general}
+  models:
+    - {name: general, backend_refs: [{name: echo, type: echo}]}
+    - {name: math/expert, provider_model_id: org/expert-7b, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+routing:
+  signals:
+    keywords:
+      - {name: proof, operator: OR, keywords: [theorem, prove]}
+  decisions:
+    - name: math
+      priority: 10
+      rules: {operator: AND, conditions: [{type: keyword, name: proof}]}
+      modelRefs: [{model: math/expert}]
+      plugins: [{type: system_prompt, configuration: {system_prompt: "You are a \"mathematician\"."}}]
+)";
+
+constexpr std::string_view kEmbeddings = R"(
+    embeddings:
+      - {name: numbers, threshold: 0.9, candidates: ["one two three"]}
+)";
+
+/// Embeds a text as (1, 0) when it holds "number" or "one", as (0, 1) otherwise, and fails on
+/// "fail".
+class FakeEmbedder final : public engine::TextEmbedder {
+ public:
+  int32_t dim() const override { return 2; }
+  Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (texts[i].find("fail") != std::string_view::npos)
+        return fail(Code::kInternal, "the model broke");
+      const bool near =
+          texts[i].find("number") != std::string_view::npos || texts[i].starts_with("one");
+      out[2 * i] = near ? 1.0F : 0.0F;
+      out[2 * i + 1] = near ? 0.0F : 1.0F;
+    }
+    return {};
+  }
+};
+
+Result<std::unique_ptr<const engine::TextEmbedder>> open_fake(const config::EmbeddingModel&) {
+  return std::make_unique<const FakeEmbedder>();
+}
+
+config::Config configuration(uint16_t upstream_port = 9, bool embeddings = false) {
+  std::string text(kConfiguration);
+  if (embeddings) {
+    text.insert(text.find("  decisions:"), kEmbeddings.substr(1));
+    text +=
+        "    - name: numbers\n      priority: 5\n      rules: {operator: AND, conditions: [{type: "
+        "embedding, name: "
+        "numbers}]}\n      modelRefs: [{model: general}]\n";
+  }
+  auto loaded = config::parse(text, "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return {};
+  }
+  loaded->config.listeners.front().port = 0;
+  loaded->config.management.port = 0;
+  loaded->config.http.threads = 2;
+  loaded->config.providers.models.back().backend_refs.front().port = upstream_port;
+  return std::move(loaded->config);
+}
+
+std::unique_ptr<Daemon> start(config::Config config) {
+  auto daemon = Daemon::start(std::move(config), open_fake);
+  if (!daemon) ADD_FAILURE() << daemon.error().message;
+  return daemon ? std::move(*daemon) : nullptr;
+}
+
+Reply ask(const Daemon& daemon, const std::string& request, std::string_view listener = "http") {
+  Wire client = Wire::connect(daemon.port(listener));
+  client.send(request);
+  return client.read_reply(request.starts_with("HEAD"));
+}
+
+Reply chat(const Daemon& daemon, std::string_view body, std::string_view headers = "") {
+  return ask(daemon, post("/v1/chat/completions", body, headers));
+}
+
+std::string said(std::string_view text) {
+  return fmt::format(R"({{"model":"auto","messages":[{{"role":"user","content":"{}"}}]}})", text);
+}
+
+TEST(Daemon, routes_by_keyword_and_splices_the_body_byte_for_byte) {
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok("{}"));
+  });
+  const auto daemon = start(configuration(upstream.port()));
+  const Reply reply =
+      chat(*daemon,
+           "{ \"seed\": 123456789012345678901234, \"messages\" : [ {\"role\":\"user\",\"content\":"
+           "\"prove \\u00e9\"} ],\n \"model\":\"auto\", \"x\":1.0E5 }");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "math/expert");
+  EXPECT_EQ(reply.headers.at("x-vsr-selected-decision"), "math");
+  EXPECT_EQ(reply.headers.at("x-vsr-injected-system-prompt"), "true");
+  EXPECT_FALSE(reply.has("x-vsr-matched-keywords"));
+  EXPECT_FALSE(reply.has("x-vsr-degraded"));
+  EXPECT_EQ(
+      received.substr(received.find("\r\n\r\n") + 4),
+      "{ \"seed\": 123456789012345678901234, \"messages\" : [ "
+      "{\"role\":\"system\",\"content\":\"You are a "
+      "\\\"mathematician\\\".\"},{\"role\":\"user\",\"content\":\"prove \\u00e9\"} ],\n \"model\":"
+      "\"org/expert-7b\", \"x\":1.0E5 }");
+}
+
+TEST(Daemon, gives_every_request_an_id_and_keeps_the_clients) {
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok("{}"));
+  });
+  const auto daemon = start(configuration(upstream.port()));
+  EXPECT_EQ(chat(*daemon, said("prove it"), "X-Request-Id: my-id\r\n").headers.at("x-request-id"),
+            "my-id");
+  EXPECT_NE(received.find("x-request-id: my-id\r\n"), std::string::npos);
+  const std::string made = chat(*daemon, said("hello")).headers.at("x-request-id");
+  EXPECT_EQ(made.size(), 36U);
+  EXPECT_NE(chat(*daemon, said("hello")).headers.at("x-request-id"), made);
+  EXPECT_TRUE(chat(*daemon, said("hello"), "X-Request-Id: a b\r\n")
+                  .headers.at("x-request-id")
+                  .starts_with("req-"));
+}
+
+TEST(Daemon, explains_more_when_asked) {
+  const auto daemon = start(configuration());
+  const Reply reply = chat(*daemon, said("hello"), "x-vsr-debug: true\r\n");
+  EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send(ok("{}"));
+  });
+  const auto routed = start(configuration(upstream.port()));
+  EXPECT_EQ(
+      chat(*routed, said("prove it"), "x-vsr-debug: true\r\n").headers.at("x-vsr-matched-keywords"),
+      "proof");
+}
+
+TEST(Daemon, runs_the_model_when_keywords_leave_the_outcome_open) {
+  const auto daemon = start(configuration(9, true));
+  const Reply near = chat(*daemon, said("a number"));
+  EXPECT_EQ(near.status, 200);
+  EXPECT_EQ(near.headers.at("x-vsr-selected-decision"), "numbers");
+  EXPECT_FALSE(chat(*daemon, said("weather")).has("x-vsr-selected-decision"));
+}
+
+TEST(Daemon, decides_on_what_is_known_when_the_model_fails) {
+  const auto daemon = start(configuration(9, true));
+  const Reply reply = chat(*daemon, said("fail"));
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("x-vsr-degraded"), "true");
+  EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
+}
+
+TEST(Daemon, turns_requests_away_when_too_many_wait_for_a_model) {
+  config::Config config = configuration(9, true);
+  config.http.model_queue_max = 0;
+  const auto daemon = start(std::move(config));
+  const Reply reply = chat(*daemon, said("a number"));
+  EXPECT_EQ(reply.status, 429);
+  EXPECT_EQ(reply.headers.at("retry-after"), "1");
+  EXPECT_EQ(error_message(reply.body), "too many requests are waiting to be understood");
+}
+
+TEST(Daemon, refuses_in_the_shape_that_clients_of_openai_read) {
+  const auto daemon = start(configuration());
+  const Reply wrong = chat(*daemon, R"({"model":"auto","messages":[{"role":7}]})");
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_TRUE(wrong.has("x-request-id"));
+  const auto document = json::Document::parse(wrong.body);
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->root().find("error")->find("param")->text(), "messages[0].role");
+  EXPECT_EQ(document->root().find("error")->find("type")->text(), "invalid_request_error");
+
+  EXPECT_EQ(chat(*daemon, "not json").status, 400);
+  EXPECT_EQ(chat(*daemon, R"({"model":"nope","messages":[{"role":"user","content":"x"}]})").status,
+            404);
+  EXPECT_EQ(chat(*daemon, said("x"), "Content-Encoding: gzip\r\n").status, 415);
+  // Nothing listens behind this model.
+  const Reply refused = chat(*start(configuration(closed_port())), said("prove it"));
+  EXPECT_EQ(refused.status, 502);
+  EXPECT_EQ(refused.headers.at("x-vsr-selected-model"), "math/expert");
+  EXPECT_EQ(error_message(refused.body), "backend \"a\": cannot connect: Connection refused");
+}
+
+TEST(Daemon, knows_its_paths_and_their_methods) {
+  const auto daemon = start(configuration());
+  const Reply nowhere = ask(*daemon, get("/v2/chat"));
+  EXPECT_EQ(nowhere.status, 404);
+  EXPECT_EQ(error_message(nowhere.body), "/v2/chat: there is no such path");
+  const Reply wrong = ask(*daemon, get("/v1/chat/completions"));
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.headers.at("allow"), "POST, OPTIONS");
+  EXPECT_EQ(ask(*daemon, post("/v1/models", "")).headers.at("allow"), "GET, HEAD, OPTIONS");
+  const Reply options = ask(*daemon, "OPTIONS /v1/models HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(options.status, 204);
+  EXPECT_EQ(ask(*daemon, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").status, 204);
+  EXPECT_EQ(ask(*daemon, "HEAD /v1/models HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+  EXPECT_EQ(ask(*daemon, get("/health")).status, 404) << "the data plane does not carry management";
+}
+
+TEST(Daemon, lists_its_models) {
+  const auto daemon = start(configuration());
+  const Reply reply = ask(*daemon, get("/v1/models?limit=1"));
+  const auto document = json::Document::parse(reply.body);
+  ASSERT_TRUE(document);
+  std::vector<std::string> ids;
+  for (const auto model : document->root().find("data")->items())
+    ids.emplace_back(model.find("id")->text());
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "general", "math/expert"}));
+  EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 200);
+  EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
+}
+
+TEST(Daemon, is_healthy_while_it_loads_and_ready_when_it_has) {
+  config::Config config = configuration(9, true);
+  const uint16_t management = closed_port();
+  config.management.port = management;
+  const auto ask_management = [&](std::string_view path) {
+    Wire client = Wire::connect(management);
+    client.send(get(path));
+    return client.read_reply();
+  };
+  auto daemon = Daemon::start(std::move(config), [&](const config::EmbeddingModel& model) {
+    EXPECT_EQ(ask_management("/health").status, 200);
+    EXPECT_EQ(ask_management("/ready").status, 503);
+    return open_fake(model);
+  });
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_EQ(ask_management("/ready").status, 200);
+  EXPECT_NE(ask_management("/health").body.find("\"version\":\""), std::string::npos);
+  EXPECT_EQ((*daemon)->listening().size(), 2U);
+  EXPECT_TRUE((*daemon)->drain());
+  EXPECT_EQ(ask_management("/ready").status, 503);
+}
+
+TEST(Daemon, finishes_a_stream_before_it_ends) {
+  std::promise<void> streaming, draining;
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send(kStreamHead);
+    wire.send(chunk("data: 1\n\n"));
+    streaming.set_value();
+    draining.get_future().wait();
+    wire.send(chunk("data: [DONE]\n\n") + chunk(""));
+  });
+  const auto daemon = start(configuration(upstream.port()));
+  Wire client = Wire::connect(daemon->port("http"));
+  client.send(post("/v1/chat/completions", said("prove it")));
+  streaming.get_future().wait();
+  Wire idle = Wire::connect(daemon->port("http"));
+  idle.send(get("/v1/models"));
+  idle.read_reply();
+  auto drained = std::async(std::launch::async, [&] { return daemon->drain(); });
+  EXPECT_TRUE(idle.closed());
+  draining.set_value();
+  const Reply reply = client.read_reply();
+  EXPECT_TRUE(reply.complete);
+  EXPECT_EQ(reply.body, "data: 1\n\ndata: [DONE]\n\n");
+  client.close();
+  EXPECT_TRUE(drained.get());
+}
+
+TEST(Daemon, names_the_listener_whose_port_is_taken) {
+  const auto first = start(configuration());
+  config::Config config = configuration();
+  config.listeners.front().port = first->port("http");
+  const auto second = Daemon::start(std::move(config), open_fake);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(
+      second.error().message,
+      fmt::format("listener \"http\" 127.0.0.1:{}: Address already in use", first->port("http")));
+}
+
+}  // namespace
+}  // namespace signalbox::test

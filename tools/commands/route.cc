@@ -1,0 +1,118 @@
+// `signalbox route`: what would be done with requests, without calling any upstream.
+
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <iostream>
+
+#include "base/json_writer.h"
+#include "engine/engine.h"
+#include "router/config/load.h"
+#include "router/plan_headers.h"
+#include "router/router.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+struct Choices {
+  bool all = false;      // compute every signal
+  bool explain = false;  // words for people instead of JSON
+};
+
+Result<std::unique_ptr<const router::Router>> open_router(const std::string& path) {
+  SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
+  for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
+  std::unique_ptr<const engine::TextEmbedder> embedder;
+  if (!loaded.config.routing.embeddings.empty()) {
+    SIGNALBOX_TRY(embedder, engine::TextModel::open(loaded.config.embedding_model.path));
+  }
+  return router::Router::create(std::move(loaded.config), std::move(embedder));
+}
+
+// A row is a chat request, or {"text"}, which stands for a request with that one message.
+Result<router::ChatRequest> request_of(const json::Value& row) {
+  if (row.find("messages")) return router::ChatRequest::parse(std::string(row.raw()));
+  SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
+  json::Writer out;
+  out.begin_object().member("model", "auto").key("messages").begin_array();
+  out.begin_object().member("role", "user").member("content", text).end_object();
+  return router::ChatRequest::parse(out.end_array().end_object().take());
+}
+
+void write_plan(const router::Plan& plan, json::Writer& out) {
+  out.key("decision");
+  plan.decision.empty() ? out.null() : out.string(plan.decision);
+  out.member("model", plan.model->name).key("reasoning");
+  plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
+  if (!plan.reasoning_effort.empty()) out.member("reasoning_effort", plan.reasoning_effort);
+  out.member("confidence", plan.confidence).key("headers").begin_object();
+  for (const router::Header& header : router::response_headers(plan, true)) {
+    out.member(header.name, header.value);
+  }
+  out.end_object().key("body").raw(plan.body);
+}
+
+void write_error(const Error& error, json::Writer& out) {
+  out.key("error").begin_object().member("code", code_name(error.code));
+  out.member("message", error.message).end_object();
+}
+
+std::string words_of(const router::Evaluation& evaluation, const Result<router::Plan>& plan) {
+  return fmt::format("{}\n{}\n", evaluation.explain_words(),
+                     plan ? router::plan_words(*plan) : plan.error().message);
+}
+
+std::string json_of(const router::Evaluation& evaluation, const Result<router::Plan>& plan) {
+  json::Writer out;
+  out.begin_object();
+  if (plan) {
+    write_plan(*plan, out);
+  } else {
+    write_error(plan.error(), out);
+  }
+  std::string row = out.end_object().take();
+  row.back() = ',';
+  return row.append(evaluation.explain_json(), 1);  // its members, and its closing brace
+}
+
+Result<std::string> route(const router::Router& router, const Choices& choices,
+                          const json::Value& row) {
+  SIGNALBOX_TRY(const router::ChatRequest request, request_of(row));
+  router::Evaluation evaluation = router.evaluate(request);
+  if (choices.all) {
+    SIGNALBOX_TRY_VOID(evaluation.run_all());
+  } else if (!evaluation.run_cheap()) {
+    SIGNALBOX_TRY_VOID(evaluation.run_needed());
+  }
+  const Result<router::Plan> plan = evaluation.plan();
+  return choices.explain ? words_of(evaluation, plan) : json_of(evaluation, plan);
+}
+
+int route_all(const std::string& path, const Choices& choices) {
+  const auto router = open_router(path);
+  if (!router) return report(router.error());
+  const auto done =
+      for_each_row(std::cin, [&](const json::Value& row) { return route(**router, choices, row); });
+  return done ? kExitOk : report(done.error());
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options(
+      "signalbox route",
+      "Reads lines {\"text\": ...} or whole chat requests, writes for each the decision, the "
+      "model, the signals and the body that would be sent.");
+  options.add_options()("config", "configuration file", cxxopts::value<std::string>())(
+      "all", "compute every signal, needed or not")("explain", "words for people instead of JSON");
+  return with_options(options, argc, argv, {"config"}, [](const cxxopts::ParseResult& parsed) {
+    return route_all(parsed["config"].as<std::string>(),
+                     {.all = parsed.count("all") > 0, .explain = parsed.count("explain") > 0});
+  });
+}
+
+}  // namespace
+
+const Command kRouteCommand = {"route", "how requests would be routed, and why", run};
+
+}  // namespace signalbox::tools
