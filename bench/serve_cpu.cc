@@ -27,7 +27,6 @@ namespace {
 
 using test::Wire;
 
-constexpr int kConnections = 16;
 constexpr int kThreads = 1;  // of the daemon: its cost, not its scaling
 
 constexpr const char* kBody =
@@ -149,7 +148,8 @@ void expect_routed(const test::Reply& reply) {
   std::exit(1);
 }
 
-void measure(const char* name, const std::string& program, int requests, uint16_t upstream_port) {
+void measure(const char* name, const std::string& program, int requests, int connections,
+             uint16_t upstream_port) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("serve_cpu_" + std::to_string(::getpid()) + ".yaml");
   const uint16_t port = test::closed_port();
@@ -159,21 +159,21 @@ void measure(const char* name, const std::string& program, int requests, uint16_
     const std::string request = test::post(
         "/v1/chat/completions", kBody, "Authorization: Bearer key\r\nAccept: application/json\r\n");
     std::vector<Wire> clients;
-    for (int i = 0; i < kConnections; ++i) {
+    for (int i = 0; i < connections; ++i) {
       clients.push_back(Wire::connect(port));
       clients.back().send(request);
       expect_routed(clients.back().read_reply());
     }
     const double before = daemon.cpu_us();
-    for (int sent = 0; sent < requests; sent += kConnections) {
+    for (int sent = 0; sent < requests; sent += connections) {
       for (Wire& client : clients) client.send(request);
       for (Wire& client : clients) expect_routed(client.read_reply());
     }
-    const int done = (requests + kConnections - 1) / kConnections * kConnections;
+    const int done = (requests + connections - 1) / connections * connections;
     std::printf(
         "%-14s %6d requests, %d connections: %5.1f us of CPU each; resident %.1f MB, ready in %.0f "
         "ms\n",
-        name, done, kConnections, (daemon.cpu_us() - before) / done, daemon.resident_mb(),
+        name, done, connections, (daemon.cpu_us() - before) / done, daemon.resident_mb(),
         daemon.ready_ms());
   }
   std::filesystem::remove(file);
@@ -186,7 +186,9 @@ int run(int argc, char** argv) {
   }
   const int requests = argc > 2 ? std::atoi(argv[2]) : 20'000;
   std::printf("%s, %d event loop\n", processor().c_str(), kThreads);
-  measure("echo backend", argv[1], requests, 0);
+  // One connection at a time pays a trip through the loop for every request; many share it.
+  measure("echo backend", argv[1], requests, 1, 0);
+  measure("echo backend", argv[1], requests, 16, 0);
   const std::string answer =
       R"({"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant",)"
       R"("content":"It rests on the modularity of semistable elliptic curves."},"finish_reason":"stop"}]})";
@@ -196,7 +198,8 @@ int run(int argc, char** argv) {
   test::Upstream upstream([&](Wire& wire, int) {
     while (!wire.read_request().empty()) wire.send(reply);
   });
-  measure("http upstream", argv[1], requests, upstream.port());
+  measure("http upstream", argv[1], requests, 1, upstream.port());
+  measure("http upstream", argv[1], requests, 16, upstream.port());
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "router/api/errors.h"
 #include "router/api/relay.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr size_t kRequestIdBytesMax = 128;
+constexpr size_t kLoggedModelBytesMax = 64;
 
 /// The client's own id when it is fit for a log line, a new one otherwise.
 std::string request_id_of(const http::Headers& headers) {
@@ -29,6 +31,13 @@ std::string request_id_of(const http::Headers& headers) {
   thread_local std::mt19937_64 random{(uint64_t{std::random_device{}()} << 32) |
                                       std::random_device{}()};
   return fmt::format("req-{:016x}{:016x}", random(), random());
+}
+
+/// A client's own words cannot start a log line of their own, nor fill the disk.
+std::string for_log(std::string_view model) {
+  std::string out;
+  json::append_string(out, model.substr(0, kLoggedModelBytesMax));
+  return out;
 }
 
 class Chat {
@@ -71,7 +80,8 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   bool degraded = false;
   const Result<router::Plan> planned = co_await plan(*chat, id, degraded);
   if (!planned) {
-    log::warn("chat", "{}: model \"{}\": {}", id, chat->model, planned.error().message);
+    log::info("chat", "{}: model {}: refused: {}", id, for_log(chat->model),
+              code_name(planned.error().code));
     co_await send_error(exchange.reply, std::move(fields), planned.error());
     co_return;
   }

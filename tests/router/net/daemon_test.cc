@@ -120,12 +120,11 @@ TEST(Daemon, routes_by_keyword_and_splices_the_body_byte_for_byte) {
   EXPECT_EQ(reply.headers.at("x-vsr-injected-system-prompt"), "true");
   EXPECT_FALSE(reply.has("x-vsr-matched-keywords"));
   EXPECT_FALSE(reply.has("x-vsr-degraded"));
-  EXPECT_EQ(
-      received.substr(received.find("\r\n\r\n") + 4),
-      "{ \"seed\": 123456789012345678901234, \"messages\" : [ "
-      "{\"role\":\"system\",\"content\":\"You are a "
-      "\\\"mathematician\\\".\"},{\"role\":\"user\",\"content\":\"prove \\u00e9\"} ],\n \"model\":"
-      "\"org/expert-7b\", \"x\":1.0E5 }");
+  EXPECT_EQ(received.substr(received.find("\r\n\r\n") + 4),
+            R"({ "seed": 123456789012345678901234, "messages" : [{"role":"system","content":)"
+            R"("You are a \"mathematician\"."}, {"role":"user","content":"prove \u00e9"} ],)"
+            "\n"
+            R"( "model":"org/expert-7b", "x":1.0E5 })");
 }
 
 TEST(Daemon, gives_every_request_an_id_and_keeps_the_clients) {
