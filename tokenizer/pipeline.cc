@@ -8,12 +8,14 @@
 #include "base/error.h"
 #include "tokenizer/pretokenizer.h"
 
+#include <algorithm>
+
 namespace signalbox::tokenizer {
 namespace {
 
 constexpr size_t kStretchBytes = 2048;  // with its alignment, 18 KB
-constexpr size_t kScratchBytesKept = size_t{1}
-                                     << 20;  // a thread gives back what one huge text took
+// A thread gives back what a text larger than any model reads has taken.
+constexpr size_t kScratchBytesKept = size_t{1} << 20;
 
 size_t stretch_end(std::string_view text, size_t begin) {
   if (text.size() - begin <= kStretchBytes) return text.size();
