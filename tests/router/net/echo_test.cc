@@ -1,3 +1,5 @@
+// The built-in backend against what a client of OpenAI expects, and the choice among backends.
+
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,3 +1,5 @@
+// Reads errors as a client would.
+
 #include "tests/router/net/gateway.h"
 
 #include "base/json.h"

@@ -1,3 +1,5 @@
+// Header fields: found, forwarded, and never split.
+
 #include "router/http/headers.h"
 
 #include <gtest/gtest.h>

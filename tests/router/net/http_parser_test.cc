@@ -1,3 +1,5 @@
+// The reader of requests and responses on its own: every step size, every ambiguity, every limit.
+
 #include <gtest/gtest.h>
 
 #include "router/http/message.h"

@@ -1,3 +1,5 @@
+// What a client of the server sees, from its own socket.
+
 #include <gtest/gtest.h>
 
 #include <future>
