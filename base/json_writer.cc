@@ -62,6 +62,12 @@ void append_string(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+std::string quote(std::string_view text) {
+  std::string out;
+  append_string(out, text);
+  return out;
+}
+
 void Writer::before_value() {
   if (levels_.empty()) {
     SIGNALBOX_CHECK(out_.empty());

@@ -14,6 +14,9 @@ namespace signalbox::json {
 /// always parses.
 void append_string(std::string& out, std::string_view text);
 
+/// append_string() to an empty string.
+std::string quote(std::string_view text);
+
 /// Builds one document. Misuse (a value without a key inside an object, unbalanced ends) is a bug
 /// and aborts.
 class Writer {

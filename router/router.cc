@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "router/decision/engine.h"
 #include "router/explain.h"
 #include "router/plugins/edit.h"
@@ -238,7 +239,7 @@ struct Evaluation::State {
     std::vector<Edit> edits;
     ObjectEditor body(root);
     if (request.model != plan.model->provider_model_id)
-      body.set("model", json_string(plan.model->provider_model_id));
+      body.set("model", json::quote(plan.model->provider_model_id));
     if (plan.injected_system_prompt)
       add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
     if (plan.reasoning && !plan.model->reasoning_family.empty()) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,8 +19,7 @@ namespace signalbox::tokenizer {
 namespace {
 
 constexpr int64_t kIdMax = (int64_t{1} << 24) - 1;  // 64 times the largest vocabulary in use
-constexpr size_t kAddedBytesMax =
-    1024;  // of one added token; bounds the work a position of text can cost
+constexpr size_t kAddedBytesMax = 1024;             // bounds what one position of a text can cost
 
 // The pieces of the model, looked up by name while the rest of the file is read.
 struct Pieces {

@@ -32,12 +32,12 @@ class Pipeline final : public Tokenizer {
 
  private:
   struct Scratch;
+  struct Output;
   static Scratch& scratch();
-  void tokenize(std::string_view text, size_t tokens_max, Scratch& scratch,
-                std::vector<Token>& tokens) const;
-  void tokenize_plain(std::string_view text, uint32_t base, size_t tokens_max, Scratch& scratch,
-                      std::vector<Token>& tokens) const;
-  void tokenize_normalized(size_t tokens_max, Scratch& scratch, std::vector<Token>& tokens) const;
+  void tokenize(std::string_view text, Normalized& normalized, Output& out) const;
+  void tokenize_plain(std::string_view text, uint32_t base, Normalized& normalized,
+                      Output& out) const;
+  void tokenize_normalized(const Normalized& normalized, Output& out) const;
 
   Parts parts_;
 };

@@ -24,7 +24,7 @@ class Postprocessor {
   /// Precondition: `single` holds kFirst once and no kSecond; `pair` holds both once.
   Postprocessor(Template single, Template pair);
 
-  /// How many tokens of a single text are of use: encoding may stop there.
+  /// How many tokens of a text are of use: encoding stops after the word that reaches them.
   size_t single_room(const EncodeOptions& options) const { return room(single_, options); }
 
   void single(std::span<const Token> text, const EncodeOptions& options, Encoding& out) const;

@@ -42,6 +42,18 @@ constexpr Range kMarkSinceUnicode10[] = {
     {0x16FF0, 0x16FF1}, {0x1E08F, 0x1E4EF},
 };
 
+// Letters, marks, digits and connectors of Unicode 16, which utf8proc 2.8 finds unassigned.
+constexpr Range kWordSinceUnicode16[] = {
+    {0x0897, 0x0897},   {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},
+    {0x105C0, 0x105F3}, {0x10D40, 0x10D65}, {0x10D69, 0x10D6D}, {0x10D6F, 0x10D85},
+    {0x10EC2, 0x10EC4}, {0x10EFC, 0x10EFC}, {0x11380, 0x11389}, {0x1138B, 0x1138B},
+    {0x1138E, 0x1138E}, {0x11390, 0x113B5}, {0x113B7, 0x113C0}, {0x113C2, 0x113C2},
+    {0x113C5, 0x113C5}, {0x113C7, 0x113CA}, {0x113CC, 0x113D3}, {0x113E1, 0x113E2},
+    {0x116D0, 0x116E3}, {0x11BC0, 0x11BE0}, {0x11BF0, 0x11BF9}, {0x11F5A, 0x11F5A},
+    {0x13460, 0x143FA}, {0x16100, 0x16139}, {0x16D40, 0x16D6C}, {0x16D70, 0x16D79},
+    {0x18CFF, 0x18CFF}, {0x1CCF0, 0x1CCF9}, {0x1E5D0, 0x1E5FA}, {0x2EBF0, 0x2EE5D},
+};
+
 bool contains(std::span<const Range> ranges, char32_t c) {
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), c,
@@ -104,7 +116,9 @@ bool is_punctuation(char32_t c) {
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
            (c >= '{' && c <= '~');
   }
-  if (c == 0x166D) return true;  // Canadian syllabics' chi sign: a symbol since Unicode 12
+  // Punctuation until Unicode 10: a sign of Canadian syllabics, now a symbol, and of Sharada, now a
+  // mark.
+  if (c == 0x166D || c == 0x111C9) return true;
   const utf8proc_category_t found = category(c);
   return found >= UTF8PROC_CATEGORY_PC && found <= UTF8PROC_CATEGORY_PO && is_known_category(c);
 }
@@ -131,6 +145,8 @@ bool is_word(char32_t c) {
     case UTF8PROC_CATEGORY_SO:  // circled and squared letters are alphabetic
       return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
              (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+    case UTF8PROC_CATEGORY_CN:
+      return contains(kWordSinceUnicode16, c);
     default:
       return c == 0x200C || c == 0x200D;  // joiners
   }

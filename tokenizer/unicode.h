@@ -1,11 +1,12 @@
 #pragma once
 // The character classes that Hugging Face's tokenizers sees, which are not today's Unicode: it
 // reads categories from tables of Unicode 8 (crate unicode_categories), decompositions and
-// combining classes from Unicode 9 (crate unicode-normalization-alignments), and lower case from
-// Unicode 17 (Rust's standard library). The data is utf8proc's (Unicode 15) and the differences are
-// short tables in unicode.cc; tests/tokenizer/unicode_test.cc holds the digest of each function
-// over every code point, so another utf8proc cannot shift an id unnoticed. Everything here is pure
-// and thread-safe; a code point is any value up to U+10FFFF.
+// combining classes from Unicode 9 (unicode-normalization-alignments), word characters from
+// Unicode 16 (regex) and lower case from Unicode 17 (Rust's standard library). The data is
+// utf8proc's (Unicode 15) and the differences are short tables in unicode.cc. The digest of each
+// function over every code point is in tests/tokenizer/unicode_test.cc, so another utf8proc cannot
+// shift an id unnoticed. Everything here is pure and thread-safe; a code point is any value up to
+// U+10FFFF.
 
 #include <array>
 #include <cstdint>
@@ -30,8 +31,7 @@ bool is_punctuation(char32_t c);
 /// Category Mn.
 bool is_nonspacing_mark(char32_t c);
 
-/// What a regular expression calls \w: letters, marks, decimal digits, connectors, joiners. Known
-/// up to Unicode 15.
+/// What a regular expression calls \w: letters, marks, decimal digits, connectors, joiners.
 bool is_word(char32_t c);
 
 /// Canonical combining class; 0 for starters.

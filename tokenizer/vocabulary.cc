@@ -29,7 +29,7 @@ uint64_t unwind(uint64_t hash, char c) {
 }
 uint64_t hash_of(std::string_view text) {
   uint64_t hash = 0;
-  for (char c : text) hash = extend(hash, c);
+  for (const char c : text) hash = extend(hash, c);
   return hash;
 }
 uint32_t tag_of(uint64_t hash) {

@@ -10,8 +10,13 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand, &kEmbedCommand, &kRouteCommand,
-    &kRunCommand,    &kServeCommand, &kTokenizeCommand,
+    &kConfigCommand,
+    &kEmbedCommand,
+    &kModelsCommand,
+    &kRouteCommand,
+    &kRunCommand,
+    &kServeCommand,
+    &kTokenizeCommand,
 };
 
 int help() {

@@ -214,7 +214,7 @@ void widen(const Tensor& tensor, int64_t begin, const kernels::Table& kernels,
       kernels.widen_bf16(n, from, out.data());
       return;
     default:
-      SIGNALBOX_CHECK(!"a floating-point tensor");
+      SIGNALBOX_CHECK(false && "a floating-point tensor");
   }
 }
 

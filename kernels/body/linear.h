@@ -78,30 +78,28 @@ void linear_block(int64_t in, const float* x, const float* panel, int64_t column
   }
 }
 
-// linear_block for a number of rows known only at run time, 1 to Rows.
+// linear_block over any number of rows: blocks of Rows, then of each smaller size once at most. Few
+// sizes, since each is a page of code.
 template <class Arch, int Rows>
 void linear_rows(int64_t rows, int64_t in, const float* x, const float* panel, int64_t columns,
                  float* y, int64_t y_stride) {
-  if (rows == Rows) {
+  for (; rows >= Rows; rows -= Rows, x += Rows * in, y += Rows * y_stride) {
     linear_block<Arch, Rows>(in, x, panel, columns, y, y_stride);
-  } else if constexpr (Rows > 1) {
-    linear_rows<Arch, Rows - 1>(rows, in, x, panel, columns, y, y_stride);
+  }
+  if constexpr (Rows > 1) {
+    constexpr int kSmaller = Rows > 8 ? 8 : Rows > 4 ? 4 : Rows / 2;
+    if (rows > 0) linear_rows<Arch, kSmaller>(rows, in, x, panel, columns, y, y_stride);
   }
 }
 
 template <class Arch>
 void linear(int32_t rows, int32_t in, int32_t out, const float* x, const float* packed, float* y) {
-  const int64_t sweep =
-      std::max<int64_t>(kBlockRows<Arch>, kSweepFloats / in / kBlockRows<Arch> * kBlockRows<Arch>);
+  constexpr int64_t kRows = kBlockRows<Arch>;
+  const int64_t sweep = std::max(kRows, kSweepFloats / in / kRows * kRows);
   for (int64_t top = 0; top < rows; top += sweep) {
-    const int64_t bottom = std::min<int64_t>(rows, top + sweep);
     for (int64_t first = 0; first < out; first += kPanel<Arch>) {
-      const float* panel = packed + first * in;
-      for (int64_t r = top; r < bottom; r += kBlockRows<Arch>) {
-        linear_rows<Arch, kBlockRows<Arch>>(std::min<int64_t>(kBlockRows<Arch>, bottom - r), in,
-                                            x + r * in, panel, std::min(kPanel<Arch>, out - first),
-                                            y + r * out + first, out);
-      }
+      linear_rows<Arch, kRows>(std::min(sweep, rows - top), in, x + top * in, packed + first * in,
+                               std::min(kPanel<Arch>, out - first), y + top * out + first, out);
     }
   }
 }

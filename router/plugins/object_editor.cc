@@ -8,12 +8,6 @@
 
 namespace signalbox::router {
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  json::append_string(out, text);
-  return out;
-}
-
 ObjectEditor::ObjectEditor(json::Value object) : object_(object), source_(object.raw()) {
   SIGNALBOX_CHECK(object.is_object());
   for (const json::Member& member : object.members()) slots_.push_back({member});
@@ -39,7 +33,7 @@ void ObjectEditor::set(std::string_view name, std::string json) {
   }
   if (known) return;
   if (!added_.empty()) added_.push_back(',');
-  added_ += fmt::format("{}:{}", json_string(name), json);
+  added_ += fmt::format("{}:{}", json::quote(name), json);
 }
 
 void ObjectEditor::remove(std::string_view name) {

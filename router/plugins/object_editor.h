@@ -10,9 +10,6 @@
 
 namespace signalbox::router {
 
-/// `text` as a JSON string, quotes included.
-std::string json_string(std::string_view text);
-
 /// Members that are not named keep their bytes, order and white space. A name that the object
 /// repeats is set, or removed, everywhere, since parsers differ in which of the two they take. Each
 /// name may be changed once.

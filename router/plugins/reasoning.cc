@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "base/json_writer.h"
+
 namespace signalbox::router {
 namespace {
 
@@ -32,7 +34,7 @@ void set_template(std::string_view parameter, const std::string& json, ObjectEdi
     editor.set(parameter, json);
     editor.finish(edits);
   }
-  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", json_string(parameter), json));
+  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", json::quote(parameter), json));
 }
 
 }  // namespace
@@ -48,9 +50,9 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   const auto asked = request.find(kEffort);
   const bool keep = !on && asked && asked->is_string();
   if (!on && !keep && own_dialect) return body.remove(kEffort);
-  const std::string value = on     ? json_string(effort)
+  const std::string value = on     ? json::quote(effort)
                             : keep ? std::string(asked->raw())
-                                   : json_string("low");
+                                   : json::quote("low");
   const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
   if (!top_level || family.parameter != kEffort) body.remove(kEffort);
   if (top_level) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "base/json_writer.h"
 #include "router/plugins/object_editor.h"
 
 namespace signalbox::router {
@@ -29,7 +30,7 @@ bool is_empty(json::Value array) {
 void insert_message(std::string_view prompt, json::Value messages, std::vector<Edit>& edits) {
   const size_t at = messages.begin() + 1;
   edits.push_back({at, at,
-                   fmt::format(R"({{"role":"system","content":{}}}{})", json_string(prompt),
+                   fmt::format(R"({{"role":"system","content":{}}}{})", json::quote(prompt),
                                is_empty(messages) ? "" : ",")});
 }
 
@@ -38,11 +39,11 @@ void insert_message(std::string_view prompt, json::Value messages, std::vector<E
 void prepend(std::string_view prompt, json::Value content, std::vector<Edit>& edits) {
   const size_t at = content.begin() + 1;
   if (content.is_string()) {
-    std::string text = json_string(fmt::format("{}\n\n", prompt));
+    std::string text = json::quote(fmt::format("{}\n\n", prompt));
     edits.push_back({at, at, text.substr(1, text.size() - 2)});
   } else {
     edits.push_back({at, at,
-                     fmt::format(R"({{"type":"text","text":{}}}{})", json_string(prompt),
+                     fmt::format(R"({{"type":"text","text":{}}}{})", json::quote(prompt),
                                  is_empty(content) ? "" : ",")});
   }
 }
@@ -58,7 +59,7 @@ void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value mes
   if (plugin.mode == Mode::kInsert && has_text)
     return prepend(plugin.system_prompt, *content, edits);
   ObjectEditor editor(*message);
-  editor.set("content", json_string(plugin.system_prompt));
+  editor.set("content", json::quote(plugin.system_prompt));
   editor.finish(edits);
 }
 

@@ -84,11 +84,11 @@ int run(int argc, char** argv) {
       "signalbox tokenize",
       "Reads {\"text\", \"pair\"?} rows from standard input, writes {\"ids\", \"offsets\", "
       "\"type_ids\"} rows.\nOffsets count Unicode code points of the original text.");
-  options.add_options()                                                                      //
-      ("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE")  //
-      ("max-tokens", "cut each row to N tokens, special tokens included", cxxopts::value<int32_t>(),
-       "N")  //
-      ("h,help", "this text");
+  auto add = options.add_options();
+  add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");
+  add("max-tokens", "cut each row to N tokens, special tokens included", cxxopts::value<int32_t>(),
+      "N");
+  add("h,help", "this text");
   EncodeOptions encode_options;
   std::string path;
   try {
@@ -97,8 +97,9 @@ int run(int argc, char** argv) {
       std::puts(options.help().c_str());
       return kExitOk;
     }
-    if (!parsed.unmatched().empty())
+    if (!parsed.unmatched().empty()) {
       return usage("unexpected argument \"" + parsed.unmatched()[0] + "\"");
+    }
     if (parsed.count("tokenizer") == 0) return usage("--tokenizer FILE is missing");
     path = parsed["tokenizer"].as<std::string>();
     if (parsed.count("max-tokens") != 0) {

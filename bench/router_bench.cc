@@ -1,0 +1,72 @@
+// What routing a request costs in CPU time when keywords decide: parsing, signals, decision, edits.
+// Prints Google Benchmark's table; the answer is checked before anything is timed.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/json_writer.h"
+#include "router/config/load.h"
+#include "router/router.h"
+
+namespace signalbox::router {
+namespace {
+
+// Keywords decide, so the vectors do not matter.
+class NoEmbedder : public engine::TextEmbedder {
+ public:
+  int32_t dim() const override { return 1; }
+  Result<void> embed(std::span<const std::string_view>, std::span<float> out) const override {
+    std::fill(out.begin(), out.end(), 0.0f);
+    return {};
+  }
+};
+
+std::unique_ptr<const Router> default_router() {
+  auto loaded =
+      config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/default.yaml");
+  SIGNALBOX_CHECK(loaded);
+  auto router = Router::create(std::move(loaded->config), std::make_unique<NoEmbedder>());
+  SIGNALBOX_CHECK(router);
+  return *std::move(router);
+}
+
+// A question of `bytes` bytes of plain text with two keywords at its end.
+std::string body_of(size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += "please tell me more about this subject, in plain words. ";
+  text += "Explain the proof of Fermat's Last Theorem step-by-step";
+  json::Writer out;
+  out.begin_object()
+      .member("model", "auto")
+      .member("temperature", 0.5)
+      .key("messages")
+      .begin_array();
+  out.begin_object().member("role", "user").member("content", text).end_object();
+  return out.end_array().end_object().take();
+}
+
+Result<Plan> route(const Router& router, std::string body) {
+  SIGNALBOX_TRY(const ChatRequest request, ChatRequest::parse(std::move(body)));
+  Evaluation evaluation = router.evaluate(request);
+  SIGNALBOX_CHECK(evaluation.run_cheap());
+  return evaluation.plan();
+}
+
+void BM_RouteByKeyword(benchmark::State& state) {
+  static const auto router = default_router();
+  const std::string body = body_of(static_cast<size_t>(state.range(0)));
+  const auto plan = route(*router, body);
+  SIGNALBOX_CHECK(plan && plan->decision == "math" && plan->model->name == "deepseek-v31");
+  for (auto _ : state) benchmark::DoNotOptimize(route(*router, body));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * body.size()));
+}
+BENCHMARK(BM_RouteByKeyword)->Arg(0)->Arg(1000)->Arg(10'000)->Arg(100'000);
+
+}  // namespace
+}  // namespace signalbox::router
+
+BENCHMARK_MAIN();

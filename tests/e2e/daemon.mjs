@@ -1,0 +1,70 @@
+// Starts the real daemon on free ports and ends it, for tests that talk to it over real sockets.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const kReadyMsMax = 60_000; // a sanitizer build on a busy machine
+const kStopMsMax = 20_000;
+
+/// Ports that were free a moment ago, all different.
+export async function freePorts(count) {
+  const servers = [];
+  for (let i = 0; i < count; ++i) {
+    const server = createServer();
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    servers.push(server);
+  }
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+export class Daemon {
+  /// `configuration(port, managementPort)` returns the YAML. The program is the one that SIGNALBOX names.
+  static async start(configuration) {
+    assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
+    const daemon = new Daemon();
+    const [port, managementPort] = await freePorts(2);
+    daemon.url = `http://127.0.0.1:${port}`;
+    daemon.managementUrl = `http://127.0.0.1:${managementPort}`;
+    daemon.folder = await mkdtemp(join(tmpdir(), "signalbox-e2e-"));
+    const file = join(daemon.folder, "config.yaml");
+    await writeFile(file, configuration(port, managementPort));
+    daemon.log = "";
+    daemon.process = spawn(process.env.SIGNALBOX, ["serve", "--config", file], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    daemon.process.stderr.setEncoding("utf8").on("data", (text) => (daemon.log += text));
+    daemon.exited = new Promise((done) => daemon.process.on("close", (code, signal) => done({ code, signal })));
+    await daemon.#ready();
+    return daemon;
+  }
+
+  async #ready() {
+    let over = false;
+    this.exited.then(() => (over = true));
+    for (const end = Date.now() + kReadyMsMax; Date.now() < end; await pause(20)) {
+      if (over) break;
+      const answer = await fetch(`${this.managementUrl}/ready`).catch(() => null);
+      await answer?.arrayBuffer();
+      if (answer?.status === 200) return;
+    }
+    this.process.kill("SIGKILL");
+    assert.fail(`the daemon did not become ready; its log:\n${this.log}`);
+  }
+
+  /// Asks it to stop as an operator would. A leak or a race that a sanitizer found fails here, through the exit code.
+  async stop() {
+    this.process.kill("SIGTERM");
+    const timer = setTimeout(() => this.process.kill("SIGKILL"), kStopMsMax);
+    const { code, signal } = await this.exited;
+    clearTimeout(timer);
+    await rm(this.folder, { recursive: true });
+    assert.deepEqual({ code, signal }, { code: 0, signal: null }, `the daemon's log:\n${this.log}`);
+  }
+}

@@ -1,0 +1,130 @@
+// The official client of the OpenAI API, unmodified, against the daemon: what a program that changes nothing but its
+// base URL sees.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { EndlessUpstream } from "./upstream.mjs";
+
+const kQuestion = "Prove that the theorem holds for every prime";
+
+const configuration = (endless) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: general}
+  models:
+    - {name: general, backend_refs: [{name: echo, type: echo}]}
+    - {name: mathematician, backend_refs: [{name: echo, type: echo}]}
+    - {name: endless, backend_refs: [{name: endless, endpoint: "127.0.0.1:${endless}"}]}
+routing:
+  signals:
+    keywords:
+      - {name: proof, operator: OR, keywords: [theorem, prove]}
+  decisions:
+    - name: math
+      priority: 10
+      rules: {operator: AND, conditions: [{type: keyword, name: proof}]}
+      modelRefs: [{model: mathematician, use_reasoning: false}]
+      plugins: [{type: system_prompt, configuration: {system_prompt: "You are a mathematician."}}]
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+let upstream, daemon, client;
+
+before(async () => {
+  upstream = await EndlessUpstream.start();
+  daemon = await Daemon.start(configuration(upstream.port));
+  client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+});
+
+after(async () => {
+  await upstream?.stop();
+  await daemon?.stop();
+});
+
+const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+
+test("a plain completion is routed and says by what", async () => {
+  const { data, response } = await client.chat.completions.create(asked(kQuestion)).withResponse();
+  assert.equal(response.headers.get("x-vsr-selected-model"), "mathematician");
+  assert.equal(response.headers.get("x-vsr-selected-decision"), "math");
+  assert.equal(data.object, "chat.completion");
+  assert.equal(data.choices[0].message.role, "assistant");
+  assert.match(data.choices[0].message.content, /mathematician/);
+  assert.match(data.choices[0].message.content, new RegExp(kQuestion));
+  assert.equal(data.choices[0].finish_reason, "stop");
+});
+
+test("a request that no rule matches goes to the default model", async () => {
+  const { data, response } = await client.chat.completions.create(asked("Good morning")).withResponse();
+  assert.equal(response.headers.get("x-vsr-selected-model"), "general");
+  assert.match(data.choices[0].message.content, /general/);
+});
+
+test("a streamed completion arrives in several chunks that join to the whole", async () => {
+  const stream = await client.chat.completions.create(asked(kQuestion, { stream: true }));
+  let chunks = 0;
+  let text = "";
+  let finish = null;
+  for await (const chunk of stream) {
+    assert.equal(chunk.object, "chat.completion.chunk");
+    ++chunks;
+    text += chunk.choices[0]?.delta?.content ?? "";
+    finish = chunk.choices[0]?.finish_reason ?? finish;
+  }
+  assert.ok(chunks > 2, `${chunks} chunks`);
+  assert.match(text, /mathematician/);
+  assert.match(text, new RegExp(kQuestion));
+  assert.equal(finish, "stop");
+});
+
+test("the client's own stream helper collects the same completion", async () => {
+  const completion = await client.chat.completions.stream(asked(kQuestion)).finalChatCompletion();
+  assert.match(completion.choices[0].message.content, /mathematician/);
+});
+
+test("a concrete model name bypasses routing", async () => {
+  const { response } = await client.chat.completions.create(asked(kQuestion, { model: "general" })).withResponse();
+  assert.equal(response.headers.get("x-vsr-selected-model"), "general");
+  assert.equal(response.headers.get("x-vsr-selected-decision"), null);
+});
+
+test("the list of models holds the name that routes", async () => {
+  const names = [];
+  for await (const model of client.models.list()) names.push(model.id);
+  assert.ok(names.includes("auto"), `found: ${names}`);
+});
+
+test("an unknown model is the client's not-found error and names the model", async () => {
+  const error = await client.chat.completions.create(asked("Hello", { model: "no-such-model" })).catch((e) => e);
+  assert.ok(error instanceof OpenAI.NotFoundError, `found: ${error}`);
+  assert.match(error.message, /no-such-model/);
+});
+
+test("a malformed request is the client's bad-request error and names the field", async () => {
+  const error = await client.chat.completions.create({ model: "auto", messages: 7 }).catch((e) => e);
+  assert.ok(error instanceof OpenAI.BadRequestError, `found: ${error}`);
+  assert.match(error.message, /messages/);
+});
+
+test("aborting a stream closes the call to the model behind it", { timeout: 60_000 }, async () => {
+  const stream = await client.chat.completions.create(asked("Count", { model: "endless", stream: true }));
+  for await (const chunk of stream) {
+    assert.equal(chunk.choices[0].delta.content, "tick ");
+    stream.controller.abort();
+  }
+  await upstream.closed;
+  assert.equal(JSON.parse(upstream.body).messages[0].content, "Count");
+});
+
+test("after all that the daemon still answers", async () => {
+  const completion = await client.chat.completions.create(asked("Good evening"));
+  assert.match(completion.choices[0].message.content, /general/);
+});

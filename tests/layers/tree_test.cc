@@ -1,0 +1,59 @@
+// The rules about the tree, applied to the tree. A failure lists every place at once.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/layers/rules.h"
+
+namespace signalbox::layers {
+namespace {
+
+const std::vector<File>& tree() {
+  static const std::vector<File> files = read_tree(SIGNALBOX_SOURCE_DIR);
+  return files;
+}
+
+Table table(std::string_view name) {
+  for (const File& file : tree()) {
+    if (file.path == fmt::format("tests/layers/{}.txt", name)) return parse_table(file.text);
+  }
+  ADD_FAILURE() << "tests/layers/" << name << ".txt: not found";
+  return {};
+}
+
+void expect_none(const std::function<Problems(const File&)>& rule) {
+  ASSERT_GT(tree().size(), 30u) << "the tree was not found at " << SIGNALBOX_SOURCE_DIR;
+  for (const File& file : tree()) {
+    for (const std::string& problem : rule(file)) ADD_FAILURE() << problem;
+  }
+}
+
+TEST(Tree, includes_follow_the_arrows_of_the_house) {
+  const Table rooms = table("rooms");
+  expect_none([&rooms](const File& file) { return check_arrows(file, rooms); });
+}
+
+TEST(Tree, each_library_is_included_by_its_adapter_only) {
+  const Table libraries = table("libraries");
+  expect_none([&libraries](const File& file) { return check_libraries(file, libraries); });
+}
+
+TEST(Tree, rooms_include_nothing_that_breaks_their_promise) {
+  const Table purity = table("purity");
+  expect_none([&purity](const File& file) { return check_purity(file, purity); });
+}
+
+TEST(Tree, no_source_file_is_over_the_limit_of_lines) {
+  expect_none(check_length);
+}
+
+TEST(Tree, every_source_file_opens_by_saying_what_it_is) {
+  expect_none(check_opening);
+}
+
+TEST(Tree, no_notes_to_self_no_machine_paths_no_emoji) {
+  expect_none(check_words);
+}
+
+}  // namespace
+}  // namespace signalbox::layers

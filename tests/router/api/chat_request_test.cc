@@ -1,0 +1,81 @@
+// Chat requests: what routing reads of them, and what is refused.
+
+#include "router/api/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace signalbox::router {
+namespace {
+
+std::string message_of(std::string body) {
+  const auto request = ChatRequest::parse(std::move(body));
+  return request ? "accepted" : request.error().message;
+}
+
+TEST(ChatRequest, reads_the_model_and_the_text_of_messages) {
+  auto parsed = ChatRequest::parse(R"({"stream":true,"x":[1],"messages":[
+    {"role":"system","content":"Be br\u0069ef."},
+    {"role":"user","content":"first"},
+    {"role":"assistant","content":null,"tool_calls":[]},
+    {"role":"user","content":[{"type":"text","text":"one"},{"type":"image_url","image_url":{}},{"type":"text","text":"two"}]},
+    {"role":"tool"}],"model":"auto"})");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const ChatRequest request = std::move(*parsed);
+  EXPECT_EQ(request.model, "auto");
+  EXPECT_TRUE(request.stream);
+  ASSERT_EQ(request.messages.size(), 5u);
+  EXPECT_EQ(request.messages[0].text, "Be brief.");
+  EXPECT_EQ(request.messages[2].text, "");
+  EXPECT_EQ(request.user_text(), "one\ntwo");
+}
+
+TEST(ChatRequest, without_a_user_message_there_is_no_text) {
+  EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[]})")->user_text(), "");
+  EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[{"role":"system","content":"x"}]})")
+                ->user_text(),
+            "");
+}
+
+TEST(ChatRequest, names_what_is_wrong) {
+  EXPECT_EQ(message_of("[]"), "expected a JSON object, found array");
+  EXPECT_EQ(message_of(R"({"messages":[]})"), "model: missing");
+  EXPECT_EQ(message_of(R"({"model":"a"})"), "messages: missing");
+  EXPECT_EQ(message_of(R"({"model":3,"messages":[]})"), "model: expected a string, found number");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":{}})"),
+            "messages: expected an array, found object");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"stream":1})"),
+            "stream: expected a boolean, found number");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":["x"]})"),
+            "messages[0]: expected an object, found string");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{}]})"), "messages[0].role: missing");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":1}]})"),
+            "messages[0].role: expected a string, found number");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","content":1}]})"),
+            "messages[0].content: expected a string, an array or null, found number");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","content":["x"]}]})"),
+            "messages[0].content[0]: expected an object, found string");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","content":[{"type":"text"}]}]})"),
+            "messages[0].content[0].text: expected a string");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","content":[{}]}]})"),
+            "messages[0].content[0].type: expected a string");
+}
+
+TEST(ChatRequest, refuses_a_repeated_key_that_routing_reads) {
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"model":"b"})"),
+            "model: given more than once");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"m\u006fdel":"b"})"),
+            "model: given more than once");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"messages":[]})"),
+            "messages: given more than once");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","role":"system"}]})"),
+            "messages[0].role: given more than once");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","content":"a","content":"b"}]})"),
+            "messages[0].content: given more than once");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"x":1,"x":2})"), "accepted");
+}
+
+}  // namespace
+}  // namespace signalbox::router

@@ -1,0 +1,84 @@
+// The program from outside: rows in, rows out, exit codes.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Outcome tokenize(const std::string& arguments, const std::string& input) {
+  const std::filesystem::path folder = testing::TempDir();
+  const std::string name =
+      std::string(testing::UnitTest::GetInstance()->current_test_info()->name());
+  const auto in = folder / (name + ".in");
+  const auto out = folder / (name + ".out");
+  const auto err = folder / (name + ".err");
+  std::ofstream(in, std::ios::binary) << input;
+  const std::string command = std::string(SIGNALBOX_PROGRAM) + " tokenize " + arguments + " <" +
+                              in.string() + " >" + out.string() + " 2>" + err.string();
+  const int status = std::system(command.c_str());
+  return {WEXITSTATUS(status), read_file(out), read_file(err)};
+}
+
+const std::string kSmall = "--tokenizer " SIGNALBOX_SOURCE_DIR "/tests/tokenizer/data/small.json ";
+
+TEST(TokenizeCommand, writes_a_row_for_each_row_with_offsets_in_code_points) {
+  const Outcome outcome =
+      tokenize(kSmall, "{\"text\": \"caf\xC3\xA9 the\"}\n\n{\"text\": \"\", \"more\": 1}\n");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out,
+            "{\"ids\":[2,16,8,3],\"offsets\":[[0,0],[0,4],[5,8],[0,0]],\"type_ids\":[0,0,0,0]}\n"
+            "{\"ids\":[2,3],\"offsets\":[[0,0],[0,0]],\"type_ids\":[0,0]}\n");
+}
+
+TEST(TokenizeCommand, encodes_a_pair_and_cuts_it) {
+  const Outcome outcome =
+      tokenize(kSmall + "--max-tokens 6", "{\"text\": \"a\", \"pair\": \"\xC3\xA9 b c b c\"}\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "{\"ids\":[2,5,3,39,6,3],\"offsets\":[[0,0],[0,1],[0,0],[0,1],[2,3],[0,0]],"
+            "\"type_ids\":[0,0,0,1,1,1]}\n");
+}
+
+TEST(TokenizeCommand, a_bad_row_is_named_by_its_line) {
+  const Outcome outcome = tokenize(kSmall, "{\"text\": \"a\"}\n{\"text\": 3}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "signalbox: line 2: text: expected a string, found number\n");
+}
+
+TEST(TokenizeCommand, a_bad_pair_is_refused) {
+  const Outcome outcome = tokenize(kSmall, "{\"text\": \"a\", \"pair\": null}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "signalbox: line 1: pair: expected a string, found null\n");
+}
+
+TEST(TokenizeCommand, bad_usage_exits_with_two) {
+  for (const char* arguments : {"", "--tokenizer", "--nonsense", "--max-tokens 0 --tokenizer x",
+                                "--max-tokens many --tokenizer x", "stray --tokenizer x"}) {
+    EXPECT_EQ(tokenize(arguments, "").exit_code, 2) << arguments;
+  }
+}
+
+TEST(TokenizeCommand, a_missing_file_fails_and_help_does_not) {
+  EXPECT_EQ(tokenize("--tokenizer /nonexistent.json", "").exit_code, 1);
+  EXPECT_EQ(tokenize("--help", "").exit_code, 0);
+}
+
+}  // namespace

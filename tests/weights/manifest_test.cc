@@ -1,0 +1,136 @@
+// The manifest's reader: what it takes, and that every wrong value is named with its line and key
+// path.
+
+#include "weights/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace signalbox::weights {
+namespace {
+
+const std::string kSha(64, 'a');
+
+std::string with(std::string_view key, std::string_view value) {
+  const auto pick = [key, value](std::string_view name, std::string_view standard) {
+    return std::string(key == name ? value : standard);
+  };
+  return "default: " + pick("default", "[tiny]") + "\n" + "models:\n  " + pick("model", "tiny") +
+         ":\n" + "    summary: " + pick("summary", "a test") + "\n" +
+         "    licence: MIT\n"
+         "    sources:\n"
+         "      - npm: " +
+         pick("npm", "\"@scope/tiny\"") + "\n" + "        version: " + pick("version", "1.0.0") +
+         "\n" +
+         "        files:\n"
+         "          - name: " +
+         pick("name", "config.json") + "\n" +
+         "            path: " + pick("path", "model/config.json") + "\n" +
+         "            bytes: " + pick("bytes", "12") + "\n" +
+         "            sha256: " + pick("sha256", kSha) + "\n" + pick("extra", "");
+}
+
+std::string error_of(const std::string& text) {
+  const auto manifest = Manifest::parse(text, "m.yaml");
+  return manifest ? "accepted" : manifest.error().message;
+}
+
+TEST(Manifest, a_model_is_read_whole) {
+  const auto manifest = Manifest::parse(with("", ""), "m.yaml");
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->defaults, std::vector<std::string>{"tiny"});
+  const ManifestModel* model = manifest->find("tiny");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->licence, "MIT");
+  const ManifestSource* source = model->find("npm");
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(source->origin, "@scope/tiny");
+  EXPECT_EQ(source->version, "1.0.0");
+  ASSERT_EQ(source->files.size(), 1u);
+  EXPECT_EQ(source->files[0].path, "model/config.json");
+  EXPECT_EQ(source->bytes(), 12u);
+  EXPECT_EQ(model->find("hub"), nullptr);
+  EXPECT_EQ(manifest->find("other"), nullptr);
+}
+
+TEST(Manifest, the_built_in_copy_is_the_file_of_the_tree) {
+  const auto built_in = Manifest::built_in();
+  ASSERT_TRUE(built_in) << built_in.error().message;
+  const auto file = Manifest::load(SIGNALBOX_SOURCE_DIR "/weights/manifest.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  const ManifestModel* minilm = built_in->find("minilm");
+  ASSERT_NE(minilm, nullptr);
+  ASSERT_EQ(built_in->models.size(), file->models.size());
+  EXPECT_EQ(minilm->sources[0].files[0].sha256, file->find("minilm")->sources[0].files[0].sha256);
+  EXPECT_EQ(minilm->sources[0].files[0].bytes, 45'441'937u);
+  EXPECT_EQ(minilm->find("hub")->origin, "sentence-transformers/all-MiniLM-L6-v2");
+}
+
+TEST(Manifest, a_wrong_value_is_named_with_line_path_and_what_was_expected) {
+  EXPECT_EQ(error_of(with("sha256", "abc")),
+            "m.yaml:13: models.tiny.sources[0].files[0].sha256: expected 64 lower-case hexadecimal "
+            "digits, found \"abc\"");
+  EXPECT_EQ(
+      error_of(with("bytes", "-1")),
+      "m.yaml:12: models.tiny.sources[0].files[0].bytes: expected a whole number of bytes, at "
+      "least 1, found \"-1\"");
+  EXPECT_EQ(error_of(with("default", "[gone]")),
+            "m.yaml:1: default[0]: expected the name of a model of this file, found \"gone\"");
+}
+
+TEST(Manifest, a_key_that_is_unknown_or_missing_is_named) {
+  EXPECT_EQ(error_of(with("extra", "            mode: 7\n")),
+            "m.yaml:14: models.tiny.sources[0].files[0].mode: unknown key (known: name, path, "
+            "bytes, sha256)");
+  EXPECT_EQ(error_of("models: {}\n"), "m.yaml:1: default: missing");
+}
+
+TEST(Manifest, what_could_leave_the_directory_or_pass_for_an_option_is_refused) {
+  for (const char* name :
+       {"../config.json", "a/b", "\"\"", ".partial", "-rf", "\"a b\"", "[a]", "\"a\\0b\""}) {
+    EXPECT_NE(error_of(with("name", name)).find("expected a plain file name"), std::string::npos)
+        << name;
+  }
+  for (const char* path : {"../x", "/etc/passwd", "a//b", "a/../b", "a/", "\"\"", "-x", "a/./b"}) {
+    EXPECT_NE(error_of(with("path", path)).find("expected a relative path"), std::string::npos)
+        << path;
+  }
+  for (const char* package :
+       {"--prefix", "\"@a/b/c\"", "\"@a\"", "\"a b\"", "\"git+ssh://x\"", "../x"}) {
+    EXPECT_NE(error_of(with("npm", package)).find("expected a package name"), std::string::npos)
+        << package;
+  }
+  for (const char* version : {"\"\"", "\"^1.0.0\"", "\"1 || 2\"", "-1"}) {
+    EXPECT_NE(error_of(with("version", version)).find("expected an exact version"),
+              std::string::npos)
+        << version;
+  }
+  EXPECT_NE(error_of(with("model", "../up")).find("expected a plain name"), std::string::npos);
+}
+
+TEST(Manifest, bytes_that_do_not_fit_or_are_no_number_are_refused) {
+  for (const char* bytes :
+       {"0", "1.5", "1e6", "99999999999999999999999", "twelve", "\"\"", "[1]", "12 "}) {
+    const bool accepted = error_of(with("bytes", bytes)) == "accepted";
+    EXPECT_EQ(accepted, std::string_view(bytes) == "12 ") << bytes;
+  }
+}
+
+TEST(Manifest, two_files_of_one_name_are_refused) {
+  const std::string twice =
+      "          - {name: config.json, path: b.json, bytes: 1, sha256: " + kSha + "}\n";
+  EXPECT_NE(error_of(with("extra", twice)).find("files[1]: expected a new name"),
+            std::string::npos);
+}
+
+TEST(Manifest, yaml_that_is_no_manifest_is_refused) {
+  for (const char* text : {"", "[]", "a", "default: [\n", "default: x\nmodels: {}\n",
+                           "default: []\nmodels: []\n", "default: []\nmodels: {a: 1}\n",
+                           "default: []\nmodels: {a: {summary: s, licence: l, sources: []}}\n"}) {
+    EXPECT_NE(error_of(text), "accepted") << text;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::weights

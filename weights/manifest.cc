@@ -1,0 +1,242 @@
+// The file is small and ours, yet it decides what is downloaded and run through the machine's
+// memory: every value is checked, unknown keys included, and errors carry the line.
+
+#include "weights/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/mapped_file.h"
+#include "base/yaml.h"
+#include "weights/manifest_text.h"
+
+namespace signalbox::weights {
+namespace {
+
+using yaml::Entry;
+using yaml::Kind;
+using yaml::Node;
+
+constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kDigits = "0123456789";
+
+/// Where the reader stands: the file and the path of keys that led here.
+struct Place {
+  std::string_view file;
+  std::string path;
+
+  Place key(std::string_view name) const {
+    return {file, path.empty() ? std::string(name) : fmt::format("{}.{}", path, name)};
+  }
+  Place item(size_t index) const { return {file, fmt::format("{}[{}]", path, index)}; }
+};
+
+tl::unexpected<Error> expected(const Place& place, const Node& node, std::string_view what) {
+  if (node.kind == Kind::kScalar) {
+    return fail(Code::kInvalid, "{}:{}: {}: expected {}, found \"{}\"", place.file, node.line,
+                place.path, what, node.scalar);
+  }
+  return fail(Code::kInvalid, "{}:{}: {}: expected {}", place.file, node.line, place.path, what);
+}
+
+bool consists_of(std::string_view text, std::initializer_list<std::string_view> alphabets) {
+  return std::all_of(text.begin(), text.end(), [alphabets](char c) {
+    return std::any_of(alphabets.begin(), alphabets.end(), [c](std::string_view letters) {
+      return letters.find(c) != std::string_view::npos;
+    });
+  });
+}
+
+/// One part of a path: nothing hidden, nothing that climbs, nothing that an option parser would
+/// take for its own.
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && text.size() <= 200 && text[0] != '.' && text[0] != '-' &&
+         consists_of(text, {kLower, kUpper, kDigits, "._-"});
+}
+
+bool is_plain_path(std::string_view text) {
+  for (;;) {
+    const size_t slash = text.find('/');
+    if (!is_plain_name(text.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+bool is_package_name(std::string_view text) {
+  if (!text.starts_with('@')) return is_plain_name(text);
+  return is_plain_path(text.substr(1)) && std::count(text.begin(), text.end(), '/') == 1;
+}
+
+bool is_hex(std::string_view text, size_t digits) {
+  return text.size() == digits && consists_of(text, {kDigits, "abcdef"});
+}
+
+Result<std::string> text(const Place& place, const Node& node, std::string_view what,
+                         bool (*accepts)(std::string_view)) {
+  if (node.kind != Kind::kScalar || !accepts(node.scalar)) return expected(place, node, what);
+  return node.scalar;
+}
+
+Result<void> only_keys(const Place& place, const Node& node,
+                       std::initializer_list<std::string_view> keys) {
+  if (node.kind != Kind::kMapping) return expected(place, node, "a mapping");
+  for (const Entry& entry : node.entries) {
+    if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+      return fail(Code::kInvalid, "{}:{}: {}: unknown key (known: {})", place.file, entry.line,
+                  place.key(entry.key).path, fmt::join(keys, ", "));
+    }
+  }
+  for (const std::string_view key : keys) {
+    if (node.find(key) == nullptr) {
+      return fail(Code::kInvalid, "{}:{}: {}: missing", place.file, node.line, place.key(key).path);
+    }
+  }
+  return {};
+}
+
+/// Preconditions of the readers below: only_keys() has passed, so every find() succeeds.
+Result<ManifestFile> read_file(const Place& place, const Node& node) {
+  SIGNALBOX_TRY_VOID(only_keys(place, node, {"name", "path", "bytes", "sha256"}));
+  ManifestFile file;
+  SIGNALBOX_TRY(file.name,
+                text(place.key("name"), *node.find("name"), "a plain file name", is_plain_name));
+  SIGNALBOX_TRY(file.path, text(place.key("path"), *node.find("path"),
+                                "a relative path of plain names", is_plain_path));
+  SIGNALBOX_TRY(file.sha256,
+                text(place.key("sha256"), *node.find("sha256"), "64 lower-case hexadecimal digits",
+                     [](std::string_view hex) { return is_hex(hex, 64); }));
+  const Node& bytes = *node.find("bytes");
+  const char* const end = bytes.scalar.data() + bytes.scalar.size();
+  const auto parsed = std::from_chars(bytes.scalar.data(), end, file.bytes);
+  if (bytes.kind != Kind::kScalar || parsed.ec != std::errc() || parsed.ptr != end ||
+      file.bytes == 0) {
+    return expected(place.key("bytes"), bytes, "a whole number of bytes, at least 1");
+  }
+  return file;
+}
+
+Result<std::vector<ManifestFile>> read_files(const Place& place, const Node& node) {
+  if (node.kind != Kind::kSequence || node.items.empty()) {
+    return expected(place, node, "a list of files");
+  }
+  std::vector<ManifestFile> files;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    SIGNALBOX_TRY(auto file, read_file(place.item(i), node.items[i]));
+    for (const ManifestFile& other : files) {
+      if (other.name == file.name) return expected(place.item(i), node.items[i], "a new name");
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<ManifestSource> read_source(const Place& place, const Node& node) {
+  ManifestSource source;
+  if (node.find("hub") != nullptr) {
+    SIGNALBOX_TRY_VOID(only_keys(place, node, {"hub", "revision", "files"}));
+    source.kind = ManifestSource::Kind::kHub;
+    SIGNALBOX_TRY(source.origin,
+                  text(place.key("hub"), *node.find("hub"), "owner/repository", is_plain_path));
+    SIGNALBOX_TRY(source.version, text(place.key("revision"), *node.find("revision"),
+                                       "a commit of 40 hexadecimal digits",
+                                       [](std::string_view hex) { return is_hex(hex, 40); }));
+  } else {
+    SIGNALBOX_TRY_VOID(only_keys(place, node, {"npm", "version", "files"}));
+    SIGNALBOX_TRY(source.origin,
+                  text(place.key("npm"), *node.find("npm"), "a package name", is_package_name));
+    SIGNALBOX_TRY(source.version, text(place.key("version"), *node.find("version"),
+                                       "an exact version such as 0.1.0", is_plain_name));
+  }
+  SIGNALBOX_TRY(source.files, read_files(place.key("files"), *node.find("files")));
+  return source;
+}
+
+Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
+  const Node& node = entry.value;
+  if (!is_plain_name(entry.key)) return expected(place, node, "a plain name for the model");
+  SIGNALBOX_TRY_VOID(only_keys(place, node, {"summary", "licence", "sources"}));
+  const auto any_text = [](std::string_view value) { return !value.empty(); };
+  ManifestModel model;
+  model.name = entry.key;
+  SIGNALBOX_TRY(model.summary, text(place.key("summary"), *node.find("summary"), "text", any_text));
+  SIGNALBOX_TRY(model.licence, text(place.key("licence"), *node.find("licence"), "text", any_text));
+  const Place at = place.key("sources");
+  const Node& sources = *node.find("sources");
+  if (sources.kind != Kind::kSequence || sources.items.empty()) {
+    return expected(at, sources, "a list of sources");
+  }
+  for (size_t i = 0; i < sources.items.size(); ++i) {
+    SIGNALBOX_TRY(auto source, read_source(at.item(i), sources.items[i]));
+    if (model.find(kind_name(source.kind)) != nullptr) {
+      return expected(at.item(i), sources.items[i], "one source of a kind");
+    }
+    model.sources.push_back(std::move(source));
+  }
+  return model;
+}
+
+}  // namespace
+
+std::string_view kind_name(ManifestSource::Kind kind) {
+  return kind == ManifestSource::Kind::kNpm ? "npm" : "hub";
+}
+
+uint64_t ManifestSource::bytes() const {
+  uint64_t sum = 0;
+  for (const ManifestFile& file : files) sum += file.bytes;
+  return sum;
+}
+
+const ManifestSource* ManifestModel::find(std::string_view kind) const {
+  for (const ManifestSource& source : sources) {
+    if (kind_name(source.kind) == kind) return &source;
+  }
+  return nullptr;
+}
+
+const ManifestModel* Manifest::find(std::string_view name) const {
+  for (const ManifestModel& model : models) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+Result<Manifest> Manifest::parse(std::string_view yaml, std::string_view name) {
+  SIGNALBOX_TRY(const Node root, yaml::parse(yaml, name));
+  const Place place{name, ""};
+  SIGNALBOX_TRY_VOID(only_keys(place, root, {"default", "models"}));
+  Manifest manifest;
+  const Node& models = *root.find("models");
+  if (models.kind != Kind::kMapping) return expected(place.key("models"), models, "a mapping");
+  for (const Entry& entry : models.entries) {
+    SIGNALBOX_TRY(auto model, read_model(place.key("models").key(entry.key), entry));
+    manifest.models.push_back(std::move(model));
+  }
+  const Node& defaults = *root.find("default");
+  if (defaults.kind != Kind::kSequence) {
+    return expected(place.key("default"), defaults, "a list of models");
+  }
+  for (size_t i = 0; i < defaults.items.size(); ++i) {
+    const Node& item = defaults.items[i];
+    if (manifest.find(item.scalar) == nullptr) {
+      return expected(place.key("default").item(i), item, "the name of a model of this file");
+    }
+    manifest.defaults.push_back(item.scalar);
+  }
+  return manifest;
+}
+
+Result<Manifest> Manifest::load(const std::filesystem::path& path) {
+  SIGNALBOX_TRY(const auto file, MappedFile::open(path));
+  return parse(file.text(), path.string());
+}
+
+Result<Manifest> Manifest::built_in() {
+  return parse(manifest_text(), "weights/manifest.yaml");
+}
+
+}  // namespace signalbox::weights
