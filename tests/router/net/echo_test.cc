@@ -1,3 +1,5 @@
+// The backend that is not there, and how calls are spread over backends.
+
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>

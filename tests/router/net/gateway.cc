@@ -1,3 +1,5 @@
+// What the tests of the daemon share.
+
 #include "tests/router/net/gateway.h"
 
 #include "base/json.h"

@@ -1,3 +1,5 @@
+// Header fields: how they are found, and which of them go on to the next hop.
+
 #include "router/http/headers.h"
 
 #include <gtest/gtest.h>

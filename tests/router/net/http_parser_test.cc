@@ -1,3 +1,5 @@
+// The HTTP/1.1 parser, on bytes: what it reads, what it refuses and how it says so.
+
 #include <gtest/gtest.h>
 
 #include "router/http/message.h"

@@ -1,3 +1,5 @@
+// The HTTP server over real sockets: connections, streams, limits, and its end.
+
 #include <gtest/gtest.h>
 
 #include <future>
