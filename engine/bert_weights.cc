@@ -19,7 +19,9 @@ class Reader {
     status_ = file_.read(prefix_ + name, shape, kernels_, out);
   }
 
+  // Empty after an error. Looks before it allocates: a config may claim any size.
   Buffer<float> read(const std::string& name, const weights::Shape& shape) {
+    if (!has(name, shape)) return {};
     int64_t size = 1;
     for (const int64_t extent : shape) size *= extent;
     Buffer<float> out(size);
@@ -27,9 +29,10 @@ class Reader {
     return out;
   }
 
-  Linear linear(const std::string& name, int32_t in, int32_t out) {
+  // Packs into the front of `room`, which shrinks by what was taken.
+  Linear linear(const std::string& name, int32_t in, int32_t out, std::span<float>& room) {
     const Buffer<float> w = read(name + ".weight", {out, in});
-    return {kernels_, in, out, w, read(name + ".bias", {out})};
+    return pack(in, out, w, read(name + ".bias", {out}), room);
   }
 
   BertNorm norm(const std::string& name, int32_t width) {
@@ -37,7 +40,7 @@ class Reader {
   }
 
   // Query, key and value of one attention, stacked: hidden to 3 hidden.
-  Linear qkv(const std::string& self, int32_t hidden) {
+  Linear qkv(const std::string& self, int32_t hidden, std::span<float>& room) {
     const size_t h = hidden;
     Buffer<float> w(3 * h * h), bias(3 * h);
     size_t part = 0;
@@ -46,12 +49,27 @@ class Reader {
       read(self + name + ".bias", {hidden}, bias.span().subspan(part * h, h));
       ++part;
     }
-    return {kernels_, hidden, 3 * hidden, w, std::move(bias)};
+    return pack(hidden, 3 * hidden, w, std::move(bias), room);
+  }
+
+  // Whether a tensor is there; remembers the error when it is not.
+  bool has(const std::string& name, const weights::Shape& shape) {
+    if (status_) status_ = file_.find(prefix_ + name, shape).map([](const auto&) {});
+    return status_.has_value();
   }
 
   const Result<void>& status() const { return status_; }
 
  private:
+  Linear pack(int32_t in, int32_t out, const Buffer<float>& w, Buffer<float> bias,
+              std::span<float>& room) {
+    if (!status_) return {};
+    const size_t size = Linear::packed_size(kernels_, in, out);
+    const std::span<float> packed = room.first(size);
+    room = room.subspan(size);
+    return {kernels_, in, out, w, std::move(bias), packed};
+  }
+
   const weights::SafeTensors& file_;
   const kernels::Table& kernels_;
   std::string prefix_;
@@ -66,15 +84,33 @@ std::string prefix_of(const weights::SafeTensors& file) {
   return std::ranges::any_of(file.tensors(), prefixed) ? "bert." : "";
 }
 
-BertLayerWeights read_layer(Reader& reader, const BertConfig& config, int32_t layer) {
-  const std::string at = "encoder.layer." + std::to_string(layer) + ".";
+// Floats of the four packed products of a layer.
+size_t packed_size(const BertConfig& config, const kernels::Table& kernels) {
+  const int32_t h = config.hidden;
+  const int32_t m = config.intermediate;
+  return Linear::packed_size(kernels, h, 3 * h) + Linear::packed_size(kernels, h, h) +
+         Linear::packed_size(kernels, h, m) + Linear::packed_size(kernels, m, h);
+}
+
+BertLayerWeights read_layer(Reader& reader, const BertConfig& config, const kernels::Table& kernels,
+                            int32_t layer) {
+  const int32_t h = config.hidden;
+  const int32_t m = config.intermediate;
+  const std::string at = fmt::format("encoder.layer.{}.", layer);
   BertLayerWeights w;
-  w.qkv = reader.qkv(at + "attention.self.", config.hidden);
-  w.attention_out = reader.linear(at + "attention.output.dense", config.hidden, config.hidden);
-  w.attention_norm = reader.norm(at + "attention.output.LayerNorm", config.hidden);
-  w.up = reader.linear(at + "intermediate.dense", config.hidden, config.intermediate);
-  w.down = reader.linear(at + "output.dense", config.intermediate, config.hidden);
-  w.output_norm = reader.norm(at + "output.LayerNorm", config.hidden);
+  for (const char* name : {"attention.self.query", "attention.self.key", "attention.self.value",
+                           "attention.output.dense"}) {
+    if (!reader.has(at + name + ".weight", {h, h})) return w;
+  }
+  if (!reader.has(at + "intermediate.dense.weight", {m, h})) return w;
+  w.packed = Buffer<float>(packed_size(config, kernels));
+  std::span<float> room = w.packed.span();
+  w.qkv = reader.qkv(at + "attention.self.", h, room);
+  w.attention_out = reader.linear(at + "attention.output.dense", h, h, room);
+  w.attention_norm = reader.norm(at + "attention.output.LayerNorm", h);
+  w.up = reader.linear(at + "intermediate.dense", h, m, room);
+  w.down = reader.linear(at + "output.dense", m, h, room);
+  w.output_norm = reader.norm(at + "output.LayerNorm", h);
   return w;
 }
 
@@ -103,7 +139,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
       reader.read("embeddings.token_type_embeddings.weight", {config.types, h});
   out.norm = reader.norm("embeddings.LayerNorm", config.hidden);
   for (int32_t layer = 0; layer < config.layers && reader.status(); ++layer) {
-    out.layers.push_back(read_layer(reader, config, layer));
+    out.layers.push_back(read_layer(reader, config, kernels, layer));
   }
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
   for (int64_t p = 0; p < config.positions; ++p)

@@ -20,6 +20,7 @@ struct BertNorm {
 };
 
 struct BertLayerWeights {
+  Buffer<float> packed;  // what the four products look into: one block, so that it gets huge pages
   Linear qkv;            // hidden to 3 hidden: query, key and value in one product
   Linear attention_out;  // hidden to hidden
   BertNorm attention_norm;

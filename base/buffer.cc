@@ -1,0 +1,25 @@
+// Aligned memory, in huge pages when it is large.
+
+#include "base/buffer.h"
+
+#include <sys/mman.h>
+
+namespace signalbox {
+namespace {
+
+constexpr size_t kCacheLine = 64;  // and the widest vector register in use
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+void* allocate_aligned(size_t bytes) {
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
+  SIGNALBOX_CHECK(memory != nullptr);
+  // Advice: a kernel without huge pages gives small ones.
+  if (alignment == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+}  // namespace signalbox
