@@ -10,13 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand,
-    &kEmbedCommand,
-    &kModelsCommand,
-    &kRouteCommand,
-    &kRunCommand,
-    &kServeCommand,
-    &kTokenizeCommand,
+    &kConfigCommand, &kEmbedCommand, &kModelsCommand,   &kRouteCommand,
+    &kRunCommand,    &kServeCommand, &kTokenizeCommand,
 };
 
 int help() {

@@ -33,7 +33,7 @@ struct HttpLimits {
   std::chrono::milliseconds idle_timeout{75'000};    // between requests on a kept connection
   std::chrono::milliseconds connect_timeout{3'000};  // to an upstream
   uint32_t connections_max = 10'000;
-  uint32_t threads = 0;  // event loops; 0: one a processor
+  uint32_t threads = 0;                        // event loops; 0: one a processor
   uint32_t reply_header_bytes_max = 64 << 10;  // of an upstream
   uint32_t upstream_idle_max = 64;             // kept connections to one upstream, a loop
   std::chrono::milliseconds upstream_idle_timeout{30'000};

@@ -3,8 +3,11 @@
 #include "router/signals/embedding.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <thread>
 
 namespace signalbox::router {
 namespace {
@@ -13,7 +16,7 @@ using Aggregation = config::EmbeddingSignal::Aggregation;
 
 constexpr double kPrototypeSimilarity = 0.9;
 constexpr double kBestWeight = 0.75;
-constexpr size_t kCandidatesBatch = 32;
+constexpr size_t kCandidatesBatch = 16;
 
 double dot(const float* a, const float* b, size_t dim) {
   return std::inner_product(a, a + dim, b, 0.0f);
@@ -41,13 +44,16 @@ class Signals : public EmbeddingSignals {
         dim_(static_cast<size_t>(embedder.dim())) {}
 
   Result<void> embed_candidates() {
+    SIGNALBOX_TRY(const std::vector<float> all, embed_all());  // (candidates, dim)
+    const float* rows = all.data();
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      SIGNALBOX_TRY(const std::vector<float> candidates, embed_all(signals_[i].candidates));
+      const size_t n = signals_[i].candidates.size();
       if (signals_[i].aggregation == Aggregation::kMean) {
-        add_mean(i, candidates);
+        add_mean(i, {rows, n * dim_});
       } else {
-        add_prototypes(i, candidates);
+        add_prototypes(i, {rows, n * dim_});
       }
+      rows += n * dim_;
     }
     return {};
   }
@@ -73,21 +79,41 @@ class Signals : public EmbeddingSignals {
   }
 
  private:
-  Result<std::vector<float>> embed_all(const std::vector<std::string>& texts) const {
-    std::vector<float> out(texts.size() * dim_);  // (texts, dim)
-    std::vector<std::string_view> batch;
-    for (size_t begin = 0; begin < texts.size(); begin += batch.size()) {
-      const size_t end = std::min(begin + kCandidatesBatch, texts.size());
-      batch.assign(texts.begin() + static_cast<ptrdiff_t>(begin),
-                   texts.begin() + static_cast<ptrdiff_t>(end));
-      const std::span<float> rows = std::span(out).subspan(begin * dim_, batch.size() * dim_);
-      SIGNALBOX_TRY_VOID(embedder_.embed(batch, rows));
+  // The candidates of all signals, one after the other, (candidates, dim). This is most of the
+  // start-up time, so every processor takes batches.
+  Result<std::vector<float>> embed_all() const {
+    std::vector<std::string_view> texts;
+    for (const config::EmbeddingSignal& signal : signals_) {
+      texts.insert(texts.end(), signal.candidates.begin(), signal.candidates.end());
     }
+    std::vector<float> out(texts.size() * dim_);
+    const size_t batches = (texts.size() + kCandidatesBatch - 1) / kCandidatesBatch;
+    std::atomic<size_t> next = 0;
+    std::mutex mutex;  // guards status
+    Result<void> status;
+    const auto work = [&] {
+      for (size_t batch = next++; batch < batches; batch = next++) {
+        const size_t begin = batch * kCandidatesBatch;
+        const size_t count = std::min(kCandidatesBatch, texts.size() - begin);
+        Result<void> done = embedder_.embed(std::span(texts).subspan(begin, count),
+                                            std::span(out).subspan(begin * dim_, count * dim_));
+        if (done) continue;
+        const std::lock_guard lock(mutex);
+        status = std::move(done);
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      const size_t threads = std::min<size_t>(batches, std::thread::hardware_concurrency());
+      for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+      work();
+    }
+    if (!status) return tl::unexpected<Error>(std::move(status).error());
     return out;
   }
 
   // The mean of cosines is the cosine with the mean.
-  void add_mean(uint32_t signal, const std::vector<float>& candidates) {
+  void add_mean(uint32_t signal, std::span<const float> candidates) {
     std::vector<float> mean(dim_, 0.0f);
     const size_t n = candidates.size() / dim_;
     for (size_t i = 0; i < candidates.size(); ++i)
@@ -97,7 +123,7 @@ class Signals : public EmbeddingSignals {
 
   // The first candidate of each group of near-identical ones, so that two paraphrases do not count
   // as the best two.
-  void add_prototypes(uint32_t signal, const std::vector<float>& candidates) {
+  void add_prototypes(uint32_t signal, std::span<const float> candidates) {
     const size_t first = prototypes_.size();
     for (size_t c = 0; c < signals_[signal].candidates.size(); ++c) {
       const float* row = candidates.data() + c * dim_;

@@ -88,8 +88,9 @@ TEST(Plugins, splice_bodies_as_expected) {
 }
 
 TEST(Edit, applies_in_order_of_position) {
-  EXPECT_EQ(router::apply("abcdef", {{4, 5, "E"}, {0, 0, "<"}, {1, 3, ""}, {6, 6, ">"}, {6, 6, "!"}}),
-            "<adEf>!");
+  EXPECT_EQ(
+      router::apply("abcdef", {{4, 5, "E"}, {0, 0, "<"}, {1, 3, ""}, {6, 6, ">"}, {6, 6, "!"}}),
+      "<adEf>!");
   EXPECT_EQ(router::apply("", {}), "");
 }
 
@@ -104,8 +105,8 @@ TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
     for (uint32_t n = below(6), i = 0; i < n; ++i) {
       members.emplace_back(std::string(1, static_cast<char>('a' + below(3))),
                            fmt::format("[{},\"}}{{\"]", below(9)));
-      source += fmt::format("{}\"{}\"{}:{}{}{}", i == 0 ? "" : fmt::format(",{}", space()), members[i].first,
-                            space(), space(), members[i].second, space());
+      source += fmt::format("{}\"{}\"{}:{}{}{}", i == 0 ? "" : fmt::format(",{}", space()),
+                            members[i].first, space(), space(), members[i].second, space());
     }
     source += "}";
     const auto document = json::Document::parse(source);
