@@ -230,12 +230,13 @@ Value<T> named_list(std::vector<U> T::*member, SectionOf<U> section) {
               const std::string& name = (out.*member)[i].name;
               const yaml::Node* at = node.items[i].find("name");
               if (at == nullptr || name.empty()) continue;
-              const auto [first, fresh] = lines.emplace(name, at->line);
-              if (fresh) continue;
+              const auto found = lines.emplace(name, at->line);
+              if (found.second) continue;
+              const uint32_t first_line = found.first->second;  // clang 14 captures no binding
               reader.at_index(i, [&] {
                 reader.at_key("name", [&] {
                   reader.error(at->line,
-                               fmt::format("\"{}\" is taken since line {}", name, first->second));
+                               fmt::format("\"{}\" is taken since line {}", name, first_line));
                 });
               });
             }
