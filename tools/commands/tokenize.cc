@@ -12,6 +12,7 @@
 #include "tokenizer/tokenizer.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
+#include "tools/options.h"
 
 namespace signalbox::tools {
 namespace {
@@ -19,12 +20,6 @@ namespace {
 using tokenizer::EncodeOptions;
 using tokenizer::Encoding;
 using tokenizer::Tokenizer;
-
-int usage(const std::string& message) {
-  std::fprintf(stderr, "signalbox tokenize: %s; see `signalbox tokenize --help`\n",
-               message.c_str());
-  return kExitUsage;
-}
 
 // For each byte of the text, and its end: how many code points begin before it.
 std::vector<uint32_t> code_points_before(std::string_view text) {
@@ -88,28 +83,17 @@ int run(int argc, char** argv) {
   add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");
   add("max-tokens", "cut each row to N tokens, special tokens included", cxxopts::value<int32_t>(),
       "N");
-  add("h,help", "this text");
-  EncodeOptions encode_options;
-  std::string path;
-  try {
-    const auto parsed = options.parse(argc, argv);
-    if (parsed.count("help") != 0) {
-      std::puts(options.help().c_str());
-      return kExitOk;
-    }
-    if (!parsed.unmatched().empty()) {
-      return usage("unexpected argument \"" + parsed.unmatched()[0] + "\"");
-    }
-    if (parsed.count("tokenizer") == 0) return usage("--tokenizer FILE is missing");
-    path = parsed["tokenizer"].as<std::string>();
+  return with_options(options, argc, argv, {"tokenizer"}, [](const cxxopts::ParseResult& parsed) {
+    EncodeOptions encode_options;
     if (parsed.count("max-tokens") != 0) {
       encode_options.tokens_max = parsed["max-tokens"].as<int32_t>();
-      if (encode_options.tokens_max < 1) return usage("--max-tokens: expected at least 1");
+      if (encode_options.tokens_max < 1) {
+        std::fputs("signalbox tokenize: --max-tokens: expected at least 1\n", stderr);
+        return kExitUsage;
+      }
     }
-  } catch (const cxxopts::exceptions::exception& error) {
-    return usage(error.what());
-  }
-  return tokenize(path, encode_options);
+    return tokenize(parsed["tokenizer"].as<std::string>(), encode_options);
+  });
 }
 
 }  // namespace
