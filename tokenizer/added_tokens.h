@@ -28,7 +28,9 @@ class AddedTokens {
   /// Contents must differ from each other and not be empty.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  bool empty() const { return tokens_.empty(); }
+  /// Whether a text may be cut before a lone space (see Normalizer::is_local) and searched part by
+  /// part with the same result.
+  bool is_local() const;
 
   /// A stretch of text between added tokens, or one added token.
   struct Part {

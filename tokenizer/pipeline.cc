@@ -1,14 +1,15 @@
-// Text is taken in stretches of a few kilobytes, cut before a space, so that the intermediate text
-// stays in the first cache and truncation ends the work early. That is exact: no stage looks across
-// a space. Tokens that are looked for in normalised text may hold spaces; with those, a text is
+// Where no stage looks across a lone space, which is decided when the file is read, text is taken
+// in stretches of a few kilobytes cut there: the intermediate text stays in the first cache, a
+// prompt of any length needs little memory, and truncation ends the work early. Otherwise a text is
 // taken whole.
 
 #include "tokenizer/pipeline.h"
 
-#include "base/error.h"
-#include "tokenizer/pretokenizer.h"
-
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "tokenizer/scratch.h"
 
 namespace signalbox::tokenizer {
 namespace {
@@ -17,9 +18,33 @@ constexpr size_t kStretchBytes = 2048;  // with its alignment, 18 KB
 // A thread gives back what a text larger than any model reads has taken.
 constexpr size_t kScratchBytesKept = size_t{1} << 20;
 
+bool is_ascii_mark(char c) {
+  return c > ' ' && c < 0x7F;
+}
+
+// The end of a stretch: before a lone space, or the end of the text.
 size_t stretch_end(std::string_view text, size_t begin) {
-  if (text.size() - begin <= kStretchBytes) return text.size();
-  return std::min(text.find_first_of(" \n", begin + kStretchBytes), text.size());
+  for (size_t i = begin + kStretchBytes; i + 1 < text.size(); ++i) {
+    i = text.find(' ', i);
+    if (i == std::string_view::npos) break;
+    if (i + 1 < text.size() && is_ascii_mark(text[i - 1]) && is_ascii_mark(text[i + 1])) return i;
+  }
+  return text.size();
+}
+
+bool is_local(const Pipeline::Parts& parts) {
+  bool local = parts.normalized_tokens.is_local();
+  bool cut = parts.model->is_local();
+  for (const auto& normalizer : parts.normalizers) local &= normalizer->is_local();
+  for (const PretokenizerStep& step : parts.pretokenizer.steps) {
+    local &= step.splitter ? step.splitter->is_local() : step.rewriter->is_local();
+    cut |= step.splitter && step.splitter->cuts_at_spaces();
+  }
+  return local && cut;
+}
+
+size_t bytes_of(const Normalized& normalized) {
+  return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
 }
 
 }  // namespace
@@ -28,7 +53,6 @@ size_t stretch_end(std::string_view text, size_t begin) {
 // added token: the reference's rule, which decides what text of a pair it finds the longer.
 struct Pipeline::Output {
   std::vector<Token> tokens;
-  std::vector<Span> words;  // of the stretch at hand
   size_t tokens_enough = 0;
   bool full = false;
 
@@ -39,18 +63,28 @@ struct Pipeline::Output {
   }
 };
 
+// Each stage reads one buffer and writes the other of its two.
 struct Pipeline::Scratch {
-  Normalized normalized;
+  Normalized normalized[2];
+  Normalized rewritten[2];
+  std::vector<Span> words;
+  std::vector<Span> words_next;
+  ModelScratch model;
   Output first;
   Output second;
 
   void trim() {
-    const size_t bytes = normalized.source.capacity() * sizeof(Span) +
-                         (first.words.capacity() + second.words.capacity()) * sizeof(Span) +
-                         (first.tokens.capacity() + second.tokens.capacity()) * sizeof(Token);
+    size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) +
+                   (first.tokens.capacity() + second.tokens.capacity()) * sizeof(Token);
+    for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
+      bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
+    }
     if (bytes > kScratchBytesKept) *this = {};
   }
 };
+
+Pipeline::Pipeline(Parts parts)
+    : parts_(std::move(parts)), is_local_(tokenizer::is_local(parts_)) {}
 
 Pipeline::Scratch& Pipeline::scratch() {
   static thread_local Scratch scratch;
@@ -60,7 +94,7 @@ Pipeline::Scratch& Pipeline::scratch() {
 void Pipeline::encode(std::string_view text, const EncodeOptions& options, Encoding& out) const {
   Scratch& work = scratch();
   work.first.reset(parts_.postprocessor.single_room(options));
-  tokenize(text, work.normalized, work.first);
+  tokenize(text, work, work.first);
   parts_.postprocessor.single(work.first.tokens, options, out);
   work.trim();
 }
@@ -73,13 +107,13 @@ void Pipeline::encode_pair(std::string_view first, std::string_view second,
   const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
   work.first.reset(enough);
   work.second.reset(enough);
-  tokenize(first, work.normalized, work.first);
-  tokenize(second, work.normalized, work.second);
+  tokenize(first, work, work.first);
+  tokenize(second, work, work.second);
   parts_.postprocessor.pair(work.first.tokens, work.second.tokens, options, out);
   work.trim();
 }
 
-void Pipeline::tokenize(std::string_view text, Normalized& normalized, Output& out) const {
+void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const {
   SIGNALBOX_CHECK(text.size() < UINT32_MAX);
   AddedTokens::Splitter parts(parts_.raw_tokens, text);
   while (!out.full) {
@@ -89,45 +123,90 @@ void Pipeline::tokenize(std::string_view text, Normalized& normalized, Output& o
     if (part->id >= 0) {
       out.tokens.push_back({part->id, {begin, static_cast<uint32_t>(part->end)}});
     } else {
-      tokenize_plain(text.substr(part->begin, part->end - part->begin), begin, normalized, out);
+      tokenize_plain(text.substr(part->begin, part->end - part->begin), begin, work, out);
     }
   }
 }
 
-void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Normalized& normalized,
+void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
-  const bool whole = !parts_.normalized_tokens.empty();
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = whole ? text.size() : stretch_end(text, begin);
-    normalized.clear();
-    parts_.normalizer.normalize(text.substr(begin, end - begin),
-                                static_cast<uint32_t>(base + begin), normalized);
-    tokenize_normalized(normalized, out);
+    const size_t end = is_local_ ? stretch_end(text, begin) : text.size();
+    tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
+                     out);
     begin = end;
   }
 }
 
-void Pipeline::tokenize_normalized(const Normalized& normalized, Output& out) const {
-  AddedTokens::Splitter parts(parts_.normalized_tokens, normalized.text);
+void Pipeline::tokenize_stretch(std::string_view text, uint32_t base, Scratch& work,
+                                Output& out) const {
+  const TextView view(text, base);
+  if (utf8::is_valid(text)) return tokenize_normalized(normalize(view, work), work, out);
+  Normalized valid;
+  for (uint32_t i = 0; i < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    valid.append(decoded.code_point, view.source(i, decoded.bytes));
+    i += decoded.bytes;
+  }
+  tokenize_normalized(normalize(TextView(valid), work), work, out);
+}
+
+TextView Pipeline::normalize(TextView text, Scratch& work) const {
+  size_t next = 0;
+  for (const auto& normalizer : parts_.normalizers) {
+    if (normalizer->keeps(text.text())) continue;
+    Normalized& out = work.normalized[next];
+    next ^= 1;
+    out.clear();
+    normalizer->normalize(text, out);
+    text = TextView(out);
+  }
+  return text;
+}
+
+void Pipeline::tokenize_normalized(TextView text, Scratch& work, Output& out) const {
+  AddedTokens::Splitter parts(parts_.normalized_tokens, text.text());
   while (!out.full) {
     const auto part = parts.next();
     if (!part) return;
-    const size_t placed = out.tokens.size();
     const Span span{static_cast<uint32_t>(part->begin), static_cast<uint32_t>(part->end)};
     if (part->id >= 0) {
-      out.tokens.push_back({part->id, span});
+      out.tokens.push_back({part->id, text.original(span)});
     } else {
-      out.words.clear();
-      split_bert_words(normalized.text, span, out.words);
-      for (const Span word : out.words) {
-        parts_.model.tokenize(normalized.text, word, out.tokens);
-        out.full = out.tokens.size() >= out.tokens_enough;
-        if (out.full) break;
-      }
+      tokenize_words(split(text, span, work), work, out);
     }
+  }
+}
+
+// Leaves the words in work.words, as ranges of the view that is returned.
+TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
+  work.words.assign(1, part);
+  size_t next = 0;
+  for (const PretokenizerStep& step : parts_.pretokenizer.steps) {
+    work.words_next.clear();
+    if (step.splitter) {
+      for (const Span word : work.words) step.splitter->split(text.text(), word, work.words_next);
+    } else {
+      Normalized& out = work.rewritten[next];
+      next ^= 1;
+      out.clear();
+      step.rewriter->rewrite(text, work.words, out, work.words_next);
+      text = TextView(out);
+    }
+    work.words.swap(work.words_next);
+  }
+  return text;
+}
+
+void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) const {
+  for (const Span word : work.words) {
+    const size_t placed = out.tokens.size();
+    parts_.model->tokenize(text.text(), word, work.model, out.tokens);
     for (size_t i = placed; i < out.tokens.size(); ++i) {
-      out.tokens[i].span = normalized.original(out.tokens[i].span);
+      out.tokens[i].span = text.original(out.tokens[i].span);
     }
+    out.full = out.tokens.size() >= out.tokens_enough;
+    if (out.full) return;
   }
 }
 

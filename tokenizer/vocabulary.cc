@@ -43,44 +43,67 @@ bool ends_a_code_point(std::string_view text, size_t length) {
 }  // namespace
 
 Vocabulary::Vocabulary(const std::vector<Entry>& entries) {
-  const size_t size = std::bit_ceil(2 * entries.size() + 2);
-  shift_ = 64 - std::countr_zero(size);
-  slots_.resize(size);
-  pieces_.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    SIGNALBOX_CHECK(entry.piece.size() <= kPieceBytesMax && entry.id >= 0);
-    pieces_.push_back(
-        {static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(entry.piece.size()), entry.id});
-    text_ += entry.piece;
-    length_max_ = std::max(length_max_, entry.piece.size());
-    const uint64_t hash = hash_of(entry.piece);
-    size_t slot = hash >> shift_;
-    while (slots_[slot].piece != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = {tag_of(hash), static_cast<uint32_t>(pieces_.size())};
+  reserve(entries.size());
+  for (const Entry& entry : entries) SIGNALBOX_CHECK(add(entry.piece, entry.id));
+}
+
+void Vocabulary::reserve(size_t pieces) {
+  pieces_.reserve(pieces_.size() + pieces);
+  const size_t slots = std::bit_ceil(2 * (pieces_.size() + pieces) + 2);
+  if (slots > slots_.size()) rehash(slots);
+}
+
+void Vocabulary::rehash(size_t slots) {
+  shift_ = 64 - std::countr_zero(slots);
+  slots_.assign(slots, {});
+  for (uint32_t i = 0; i < pieces_.size(); ++i) {
+    const std::string_view piece = entry(i).piece;
+    const uint64_t hash = hash_of(piece);
+    slots_[probe(hash, piece)] = {tag_of(hash), i + 1};
   }
 }
 
-int32_t Vocabulary::probe(uint64_t hash, std::string_view text) const {
-  for (size_t slot = hash >> shift_; slots_[slot].piece != 0;
-       slot = (slot + 1) & (slots_.size() - 1)) {
-    if (slots_[slot].tag != tag_of(hash)) continue;
-    const Piece& piece = pieces_[slots_[slot].piece - 1];
-    if (std::string_view(text_).substr(piece.begin, piece.length) == text) return piece.id;
+bool Vocabulary::add(std::string_view piece, int32_t id) {
+  SIGNALBOX_CHECK(piece.size() <= kPieceBytesMax && id >= 0);
+  SIGNALBOX_CHECK(text_.size() + piece.size() < UINT32_MAX);
+  if (2 * (pieces_.size() + 1) > slots_.size()) reserve(pieces_.size() + 1);
+  const uint64_t hash = hash_of(piece);
+  Slot& slot = slots_[probe(hash, piece)];
+  if (slot.piece != 0) return false;
+  pieces_.push_back({static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(piece.size()), id});
+  slot = {tag_of(hash), static_cast<uint32_t>(pieces_.size())};
+  text_ += piece;
+  length_max_ = std::max(length_max_, piece.size());
+  ids_end_ = std::max(ids_end_, id + 1);
+  return true;
+}
+
+Vocabulary::Entry Vocabulary::entry(size_t i) const {
+  return {std::string_view(text_).substr(pieces_[i].begin, pieces_[i].length), pieces_[i].id};
+}
+
+// The slot that holds the piece, or the free one where it would go.
+size_t Vocabulary::probe(uint64_t hash, std::string_view text) const {
+  size_t slot = hash >> shift_;
+  for (; slots_[slot].piece != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+    if (slots_[slot].tag == tag_of(hash) && entry(slots_[slot].piece - 1).piece == text) break;
   }
-  return -1;
+  return slot;
 }
 
 int32_t Vocabulary::find(std::string_view piece) const {
-  return slots_.empty() ? -1 : probe(hash_of(piece), piece);
+  if (slots_.empty()) return -1;
+  const uint32_t found = slots_[probe(hash_of(piece), piece)].piece;
+  return found == 0 ? -1 : pieces_[found - 1].id;
 }
 
 Vocabulary::Found Vocabulary::longest(std::string_view text) const {
-  size_t length = std::min(text.size(), length_max_);
+  size_t length = std::min(text.size(), length_max_);  // 0 when there are no pieces
   uint64_t hash = hash_of(text.substr(0, length));
   for (; length > 0; --length) {
     if (ends_a_code_point(text, length)) {
-      const int32_t id = probe(hash, text.substr(0, length));
-      if (id >= 0) return {id, static_cast<uint32_t>(length)};
+      const uint32_t found = slots_[probe(hash, text.substr(0, length))].piece;
+      if (found != 0) return {pieces_[found - 1].id, static_cast<uint32_t>(length)};
     }
     hash = unwind(hash, text[length - 1]);
   }

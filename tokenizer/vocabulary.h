@@ -11,7 +11,7 @@
 
 namespace signalbox::tokenizer {
 
-/// Thread-safe once filled.
+/// Thread-safe once filled. At most 4 GiB - 1 bytes of pieces.
 class Vocabulary {
  public:
   /// A longer piece than this is refused by the reader of tokenizer.json, which keeps longest()
@@ -31,6 +31,17 @@ class Vocabulary {
   /// Copies the pieces, which must differ from each other.
   explicit Vocabulary(const std::vector<Entry>& entries);
 
+  /// Makes room for so many pieces more, so that add() does not grow the table piece by piece.
+  void reserve(size_t pieces);
+  /// Copies one piece. False, and nothing changes, when it is there already.
+  bool add(std::string_view piece, int32_t id);
+
+  size_t size() const { return pieces_.size(); }
+  /// The i-th that was added.
+  Entry entry(size_t i) const;
+  /// One more than the largest id; 0 when empty.
+  int32_t ids_end() const { return ids_end_; }
+
   /// The id of a piece, or -1.
   int32_t find(std::string_view piece) const;
 
@@ -48,13 +59,15 @@ class Vocabulary {
     uint32_t length;
     int32_t id;
   };
-  int32_t probe(uint64_t hash, std::string_view text) const;
+  size_t probe(uint64_t hash, std::string_view text) const;
+  void rehash(size_t slots);
 
   std::string text_;  // of all pieces
   std::vector<Piece> pieces_;
   std::vector<Slot> slots_;  // a power of two, at most half full
   int shift_ = 63;           // of a hash, to an index into slots_
   size_t length_max_ = 0;
+  int32_t ids_end_ = 0;
 };
 
 }  // namespace signalbox::tokenizer

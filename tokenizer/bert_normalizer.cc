@@ -2,7 +2,7 @@
 // combining marks follow each other, held back until the next starter, because canonical order may
 // swap them.
 
-#include "tokenizer/normalizer.h"
+#include "tokenizer/bert_normalizer.h"
 
 #include <algorithm>
 #include <vector>
@@ -86,26 +86,35 @@ BertNormalizer::BertNormalizer(const BertNormalizerOptions& options) : options_(
   }
 }
 
-void BertNormalizer::normalize(std::string_view text, uint32_t base, Normalized& out) const {
+bool BertNormalizer::keeps(std::string_view text) const {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || ascii_[byte] != c) return false;
+  }
+  return true;
+}
+
+void BertNormalizer::normalize(const TextView& in, Normalized& out) const {
   static thread_local Marks marks;  // keeps its capacity; empty between calls
   const auto flush = [&] {
     marks.flush([&](char32_t c, Span place) { put_final(c, place, out); });
   };
-  for (size_t i = 0; i < text.size();) {
-    const auto begin = static_cast<uint32_t>(base + i);
+  const std::string_view text = in.text();
+  for (uint32_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x80) {
       const char c = ascii_[byte];
       if (c != kRemoved) {
         if (!marks.empty()) flush();
-        out.append(c, {begin, begin + 1});
-        marks.set_last_place({begin, begin + 1});
+        const Span from = in.source(i, 1);
+        out.append(c, from);
+        marks.set_last_place(from);
       }
       ++i;
       continue;
     }
     const utf8::Decoded decoded = utf8::decode(text, i);
-    put(decoded.code_point, {begin, begin + decoded.bytes}, marks, out);
+    put(decoded.code_point, in.source(i, decoded.bytes), marks, out);
     i += decoded.bytes;
   }
   flush();
