@@ -27,9 +27,12 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 }
-constexpr std::array kTiers = {Tier{"base", has_base, install_base},
-                               Tier{"avx2", has_avx2, install_avx2},
-                               Tier{"avx512", has_avx512, install_avx512}};
+bool has_vnni() {
+  return has_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+constexpr std::array kTiers = {
+    Tier{"base", has_base, install_base}, Tier{"avx2", has_avx2, install_avx2},
+    Tier{"avx512", has_avx512, install_avx512}, Tier{"vnni", has_vnni, install_vnni}};
 #else
 constexpr std::array kTiers = {Tier{"base", has_base, install_base}};
 #endif

@@ -24,6 +24,16 @@ struct AttentionShape {
 /// Floats of scratch that `attention` needs: one head's keys transposed, and a block of score rows.
 int64_t attention_scratch(const AttentionShape& shape);
 
+/// Bytes of one row of `cols` values as quantize_rows writes it.
+int64_t quantized_row_bytes(int32_t cols);
+
+/// Bytes that pack_linear_i8 writes for a matrix of this shape; a multiple of 64.
+int64_t packed_linear_i8_bytes(int32_t in, int32_t out);
+
+/// Lays w (out, in), 8-bit weights of which one stands for w * scales[its row], out for linear_i8
+/// of any tier. |w| <= 127. packed is aligned to 4 bytes.
+void pack_linear_i8(int32_t in, int32_t out, const int8_t* w, const float* scales, void* packed);
+
 struct Table {
   std::string_view tier;
 
@@ -36,6 +46,16 @@ struct Table {
   /// y = x w^T, with x (rows, in), w packed, y (rows, out).
   void (*linear)(int32_t rows, int32_t in, int32_t out, const float* x, const float* packed,
                  float* y);
+
+  /// q (rows, quantized_row_bytes(cols)) and scales (rows): x (rows, cols) in 8 bits, so that
+  /// (q - 128) * scale is x to within half a scale, and a row's largest magnitude is 127 scales.
+  /// The same bytes on every tier.
+  void (*quantize_rows)(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales);
+
+  /// y = x w^T, with x (rows, in) as quantize_rows gives it, w packed by pack_linear_i8, y (rows,
+  /// out). The sums are exact: the same bits on every tier.
+  void (*linear_i8)(int32_t rows, int32_t in, int32_t out, const uint8_t* q, const float* scales,
+                    const void* packed, float* y);
 
   /// In place, x (rows, cols) += bias (cols).
   void (*add_bias)(int32_t rows, int32_t cols, const float* bias, float* x);

@@ -9,5 +9,6 @@ namespace signalbox::kernels {
 void install_base(Table& table);
 void install_avx2(Table& table);
 void install_avx512(Table& table);
+void install_vnni(Table& table);
 
 }  // namespace signalbox::kernels

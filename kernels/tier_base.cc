@@ -1,6 +1,7 @@
 // The tier that runs on every processor of the architecture: the bodies at its narrowest width.
 
 #include "kernels/body/install.h"
+#include "kernels/body/linear_i8.h"
 #include "kernels/body/widen.h"
 #include "kernels/tier.h"
 
@@ -22,6 +23,7 @@ int64_t attention_scratch(const AttentionShape& shape) {
 void install_base(Table& table) {
   table.widen_f16 = body::widen_f16;
   table.widen_bf16 = body::widen_bf16;
+  table.linear_i8 = body::linear_i8<body::PlainBlocksI8>;
   body::install<Arch>(table);
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/body/elementwise.h"
 #include "kernels/body/linear.h"
 #include "kernels/body/norm.h"
+#include "kernels/body/quantize.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels::body {
@@ -14,6 +15,7 @@ void install(Table& table) {
   table.packed_linear_size = packed_linear_size<Arch>;
   table.pack_linear = pack_linear<Arch>;
   table.linear = linear<Arch>;
+  table.quantize_rows = quantize_rows<Arch>;
   table.add_bias = add_bias<Arch>;
   table.add_bias_gelu = add_bias_gelu<Arch>;
   table.layer_norm = layer_norm<Arch>;

@@ -27,6 +27,11 @@ inline constexpr LinearCase kLinearCases[] = {{1, 1, 1},       {1, 5, 3},      {
                                               {16, 64, 48},    {13, 8, 32},    {7, 384, 32},
                                               {12, 384, 1152}, {33, 1536, 384}};
 
+// Rows of every block size, tails of the inner dimension and of the panels, and a large one.
+inline constexpr LinearCase kLinearI8Cases[] = {{1, 1, 1},    {1, 4, 64},    {2, 5, 3},
+                                                {3, 17, 65},  {4, 64, 48},   {5, 8, 128},
+                                                {7, 99, 200}, {13, 384, 32}, {12, 3072, 70}};
+
 inline constexpr AttentionShape kAttentionCases[] = {
     {1, 1, 1},   {2, 1, 3},    {3, 2, 8},   {4, 3, 16},  {5, 2, 17},
     {16, 2, 32}, {17, 12, 32}, {31, 3, 33}, {65, 2, 64}, {200, 4, 32}};

@@ -8,9 +8,10 @@ for object in "$@"; do
   case $object in
     *tier_avx2*) own=avx2 ;;
     *tier_avx512*) own=avx512 ;;
+    *tier_vnni*) own=vnni ;;
     *) continue ;;
   esac
-  leaks=$(nm -C "$object" | grep -E '^[0-9a-f]+ [WVu] ' | grep -v -e "$own" -e __gxx_personality)
+  leaks=$(nm -C "$object" | grep -E '^[0-9a-f]+ [WVu] ' | grep -v -i -e "$own" -e __gxx_personality)
   if [ -n "$leaks" ]; then
     echo "$object: weak symbols without \"$own\" in their name:"
     echo "$leaks"

@@ -72,6 +72,58 @@ TEST_P(Kernels, linear) {
   }
 }
 
+TEST_P(Kernels, quantized_rows_are_within_half_a_scale_and_the_same_on_every_tier) {
+  const Table& base = **table_of("base");
+  for (const auto& [rows, cols] : kMatrixCases) {
+    auto x = normal(rows * cols, 8);
+    if (rows > 1) std::fill_n(x.begin(), cols, 0.0f);  // a row of nothing
+    const int64_t stride = quantized_row_bytes(cols);
+    Guarded<float> gx(x), scales(rows), base_scales(rows);
+    Guarded<uint8_t> q(rows * stride), base_q(rows * stride);
+    table_->quantize_rows(rows, cols, gx.data(), q.data(), scales.data());
+    base.quantize_rows(rows, cols, gx.data(), base_q.data(), base_scales.data());
+    ASSERT_EQ(std::memcmp(q.data(), base_q.data(), rows * stride), 0) << rows << " " << cols;
+    for (int64_t r = 0; r < rows; ++r) {
+      ASSERT_EQ(scales[r], base_scales[r]);
+      for (int64_t c = 0; c < cols; ++c) {
+        const double value = (q[r * stride + c] - 128) * static_cast<double>(scales[r]);
+        ASSERT_LE(std::abs(value - x[r * cols + c]), 0.5001 * scales[r]) << r << " " << c;
+      }
+      for (int64_t c = cols; c < stride; ++c) ASSERT_EQ(q[r * stride + c], 128);
+    }
+  }
+}
+
+TEST_P(Kernels, linear_i8_sums_exactly) {
+  std::mt19937 random(9);
+  std::uniform_int_distribution<int> byte(-127, 127);
+  for (const auto& [rows, in, out] : kLinearI8Cases) {
+    const int64_t stride = quantized_row_bytes(in);
+    Guarded<uint8_t> q(rows * stride);
+    for (int64_t i = 0; i < rows * stride; ++i) {
+      q[i] = static_cast<uint8_t>(i % stride < in ? byte(random) + 128 : 128);
+    }
+    std::vector<int8_t> w(static_cast<size_t>(out) * in);
+    // The extremes as well: they are what saturates where sums are too narrow.
+    for (size_t i = 0; i < w.size(); ++i) {
+      w[i] = static_cast<int8_t>(i % 3 == 0 ? 127 : byte(random));
+    }
+    const auto scales = normal(rows, 1), w_scales = normal(out, 2);
+    Guarded<float> gscales(scales), y(rows * out);
+    Guarded<char> packed(packed_linear_i8_bytes(in, out));
+    pack_linear_i8(in, out, w.data(), w_scales.data(), packed.data());
+    table_->linear_i8(rows, in, out, q.data(), gscales.data(), packed.data(), y.data());
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < out; ++c) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < in; ++k) sum += (q[r * stride + k] - 128) * w[c * in + k];
+        ASSERT_EQ(y[r * out + c], static_cast<float>(sum) * (w_scales[c] * scales[r]))
+            << rows << " " << in << " " << out << " at " << r << " " << c;
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, add_bias_and_gelu) {
   for (const auto& [rows, cols] : kMatrixCases) {
     const auto x = normal(rows * cols, 3);

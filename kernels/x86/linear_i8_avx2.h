@@ -1,0 +1,65 @@
+#pragma once
+// The int8 block with AVX2. Its instruction for bytes saturates between the products and their sum,
+// so bytes are widened to 16 bits first, where pairs of products are exact in 32. Sixteen columns
+// at a time: four registers of weights are widened once for three rows, and a column's four
+// products come as two neighbouring sums that are added at the end.
+
+#include <immintrin.h>
+
+#include "kernels/body/linear_i8.h"
+
+namespace signalbox::kernels::x86 {
+
+struct Avx2BlocksI8 {
+  static constexpr int kRows = 3;
+
+  template <int Rows>
+  static void run(int64_t depths, const uint8_t* q, int64_t stride, const int8_t* weights,
+                  int32_t* sums) {
+    for (int64_t c = 0; c < body::kColumnsI8; c += 16) {
+      sixteen_columns<Rows>(depths, q, stride, weights + c * body::kDepthI8, sums + c);
+    }
+  }
+
+ private:
+  template <int Rows>
+  static void sixteen_columns(int64_t depths, const uint8_t* q, int64_t stride,
+                              const int8_t* weights, int32_t* sums) {
+    __m256i acc[Rows][4];  // four columns each
+#pragma GCC unroll 3
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) acc[r][c] = _mm256_setzero_si256();
+    }
+    for (int64_t k = 0; k < depths; ++k, weights += body::kColumnsI8 * body::kDepthI8) {
+      __m256i x[Rows];
+#pragma GCC unroll 3
+      for (int r = 0; r < Rows; ++r) {
+        int32_t four;
+        std::memcpy(&four, q + r * stride + k * body::kDepthI8, sizeof(four));
+        x[r] = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
+      }
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) {
+        const __m256i w = _mm256_cvtepi8_epi16(
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights + 16 * c)));
+#pragma GCC unroll 3
+        for (int r = 0; r < Rows; ++r) {
+          acc[r][c] = _mm256_add_epi32(acc[r][c], _mm256_madd_epi16(x[r], w));
+        }
+      }
+    }
+#pragma GCC unroll 3
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < 4; c += 2) {
+        // Within each half of a register: columns 0 1 4 5, then 2 3 6 7.
+        const __m256i pairs = _mm256_hadd_epi32(acc[r][c], acc[r][c + 1]);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + r * body::kColumnsI8 + 4 * c),
+                            _mm256_permute4x64_epi64(pairs, 0b11011000));
+      }
+    }
+  }
+};
+
+}  // namespace signalbox::kernels::x86
