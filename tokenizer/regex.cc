@@ -41,6 +41,7 @@ Result<Regex> Regex::compile(std::string_view pattern) {
 }
 
 void Regex::find_all(std::string_view text, std::vector<Span>& matches) const {
+  if (text.empty()) return;
   std::optional<size_t> last_end;
   for (size_t from = 0; from <= text.size();) {
     re2::StringPiece found;
@@ -58,7 +59,7 @@ void Regex::find_all(std::string_view text, std::vector<Span>& matches) const {
 }
 
 bool Regex::is_in(std::string_view text) const {
-  return compiled_->Match(piece(text), 0, text.size(), RE2::UNANCHORED, nullptr, 0);
+  return !text.empty() && compiled_->Match(piece(text), 0, text.size(), RE2::UNANCHORED, nullptr, 0);
 }
 
 }  // namespace signalbox::tokenizer

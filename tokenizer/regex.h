@@ -27,7 +27,8 @@ class Regex {
   ~Regex();
 
   /// Appends the matches from left to right. None overlap; where a choice is open, the one that a
-  /// backtracking matcher meets first. A match may be empty, except where the match before it ends.
+  /// backtracking matcher meets first. A match may be empty, but not where the match before it
+  /// ends, nor in an empty text.
   void find_all(std::string_view text, std::vector<Span>& matches) const;
 
   /// Whether there is any match.
