@@ -1,13 +1,12 @@
 #pragma once
 // The character classes that Hugging Face's tokenizers sees, which are not today's Unicode: it
 // reads categories from tables of Unicode 8 (crate unicode_categories), decompositions and
-// combining classes from Unicode 9 (unicode-normalization-alignments), word characters from
-// Unicode 16 (regex), \p{L} and \p{N} from Unicode 16 too (Oniguruma), lower case and what is
-// numeric from Unicode 17 (Rust's standard library). The data is
-// utf8proc's (Unicode 15) and the differences are short tables in unicode.cc. The digest of each
-// function over every code point is in tests/tokenizer/unicode_test.cc, so another utf8proc cannot
-// shift an id unnoticed. Everything here is pure and thread-safe; a code point is any value up to
-// U+10FFFF.
+// combining classes from Unicode 9 (unicode-normalization-alignments), what regular expressions ask
+// for from Unicode 16 (regex, Oniguruma), lower case and what is numeric from Unicode 17 (Rust's
+// standard library). The data is utf8proc's (Unicode 15) and the differences are short tables in
+// unicode.cc. The digest of each function over every code point is in
+// tests/tokenizer/unicode_test.cc, so another utf8proc cannot shift an id unnoticed. Everything
+// here is pure and thread-safe; a code point is any value up to U+10FFFF.
 
 #include <array>
 #include <cstdint>
@@ -20,6 +19,17 @@ struct Expansion {
   std::array<char32_t, 4> code_points;  // (size); the longest canonical decomposition has four
   uint32_t size;
 };
+
+/// The general categories, in utf8proc's order.
+enum class Category : uint8_t {
+  // clang-format off
+  kCn, kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe, kPi, kPf, kPo,
+  kSm, kSc, kSk, kSo, kZs, kZl, kZp, kCc, kCf, kCs, kCo,
+  // clang-format on
+};
+
+/// General category in Unicode 16, as \p{..} of a regular expression has it.
+Category category(char32_t c);
 
 /// Property White_Space.
 bool is_whitespace(char32_t c);
