@@ -27,6 +27,8 @@ struct LoadedModel {
 /// `byte_level`: as the pre-tokenizer says.
 Result<LoadedModel> read_model(const Field& model, bool byte_level);
 
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level);
+
 /// `vocab` where it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);
 /// The id of the piece that a member names, which must be one of the vocabulary.
