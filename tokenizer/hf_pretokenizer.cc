@@ -182,15 +182,6 @@ constexpr std::array kKinds = {
     Kind{"WhitespaceSplit", read_whitespace_split},
 };
 
-std::string names_of_kinds() {
-  std::string out;
-  for (const Kind& kind : kKinds) {
-    if (!out.empty()) out += ", ";
-    out += kind.name;
-  }
-  return out;
-}
-
 Result<void> read_step(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const Field type, type_of(step));
   for (const Kind& kind : kKinds) {
@@ -201,7 +192,7 @@ Result<void> read_step(const Field& step, Pretokenizer& out) {
       return not_built(type, "ByteLevel as the last step");
     return kind.read(step, out);
   }
-  return not_built(type, names_of_kinds());
+  return not_built(type, names_of(kKinds));
 }
 
 }  // namespace
