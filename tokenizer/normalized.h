@@ -4,6 +4,7 @@
 // into tokens. Most text is changed by nothing: then no byte is copied and no table is made, and a
 // TextView looks at the caller's own bytes.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -62,6 +63,23 @@ class TextView {
     return {base_ + range.begin, base_ + range.end};
   }
 
+  /// Appends whole code points unchanged.
+  void copy_to(Normalized& out, Span range) const {
+    out.text.append(text_, range.begin, range.end - range.begin);
+    if (source_ != nullptr) {
+      out.source.insert(out.source.end(), source_ + range.begin, source_ + range.end);
+      return;
+    }
+    const size_t at = out.source.size();
+    out.source.resize(out.text.size());
+    Span* to = out.source.data() + at;
+    for (uint32_t i = range.begin, next; i < range.end; i = next) {
+      next = i + 1;
+      while (next < range.end && is_continuation(next)) ++next;
+      to = std::fill_n(to, next - i, Span{base_ + i, base_ + next});
+    }
+  }
+
  private:
   bool is_continuation(uint32_t i) const {
     return (static_cast<unsigned char>(text_[i]) & 0xC0) == 0x80;
@@ -71,6 +89,13 @@ class TextView {
   const Span* source_ = nullptr;  // (text_.size()), or none: text_ is the original at base_
   uint32_t base_ = 0;
 };
+
+/// Where the code point that ends at `end` begins. Preconditions: valid UTF-8, end > 0.
+inline uint32_t last_code_point(std::string_view text, uint32_t end) {
+  do --end;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  return end;
+}
 
 struct Token {
   int32_t id;
