@@ -22,7 +22,13 @@ Result<std::unique_ptr<const Normalizer>> read_bert(const Field& normalizer) {
 
 Result<void> read_step(const Field& normalizer, Normalizers& steps) {
   SIGNALBOX_TRY(const Field type, type_of(normalizer));
-  if (type.value().text() != "BertNormalizer") return not_built(type, "BertNormalizer");
+  if (type.value().text() == "Precompiled") {
+    SIGNALBOX_TRY(auto precompiled, read_precompiled(normalizer));
+    steps.push_back(std::move(precompiled));
+    return {};
+  }
+  if (type.value().text() != "BertNormalizer")
+    return not_built(type, "BertNormalizer, Precompiled");
   SIGNALBOX_TRY(auto step, read_bert(normalizer));
   steps.push_back(std::move(step));
   return {};
