@@ -54,6 +54,20 @@ constexpr Range kWordSinceUnicode16[] = {
     {0x18CFF, 0x18CFF}, {0x1CCF0, 0x1CCF9}, {0x1E5D0, 0x1E5FA}, {0x2EBF0, 0x2EE5D},
 };
 
+// Letters (a subset of the above) and numbers of Unicode 16.
+constexpr Range kLetterSinceUnicode16[] = {
+    {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},   {0x105C0, 0x105F3},
+    {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85}, {0x10EC2, 0x10EC4}, {0x11380, 0x11389},
+    {0x1138B, 0x1138B}, {0x1138E, 0x1138E}, {0x11390, 0x113B5}, {0x113B7, 0x113B7},
+    {0x113D1, 0x113D1}, {0x113D3, 0x113D3}, {0x11BC0, 0x11BE0}, {0x13460, 0x143FA},
+    {0x16100, 0x1611D}, {0x16D40, 0x16D6C}, {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED},
+    {0x1E5F0, 0x1E5F0}, {0x2EBF0, 0x2EE5D},
+};
+constexpr Range kNumberSinceUnicode16[] = {
+    {0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9}, {0x16130, 0x16139},
+    {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA},
+};
+
 bool contains(std::span<const Range> ranges, char32_t c) {
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), c,
@@ -67,6 +81,20 @@ utf8proc_category_t category(char32_t c) {
 
 bool is_known_category(char32_t c) {
   return !contains(kCategorySinceUnicode9, c);
+}
+
+bool is_number(char32_t c) {
+  const utf8proc_category_t found = category(c);
+  return (found >= UTF8PROC_CATEGORY_ND && found <= UTF8PROC_CATEGORY_NO) ||
+         contains(kNumberSinceUnicode16, c);
+}
+
+Class class_of(char32_t c) {
+  if (is_whitespace(c)) return Class::kSpace;
+  if (is_number(c)) return Class::kNumber;
+  const utf8proc_category_t found = category(c);
+  const bool letter = found >= UTF8PROC_CATEGORY_LU && found <= UTF8PROC_CATEGORY_LO;
+  return letter || contains(kLetterSinceUnicode16, c) ? Class::kLetter : Class::kOther;
 }
 
 // Pairs of Unicode 16 and 17, which utf8proc 2.8 lacks; c itself otherwise.
@@ -150,6 +178,32 @@ bool is_word(char32_t c) {
     default:
       return c == 0x200C || c == 0x200D;  // joiners
   }
+}
+
+bool is_numeric(char32_t c) {
+  // Two scripts of Unicode 17.
+  return is_number(c) || (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
+}
+
+const ClassTable& ClassTable::get() {
+  static const ClassTable table;
+  return table;
+}
+
+ClassTable::ClassTable() {
+  constexpr char32_t kClassedEnd = 0x33500;  // beyond the last letter: all other
+  pages_.push_back({});                      // all other
+  for (char32_t first = 0; first < kClassedEnd; first += 0x100) {
+    Page page{};
+    for (char32_t i = 0; i < 0x100; ++i) {
+      page[i >> 2] |=
+          static_cast<uint8_t>(static_cast<uint32_t>(class_of(first + i)) << 2 * (i & 3));
+    }
+    const auto found = std::find(pages_.begin(), pages_.end(), page);
+    page_of_[first >> 8] = static_cast<uint8_t>(found - pages_.begin());
+    if (found == pages_.end()) pages_.push_back(page);
+  }
+  SIGNALBOX_CHECK(pages_.size() <= 0x100);
 }
 
 uint8_t combining_class(char32_t c) {
