@@ -29,6 +29,7 @@ Result<LoadedModel> read_model(const Field& model, bool byte_level);
 
 /// The model where its type is Unigram.
 Result<LoadedModel> read_unigram(const Field& model);
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level);
 
 /// `vocab` where it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);
