@@ -43,7 +43,7 @@ class TextView {
   /// The caller's own bytes, which nothing has changed: they begin at byte `base` of the original.
   TextView(std::string_view text, uint32_t base) : text_(text), base_(base) {}
   /// What was made of the text that begins at byte `base` of the original.
-  TextView(const Normalized& normalized, uint32_t base)
+  explicit TextView(const Normalized& normalized, uint32_t base = 0)
       : text_(normalized.text), source_(normalized.source.data()), base_(base) {}
 
   std::string_view text() const { return text_; }

@@ -60,23 +60,40 @@ Unigram::Unigram(const std::vector<Piece>& pieces, int32_t unknown_id, bool byte
     : vocabulary_(vocabulary_of(pieces)),
       trie_(trie_of(pieces, vocabulary_)),
       unknown_id_(unknown_id),
-      unknown_score_(lowest_score(pieces) - kUnknownPenalty) {
+      unknown_score_(lowest_score(pieces) - kUnknownPenalty),
+      owner_(WordCache::next_owner()) {
   SIGNALBOX_CHECK(unknown_id >= 0 && static_cast<size_t>(unknown_id) < pieces.size());
   if (byte_fallback) byte_ids_ = byte_ids_of(vocabulary_);
 }
 
 void Unigram::tokenize(std::string_view text, Span word, ModelScratch& scratch,
                        std::vector<Token>& tokens) const {
-  UnigramScratch& work = scratch.unigram;
-  find_best(text.substr(word.begin, word.end - word.begin), work);
-  collect(work);
-  for (size_t i = work.tokens.size(); i-- > 0;) {
-    const Token& token = work.tokens[i];
-    const Span span{word.begin + token.span.begin, word.begin + token.span.end};
+  const std::string_view bytes = text.substr(word.begin, word.end - word.begin);
+  if (bytes.size() > WordCache::kWordBytesMax) {
+    return put(bytes, word.begin, scratch.unigram, tokens);
+  }
+  const WordCache::Place place = scratch.words.place(owner_, bytes);
+  if (place.recall(word.begin, tokens)) return;
+  const size_t first = tokens.size();
+  put(bytes, word.begin, scratch.unigram, tokens);
+  // The bytes of unknown text share its span, which is more than a place can say.
+  for (size_t i = first + 1; i < tokens.size(); ++i) {
+    if (tokens[i].span == tokens[i - 1].span) return;
+  }
+  place.keep(tokens, first);
+}
+
+void Unigram::put(std::string_view word, uint32_t begin, UnigramScratch& scratch,
+                  std::vector<Token>& tokens) const {
+  find_best(word, scratch);
+  collect(scratch);
+  for (size_t i = scratch.tokens.size(); i-- > 0;) {
+    const Token& token = scratch.tokens[i];
+    const Span span{begin + token.span.begin, begin + token.span.end};
     if (token.id != unknown_id_) {
       tokens.push_back({token.id, span});
     } else {
-      put_unknown(text, span, tokens);
+      put_unknown(word.substr(token.span.begin, token.span.end - token.span.begin), span, tokens);
     }
   }
 }
@@ -119,16 +136,15 @@ void Unigram::collect(UnigramScratch& scratch) const {
 }
 
 // Unknown text that ran together may be a piece after all: one that lost on the way to others.
-void Unigram::put_unknown(std::string_view text, Span unknown, std::vector<Token>& tokens) const {
-  const std::string_view bytes = text.substr(unknown.begin, unknown.end - unknown.begin);
-  const int32_t id = vocabulary_.find(bytes);
+void Unigram::put_unknown(std::string_view unknown, Span span, std::vector<Token>& tokens) const {
+  const int32_t id = vocabulary_.find(unknown);
   const auto is_piece = [&](char c) { return byte_ids_[static_cast<unsigned char>(c)] >= 0; };
-  if (id >= 0 || byte_ids_.empty() || !std::all_of(bytes.begin(), bytes.end(), is_piece)) {
-    tokens.push_back({id >= 0 ? id : unknown_id_, unknown});
+  if (id >= 0 || byte_ids_.empty() || !std::all_of(unknown.begin(), unknown.end(), is_piece)) {
+    tokens.push_back({id >= 0 ? id : unknown_id_, span});
     return;
   }
-  for (const char c : bytes) {
-    tokens.push_back({byte_ids_[static_cast<unsigned char>(c)], unknown});
+  for (const char c : unknown) {
+    tokens.push_back({byte_ids_[static_cast<unsigned char>(c)], span});
   }
 }
 

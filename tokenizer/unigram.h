@@ -43,14 +43,17 @@ class Unigram final : public Model {
                 std::vector<Token>& tokens) const override;
 
  private:
+  void put(std::string_view word, uint32_t begin, UnigramScratch& scratch,
+           std::vector<Token>& tokens) const;
   void find_best(std::string_view word, UnigramScratch& scratch) const;
   void collect(UnigramScratch& scratch) const;
-  void put_unknown(std::string_view text, Span unknown, std::vector<Token>& tokens) const;
+  void put_unknown(std::string_view unknown, Span span, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;
   PieceTrie trie_;
   int32_t unknown_id_;
   double unknown_score_;
+  uint64_t owner_;                 // of words in the cache
   std::vector<int32_t> byte_ids_;  // (256), -1: not a piece; empty without byte_fallback
 };
 
