@@ -88,6 +88,7 @@ constexpr Reader kReaders[] = {
     {"NFKC", read_normal_form<true, true>},
     {"NFKD", read_normal_form<true, false>},
     {"Nmt", read_character_map<clean_for_translation>},
+    {"Precompiled", read_precompiled},
     {"Prepend", read_prepend},
     {"Replace", read_replace},
     {"Strip", read_strip},

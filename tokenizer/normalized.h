@@ -43,10 +43,13 @@ class TextView {
  public:
   /// The caller's own bytes, which nothing has changed: they begin at byte `base` of the original.
   TextView(std::string_view text, uint32_t base) : text_(text), base_(base) {}
-  explicit TextView(const Normalized& normalized)
-      : text_(normalized.text), source_(normalized.source.data()) {}
+  /// What was made of the text that begins at byte `base` of the original.
+  explicit TextView(const Normalized& normalized, uint32_t base = 0)
+      : text_(normalized.text), source_(normalized.source.data()), base_(base) {}
 
   std::string_view text() const { return text_; }
+  /// Where the text begins in the original.
+  uint32_t base() const { return base_; }
 
   /// The original code point that the code point at `position`, `bytes` long, stands for.
   Span source(uint32_t position, uint32_t bytes) const {
@@ -87,7 +90,7 @@ class TextView {
 
   std::string_view text_;
   const Span* source_ = nullptr;  // (text_.size()), or none: text_ is the original at base_
-  uint32_t base_ = 0;
+  uint32_t base_;
 };
 
 /// Where the code point that ends at `end` begins. Preconditions: valid UTF-8, end > 0.

@@ -264,6 +264,47 @@ bool is_word(char32_t c) {
   }
 }
 
+namespace {
+
+bool is_number(Category found) {
+  return found >= Category::kNd && found <= Category::kNo;
+}
+
+Class class_of(char32_t c) {
+  if (is_whitespace(c)) return Class::kSpace;
+  const Category found = category(c);
+  if (is_number(found)) return Class::kNumber;
+  return found >= Category::kLu && found <= Category::kLo ? Class::kLetter : Class::kOther;
+}
+
+}  // namespace
+
+bool is_numeric(char32_t c) {
+  // Two scripts of Unicode 17.
+  return is_number(category(c)) || (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
+}
+
+const ClassTable& ClassTable::get() {
+  static const ClassTable table;
+  return table;
+}
+
+ClassTable::ClassTable() {
+  constexpr char32_t kClassedEnd = 0x33500;  // beyond the last letter: all other
+  pages_.push_back({});                      // all other
+  for (char32_t first = 0; first < kClassedEnd; first += 0x100) {
+    Page page{};
+    for (char32_t i = 0; i < 0x100; ++i) {
+      page[i >> 2] |=
+          static_cast<uint8_t>(static_cast<uint32_t>(class_of(first + i)) << 2 * (i & 3));
+    }
+    const auto found = std::find(pages_.begin(), pages_.end(), page);
+    page_of_[first >> 8] = static_cast<uint8_t>(found - pages_.begin());
+    if (found == pages_.end()) pages_.push_back(page);
+  }
+  SIGNALBOX_CHECK(pages_.size() <= 0x100);
+}
+
 uint8_t combining_class(char32_t c) {
   const auto found = utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
   return found == 0 || contains(kMarkSinceUnicode10, c) ? 0 : static_cast<uint8_t>(found);

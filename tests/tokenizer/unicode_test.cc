@@ -43,6 +43,13 @@ TEST(Unicode, every_code_point_is_what_the_reference_takes_it_for) {
       0xADB3078EB812DA37u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_mark(c)); }),
             0x4985099391AE3126u);
+  EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_numeric(c)); }),
+            0x3E1A1D027744696Fu);
+  const ClassTable& classes = ClassTable::get();
+  EXPECT_EQ(digest_of([&](uint64_t d, char32_t c) {
+              return add(d, static_cast<uint64_t>(classes.of(c)));
+            }),
+            0x3E1EB78B22042D10u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, combining_class(c)); }),
             0xBEECD6B1771CB0B9u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add_all(d, decompose(c)); }),
