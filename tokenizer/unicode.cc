@@ -275,21 +275,6 @@ bool is_word(char32_t c) {
   }
 }
 
-namespace {
-
-bool is_number(Category found) {
-  return found >= Category::kNd && found <= Category::kNo;
-}
-
-Class class_of(char32_t c) {
-  if (is_whitespace(c)) return Class::kSpace;
-  const Category found = category(c);
-  if (is_number(found)) return Class::kNumber;
-  return found >= Category::kLu && found <= Category::kLo ? Class::kLetter : Class::kOther;
-}
-
-}  // namespace
-
 bool is_numeric(char32_t c) {
   // Two scripts of Unicode 17.
   return is_number(category(c)) || (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
