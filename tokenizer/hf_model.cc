@@ -16,6 +16,7 @@ Result<std::string_view> kind_of(const Field& model) {
   if (!model.value().find("type")) {
     if (model.value().find("max_input_chars_per_word")) return "WordPiece";
     if (model.value().find("merges")) return "BPE";
+    if (model.value().find("unk_id")) return "Unigram";
   }
   SIGNALBOX_TRY(const Field type, type_of(model));
   return type.value().text();
@@ -41,8 +42,9 @@ Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTab
   SIGNALBOX_TRY(const std::string_view kind, kind_of(model));
   if (kind == "WordPiece" && !byte_level) return read_wordpiece(model);
   if (kind == "BPE") return read_bpe(model, byte_level, tables);
+  if (kind == "Unigram" && !byte_level) return read_unigram(model);
   SIGNALBOX_TRY(const Field type, type_of(model));
-  return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE");
+  return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
 }
 
 }  // namespace signalbox::tokenizer

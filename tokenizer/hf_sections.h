@@ -29,6 +29,8 @@ struct LoadedModel {
 /// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
 Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);
 
+/// The model where its type is Unigram.
+Result<LoadedModel> read_unigram(const Field& model);
 Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 
 /// `vocab` where it is an object of pieces and ids.
@@ -37,6 +39,8 @@ Result<Vocabulary> read_vocabulary(const Field& vocab);
 Result<int32_t> id_of_piece(const Field& name, const Vocabulary& vocabulary);
 
 Result<Normalizers> read_normalizers(const Field& root);
+/// A normalizer of type Precompiled.
+Result<std::unique_ptr<const Normalizer>> read_precompiled(const Field& normalizer);
 Result<Pretokenizer> read_pretokenizer(const Field& root);
 Result<Postprocessor> read_postprocessor(const Field& root, int32_t ids_end);
 

@@ -216,7 +216,7 @@ void Pipeline::tokenize_stretch(std::string_view text, uint32_t base, Scratch& w
     valid.append(decoded.code_point, view.source(i, decoded.bytes));
     i += decoded.bytes;
   }
-  tokenize_normalized(normalize(TextView(valid), work), work, out);
+  tokenize_normalized(normalize(TextView(valid, base), work), work, out);
 }
 
 TextView Pipeline::normalize(TextView text, Scratch& work) const {
@@ -227,7 +227,7 @@ TextView Pipeline::normalize(TextView text, Scratch& work) const {
     next ^= 1;
     out.clear();
     normalizer->normalize(text, out);
-    text = TextView(out);
+    text = TextView(out, text.base());
   }
   return text;
 }
@@ -260,7 +260,7 @@ TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
       next ^= 1;
       out.clear();
       step.rewriter->rewrite(text, work.words, out, work.words_next);
-      text = TextView(out);
+      text = TextView(out, text.base());
     }
     work.words.swap(work.words_next);
   }

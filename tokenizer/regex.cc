@@ -22,18 +22,19 @@ re2::StringPiece piece(std::string_view text) {
 
 }  // namespace
 
-Regex::Regex(std::unique_ptr<const re2::RE2> compiled) : compiled_(std::move(compiled)) {}
+Regex::Regex(std::unique_ptr<const re2::RE2> compiled, bool may_be_empty)
+    : compiled_(std::move(compiled)), may_be_empty_(may_be_empty) {}
 Regex::Regex(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
 Result<Regex> Regex::compile(std::string_view pattern) {
-  SIGNALBOX_TRY(const std::string translated, to_re2(pattern));
+  SIGNALBOX_TRY(const TranslatedRegex translated, to_re2(pattern));
   RE2::Options options;
   options.set_log_errors(false);
   options.set_never_capture(true);
   options.set_max_mem(kMemoryBytesMax);
-  auto compiled = std::make_unique<const RE2>(translated, options);
-  if (compiled->ok()) return Regex(std::move(compiled));
+  auto compiled = std::make_unique<const RE2>(translated.pattern, options);
+  if (compiled->ok()) return Regex(std::move(compiled), translated.may_be_empty);
   const bool too_large = compiled->error_code() == RE2::ErrorPatternTooLarge;
   return fail(too_large ? Code::kTooLarge : Code::kUnsupported, "{}: {}", in_quotes(pattern),
               compiled->error());

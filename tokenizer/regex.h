@@ -36,13 +36,17 @@ class Regex {
   /// ends, nor in an empty text.
   void find_all(std::string_view text, std::vector<Span>& matches) const;
 
+  /// Whether the pattern may match no character at all.
+  bool may_be_empty() const { return may_be_empty_; }
+
   /// Whether there is any match.
   bool is_in(std::string_view text) const;
 
  private:
-  explicit Regex(std::unique_ptr<const re2::RE2> compiled);
+  Regex(std::unique_ptr<const re2::RE2> compiled, bool may_be_empty);
 
   std::unique_ptr<const re2::RE2> compiled_;
+  bool may_be_empty_;
 };
 
 }  // namespace signalbox::tokenizer

@@ -106,10 +106,10 @@ class Translator {
  public:
   explicit Translator(std::string_view pattern) : pattern_(pattern) {}
 
-  Result<std::string> run() {
-    SIGNALBOX_TRY_VOID(alternatives(0));
+  Result<TranslatedRegex> run() {
+    SIGNALBOX_TRY(const bool may_be_empty, alternatives(0));
     if (at_ < pattern_.size()) return malformed("a ) that closes nothing");
-    return std::move(out_);
+    return TranslatedRegex{std::move(out_), may_be_empty};
   }
 
  private:
@@ -489,7 +489,7 @@ Result<char32_t> Translator::hexadecimal(size_t digits_least, size_t digits_most
 
 }  // namespace
 
-Result<std::string> to_re2(std::string_view pattern) {
+Result<TranslatedRegex> to_re2(std::string_view pattern) {
   return Translator(pattern).run();
 }
 

@@ -10,8 +10,13 @@
 
 namespace signalbox::tokenizer {
 
+struct TranslatedRegex {
+  std::string pattern;
+  bool may_be_empty;  // it may match no character
+};
+
 /// Errors: kCorrupt (malformed), kUnsupported (not built), kTooLarge (nested too deep): "<pattern>:
 /// <what> at byte <where>".
-Result<std::string> to_re2(std::string_view pattern);
+Result<TranslatedRegex> to_re2(std::string_view pattern);
 
 }  // namespace signalbox::tokenizer

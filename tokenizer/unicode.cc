@@ -33,14 +33,25 @@ constexpr Range kCategorySinceUnicode9[] = {
     {0x1E944, 0x1E95F},
 };
 
-// The same for code points with a combining class or a decomposition, unassigned in Unicode 9.
+// Code points of category M, with a combining class or with a decomposition that were unassigned in
+// Unicode 9. A range may run over others without.
 constexpr Range kMarkSinceUnicode10[] = {
-    {0x07FD, 0x07FD},   {0x0898, 0x08D3},   {0x09FE, 0x09FE},   {0x0C3C, 0x0C3C},
-    {0x0D3B, 0x0D3C},   {0x0EBA, 0x0EBA},   {0x1715, 0x1715},   {0x1ABF, 0x1ACE},
-    {0x1DF6, 0x1DFA},   {0xA82C, 0xA82C},   {0x10D24, 0x10F85}, {0x11070, 0x11070},
-    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x11A99}, {0x11D42, 0x11F42},
-    {0x16FF0, 0x16FF1}, {0x1E08F, 0x1E4EF},
+    {0x07FD, 0x07FD},   {0x0898, 0x08D3},   {0x09FE, 0x09FE},   {0x0AFA, 0x0AFF},
+    {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},   {0x0CF3, 0x0D00},   {0x0D3B, 0x0D3C},
+    {0x0D81, 0x0D81},   {0x0EBA, 0x0EBA},   {0x0ECE, 0x0ECE},   {0x1715, 0x1715},
+    {0x180F, 0x180F},   {0x1ABF, 0x1ACE},   {0x1CF7, 0x1CF7},   {0x1DF6, 0x1DFA},
+    {0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},   {0xA82C, 0xA82C},   {0xA8FF, 0xA8FF},
+    {0xAB69, 0xAB69},   {0x10781, 0x107BA}, {0x10D24, 0x10F85}, {0x11070, 0x11074},
+    {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF},
+    {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x1182C, 0x11A99},
+    {0x11D31, 0x13455}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1},
+    {0x1CF00, 0x1CF46}, {0x1E030, 0x1E4EF}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
+
+// Of Hangul, whose syllables are computed (Unicode 15, section 3.12): a leading consonant, a vowel
+// and perhaps a trailing consonant.
+constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTrails = 0x11A7;
+constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTrailCount = 28;  // no trail is one of them
 
 struct CategoryRange {
   char32_t first;
@@ -131,6 +142,46 @@ char32_t to_lower_since_unicode16(char32_t c) {
   return c;
 }
 
+Expansion single(char32_t c) {
+  Expansion out;
+  out.code_points[0] = c;
+  out.size = 1;
+  return out;
+}
+
+bool is_syllable(char32_t c) {
+  return c >= kSyllables && c < kSyllables + kLeadCount * kVowelCount * kTrailCount;
+}
+
+Expansion expand(char32_t c, int options) {
+  const auto* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
+  const bool decomposes = property->decomp_seqindex != UINT16_MAX || is_syllable(c);
+  if (!decomposes || contains(kMarkSinceUnicode10, c)) return single(c);
+  std::array<utf8proc_int32_t, kExpansionMax> found;
+  int boundary_class = 0;  // asked for by the interface, used for grapheme clusters only
+  const auto size =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), found.data(), found.size(),
+                              static_cast<utf8proc_option_t>(options), &boundary_class);
+  SIGNALBOX_CHECK(size >= 1 && size <= static_cast<utf8proc_ssize_t>(found.size()));
+  Expansion out;
+  out.size = static_cast<uint32_t>(size);
+  std::copy_n(found.begin(), size, out.code_points.begin());
+  return out;
+}
+
+// None is U+0000, which nothing composes to.
+char32_t compose_hangul(char32_t first, char32_t second) {
+  if (first >= kLeads && first < kLeads + kLeadCount && second >= kVowels &&
+      second < kVowels + kVowelCount) {
+    return kSyllables + ((first - kLeads) * kVowelCount + (second - kVowels)) * kTrailCount;
+  }
+  if (is_syllable(first) && (first - kSyllables) % kTrailCount == 0 && second > kTrails &&
+      second < kTrails + kTrailCount) {
+    return first + (second - kTrails);
+  }
+  return 0;
+}
+
 // Alphabetic symbols: circled and squared letters.
 bool is_circled_letter(char32_t c) {
   return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
@@ -196,6 +247,13 @@ bool is_nonspacing_mark(char32_t c) {
   return category_in_utf8proc(c) == UTF8PROC_CATEGORY_MN && is_known_category(c);
 }
 
+bool is_mark(char32_t c) {
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters since Unicode 12
+  const utf8proc_category_t found = category_in_utf8proc(c);
+  return found >= UTF8PROC_CATEGORY_MN && found <= UTF8PROC_CATEGORY_ME &&
+         !contains(kMarkSinceUnicode10, c);
+}
+
 bool is_word(char32_t c) {
   switch (category(c)) {
     case Category::kLu:
@@ -249,25 +307,29 @@ uint8_t combining_class(char32_t c) {
 }
 
 Expansion decompose(char32_t c) {
-  Expansion out{{c}, 1};
-  utf8proc_int32_t found[4];
-  int boundary_class = 0;  // asked for by the interface, used for grapheme clusters only
-  const auto size = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), found, 4,
-                                            UTF8PROC_DECOMPOSE, &boundary_class);
-  SIGNALBOX_CHECK(size >= 1 && size <= 4);
-  if ((size == 1 && found[0] == static_cast<utf8proc_int32_t>(c)) ||
-      contains(kMarkSinceUnicode10, c)) {
-    return out;
-  }
-  out.size = static_cast<uint32_t>(size);
-  std::copy_n(found, size, out.code_points.begin());
-  return out;
+  return expand(c, UTF8PROC_DECOMPOSE);
+}
+
+Expansion decompose_compatible(char32_t c) {
+  return expand(c, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+}
+
+char32_t compose(char32_t first, char32_t second) {
+  if (const char32_t syllable = compose_hangul(first, second)) return syllable;
+  // utf8proc composes buffers only. It takes U+11A7 for a trailing consonant, which it is not.
+  if (second == kTrails) return 0;
+  utf8proc_int32_t pair[] = {static_cast<utf8proc_int32_t>(first),
+                             static_cast<utf8proc_int32_t>(second)};
+  constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  if (utf8proc_normalize_utf32(pair, 2, kOptions) != 1) return 0;
+  const auto found = static_cast<char32_t>(pair[0]);
+  return contains(kMarkSinceUnicode10, found) ? 0 : found;
 }
 
 Expansion to_lower(char32_t c) {
   if (c == 0x130) return {{'i', 0x307}, 2};
   const auto found = static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
-  return {{found != c ? found : to_lower_since_unicode16(c)}, 1};
+  return single(found != c ? found : to_lower_since_unicode16(c));
 }
 
 }  // namespace signalbox::tokenizer::unicode

@@ -14,9 +14,11 @@
 
 namespace signalbox::tokenizer::unicode {
 
-/// One code point's expansion: its lower case, or its canonical decomposition.
+constexpr uint32_t kExpansionMax = 18;  // U+FDFA, to compatible characters
+
+/// What one code point becomes: its lower case, its decomposition.
 struct Expansion {
-  std::array<char32_t, 4> code_points;  // (size); the longest canonical decomposition has four
+  std::array<char32_t, kExpansionMax> code_points;  // (size)
   uint32_t size;
 };
 
@@ -42,6 +44,9 @@ bool is_punctuation(char32_t c);
 
 /// Category Mn.
 bool is_nonspacing_mark(char32_t c);
+
+/// Category M in Unicode 9.
+bool is_mark(char32_t c);
 
 /// What a regular expression calls \w: letters, marks, decimal digits, connectors, joiners.
 bool is_word(char32_t c);
@@ -76,6 +81,11 @@ uint8_t combining_class(char32_t c);
 
 /// Full canonical decomposition of one code point, itself when it has none.
 Expansion decompose(char32_t c);
+/// The same with compatibility decompositions.
+Expansion decompose_compatible(char32_t c);
+
+/// The primary composite of two code points, Hangul included, or 0.
+char32_t compose(char32_t first, char32_t second);
 
 /// Rust's char::to_lowercase: no context, so a final sigma is a plain one; U+0130 gives two code
 /// points.
