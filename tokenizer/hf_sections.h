@@ -29,9 +29,9 @@ struct LoadedModel {
 /// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
 Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);
 
-Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 /// The model where its type is Unigram.
 Result<LoadedModel> read_unigram(const Field& model);
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 
 /// `vocab` where it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);
