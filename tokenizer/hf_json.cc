@@ -35,10 +35,12 @@ Result<std::unique_ptr<const Tokenizer>> read_hf_json(std::string json) {
   int32_t ids_end = loaded.vocabulary->ids_end();
   SIGNALBOX_TRY(Added added, read_added_tokens(root, normalizers, *loaded.vocabulary, ids_end));
   SIGNALBOX_TRY(Postprocessor postprocessor, read_postprocessor(root, ids_end));
+  auto spaces =
+      postprocessor.trims() ? spaces_of_pieces(*loaded.vocabulary) : std::vector<Spaces>();
   return std::make_unique<const Pipeline>(
       Pipeline::Parts{AddedTokens(std::move(added.raw)), AddedTokens(std::move(added.normalized)),
                       std::move(normalizers), std::move(pretokenizer), std::move(loaded.model),
-                      std::move(postprocessor), ids_end});
+                      std::move(postprocessor), std::move(spaces), ids_end});
 }
 
 }  // namespace signalbox::tokenizer

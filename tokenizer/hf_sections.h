@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +53,16 @@ Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizer
 
 /// kUnsupported: "<path>: <value> is not built (built: <built>)".
 tl::unexpected<Error> not_built(const Field& at, std::string_view built);
+/// "A, B": the names of a table of components.
+template <class Table>
+std::string names_of(const Table& table) {
+  std::string out;
+  for (const auto& row : table) {
+    if (!out.empty()) out += ", ";
+    out += row.name;
+  }
+  return out;
+}
 /// The `type` member of a component.
 Result<Field> type_of(const Field& component);
 /// A boolean or a string member that must be there.

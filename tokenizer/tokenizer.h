@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,27 @@ struct Encoding {
   void clear();
 };
 
+/// Which text of a pair is cut: the longer until both are alike and then both, or one of them. When
+/// nothing is left of that one, the other is cut as well, where the reference raises an error. A
+/// single text is cut by any.
+enum class TruncationStrategy : uint8_t { kLongestFirst, kOnlyFirst, kOnlySecond };
+
+/// The side that is cut off.
+enum class TruncationSide : uint8_t { kRight, kLeft };
+
 struct EncodeOptions {
   bool special_tokens = true;
-  /// 0: no truncation. Otherwise at most this many tokens, special tokens included; the text is cut
-  /// on the right.
+  /// 0: no truncation. Otherwise at most this many tokens, special tokens included, and those cut
+  /// too where they alone are more.
   int32_t tokens_max = 0;
+  TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
+  TruncationSide side = TruncationSide::kRight;
+  /// How many tokens of a text one window shares with the next; at least one is new.
+  int32_t stride = 0;
 };
+
+/// Called with one window after the other; the encoding is good until it returns. False stops.
+using TakeWindow = std::function<bool(const Encoding& window)>;
 
 /// Immutable after loading; one instance serves any number of threads without locks.
 class Tokenizer {
@@ -53,9 +69,18 @@ class Tokenizer {
   /// - 1 bytes.
   virtual void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const = 0;
   /// The same for two texts in one sequence; offsets of the second count from its own start.
-  /// Truncation cuts the longer text first.
   virtual void encode_pair(std::string_view first, std::string_view second,
                            const EncodeOptions& options, Encoding& out) const = 0;
+
+  /// All of a long text, as windows of at most options.tokens_max tokens. The first is what
+  /// encode() gives. The reference, which calls the others the overflow, has ended it at tokens_max
+  /// tokens of text since release 0.22; here, as before, the windows reach the end.
+  virtual void encode_windows(std::string_view text, const EncodeOptions& options,
+                              const TakeWindow& take) const = 0;
+  /// The same for two texts: each window of the first with each of the second, in the reference's
+  /// order. Where both are cut, these are as many as the product.
+  virtual void encode_pair_windows(std::string_view first, std::string_view second,
+                                   const EncodeOptions& options, const TakeWindow& take) const = 0;
 
   /// Number of ids, added tokens included: every id is below it.
   virtual int32_t vocabulary_size() const = 0;
