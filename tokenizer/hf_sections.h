@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/compiled.h"
 #include "tokenizer/json_field.h"
 #include "tokenizer/model.h"
 #include "tokenizer/normalizer.h"
@@ -25,12 +26,12 @@ struct LoadedModel {
   /// Its pieces, looked up by name while the rest of the file is read; the model owns them.
   const Vocabulary* vocabulary;
 };
-/// `byte_level`: as the pre-tokenizer says.
-Result<LoadedModel> read_model(const Field& model, bool byte_level);
+/// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
+Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);
 
 /// The model where its type is Unigram.
 Result<LoadedModel> read_unigram(const Field& model);
-Result<LoadedModel> read_bpe(const Field& model, bool byte_level);
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 
 /// `vocab` where it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);

@@ -47,6 +47,11 @@ size_t bytes_of(const Normalized& normalized) {
   return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
 }
 
+size_t bytes_of(const BpeScratch& scratch) {
+  return scratch.symbols.capacity() * sizeof(BpeScratch::Symbol) +
+         scratch.queue.capacity() * sizeof(BpeScratch::Candidate);
+}
+
 }  // namespace
 
 // Tokens of one text, and whether they are enough. That is asked after each word and not after an
@@ -110,12 +115,15 @@ struct Pipeline::Scratch {
   Output second;
 
   void trim() {
-    size_t bytes =
-        (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() + second.bytes();
+    size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() +
+                   second.bytes() + bytes_of(model.bpe);
     for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
       bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
     }
-    if (bytes > kScratchBytesKept) *this = {};
+    if (bytes <= kScratchBytesKept) return;
+    WordCache seen = std::move(model.words);  // of a fixed size
+    *this = {};
+    model.words = std::move(seen);
   }
 };
 

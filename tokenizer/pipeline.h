@@ -3,8 +3,11 @@
 // template.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "base/buffer.h"
+#include "base/mapped_file.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/model.h"
 #include "tokenizer/normalizer.h"
@@ -14,9 +17,16 @@
 
 namespace signalbox::tokenizer {
 
+/// The memory that a compiled form's arrays lie in.
+struct Storage {
+  std::optional<MappedFile> file;
+  Buffer<char> copy;
+};
+
 class Pipeline final : public Tokenizer {
  public:
   struct Parts {
+    Storage storage;                // first, so that it outlives the model
     AddedTokens raw_tokens;         // looked for in the text as it came
     AddedTokens normalized_tokens;  // looked for in what the normalizers made of the rest
     Normalizers normalizers;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,12 +58,16 @@ using TakeWindow = std::function<bool(const Encoding& window)>;
 /// Immutable after loading; one instance serves any number of threads without locks.
 class Tokenizer {
  public:
-  /// Reads a tokenizer.json. Errors: kNotFound, kIo, kCorrupt (malformed), kUnsupported (a
-  /// component that is not built, by its name).
+  /// Reads a tokenizer.json, or the compiled form of one, which is mapped and stays mapped. Errors:
+  /// kNotFound, kIo, kCorrupt (malformed), kUnsupported (a component that is not built, by its
+  /// name).
   static Result<std::unique_ptr<const Tokenizer>> open(const std::filesystem::path& path);
   /// The same from memory; `name` goes in front of errors.
-  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view json,
+  static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view bytes,
                                                         std::string_view name);
+  /// The compiled form of a tokenizer.json: larger, and opened in a fraction of the time. Errors as
+  /// parse() has them.
+  static Result<std::string> compile(std::string_view json, std::string_view name);
   virtual ~Tokenizer() = default;
 
   /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB
