@@ -66,7 +66,7 @@ function oneNormalizer(random, charsMap) {
       };
     case 11:
     case 12:
-      return { type: "Prepend", prepend: random.pick([kMark, " ", "ab", ""]) };
+      return { type: "Prepend", prepend: random.pick([kMark, " ", "ab"]) };
     default:
       return { type: "Precompiled", precompiled_charsmap: charsMap };
   }

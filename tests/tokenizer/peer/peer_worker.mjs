@@ -6,12 +6,13 @@ import { readFileSync } from "node:fs";
 import { Tokenizer } from "tokenizers";
 
 // The one opened last: a real file takes the peer a second, and rows are tried on one file many times.
-const opened = { file: "", tokenizer: null };
+const opened = { json: Buffer.alloc(0), tokenizer: null };
 
 function open({ file, tokensMax }) {
-  if (opened.file !== file) {
-    opened.tokenizer = Tokenizer.fromString(readFileSync(file, "utf8"));
-    opened.file = file;
+  const json = readFileSync(file);
+  if (!opened.json.equals(json)) {
+    opened.tokenizer = Tokenizer.fromString(json.toString("utf8"));
+    opened.json = json;
   }
   const { tokenizer } = opened;
   // What a saved file holds of these is the habit of the program that saved it.
