@@ -89,8 +89,10 @@ void append_bad(Text& text, const Bad& bad) {
 
 Text random_text(std::minstd_rand& random) {
   Text text;
+  bool after_bad = false;  // two bad pieces side by side may be a good one
   for (auto pieces = random() % 12 + 1; pieces > 0; --pieces) {
-    if (random() % 3 == 0) {
+    after_bad = !after_bad && random() % 3 == 0;
+    if (after_bad) {
       append_bad(text, kBad[random() % std::size(kBad)]);
     } else {
       append_good(text, kGood[random() % std::size(kGood)]);
