@@ -285,13 +285,12 @@ Result<bool> Translator::group(int depth) {
   if (starts("?=") || starts("?!")) return not_built_here("look-ahead");
   if (starts("?<=") || starts("?<!")) return not_built_here("look-behind");
   if (starts("?>")) return not_built_here("an atomic group");
+  const bool outer = without_case_;
   if (take("?<")) {
     const size_t end = pattern_.find('>', at_);
     if (end == std::string_view::npos || end == at_) return malformed("a group without a name");
     at_ = end + 1;
-  }
-  const bool outer = without_case_;
-  if (take("?i:")) {
+  } else if (take("?i:")) {
     without_case_ = true;
   } else if (starts("?") && !take("?:")) {
     return not_built_here("this kind of group");
