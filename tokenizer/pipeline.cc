@@ -35,10 +35,15 @@ size_t stretch_end(std::string_view text, size_t begin) {
 bool is_local(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
   bool cut = parts.model->is_local();
-  for (const auto& normalizer : parts.normalizers) local &= normalizer->is_local();
+  auto form = SpaceForm::kSpace;
+  for (const auto& normalizer : parts.normalizers) {
+    local &= normalizer->is_local();
+    if (normalizer->marks_spaces()) form = SpaceForm::kMark;
+  }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
-    local &= step.splitter ? step.splitter->is_local() : step.rewriter->is_local();
-    cut |= step.splitter && step.splitter->cuts_at_spaces();
+    local &= step.splitter ? step.splitter->is_local(form) : step.rewriter->is_local(form);
+    cut |= step.splitter && step.splitter->cuts_at_spaces(form);
+    if (step.rewriter) form = step.rewriter->after(form);
   }
   return local && cut;
 }

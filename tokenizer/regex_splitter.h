@@ -17,8 +17,10 @@ class RegexSplitter final : public Splitter {
   static Result<RegexSplitter> compile(std::string_view pattern, Behavior behavior, bool invert);
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  bool is_local() const override { return cuts_at_spaces_; }
-  bool cuts_at_spaces() const override { return cuts_at_spaces_; }
+  bool is_local(SpaceForm form) const override { return cuts_at_spaces(form); }
+  bool cuts_at_spaces(SpaceForm form) const override {
+    return cuts_at_spaces_ && form == SpaceForm::kSpace;
+  }
 
  private:
   RegexSplitter(Regex regex, bool takes_spaces, Behavior behavior, bool invert,
