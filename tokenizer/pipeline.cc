@@ -35,7 +35,8 @@ size_t stretch_end(std::string_view text, size_t begin) {
 bool is_local(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
   bool cut = parts.model->is_local();
-  for (const auto& normalizer : parts.normalizers) local &= normalizer->is_local();
+  // The first one is asked about each text.
+  for (size_t i = 1; i < parts.normalizers.size(); ++i) local &= parts.normalizers[i]->is_local();
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
     local &= step.splitter ? step.splitter->is_local() : step.rewriter->is_local();
     cut |= step.splitter && step.splitter->cuts_at_spaces();
@@ -130,8 +131,10 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
 
 void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
+  const auto& normalizers = parts_.normalizers;
+  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = is_local_ ? stretch_end(text, begin) : text.size();
+    const size_t end = local ? stretch_end(text, begin) : text.size();
     tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
                      out);
     begin = end;

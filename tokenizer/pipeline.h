@@ -45,7 +45,7 @@ class Pipeline final : public Tokenizer {
   void tokenize_words(const TextView& text, Scratch& work, Output& out) const;
 
   Parts parts_;
-  bool is_local_;  // no stage looks across a lone space
+  bool is_local_;  // no stage after the first normalizer looks across a lone space
 };
 
 }  // namespace signalbox::tokenizer
