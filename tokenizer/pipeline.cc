@@ -36,9 +36,9 @@ bool is_local(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
   bool cut = parts.model->is_local();
   auto form = SpaceForm::kSpace;
-  for (const auto& normalizer : parts.normalizers) {
-    local &= normalizer->is_local();
-    if (normalizer->marks_spaces()) form = SpaceForm::kMark;
+  for (size_t i = 0; i < parts.normalizers.size(); ++i) {
+    if (i > 0) local &= parts.normalizers[i]->is_local();  // the first is asked about each text
+    if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
   }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
     local &= step.splitter ? step.splitter->is_local(form) : step.rewriter->is_local(form);
@@ -203,8 +203,10 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
 
 void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
+  const auto& normalizers = parts_.normalizers;
+  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = is_local_ ? stretch_end(text, begin) : text.size();
+    const size_t end = local ? stretch_end(text, begin) : text.size();
     tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
                      out);
     begin = end;

@@ -29,6 +29,8 @@ class Precompiled final : public Normalizer {
 
   bool keeps(std::string_view text) const override;
   void normalize(const TextView& in, Normalized& out) const override;
+  /// Not where the text begins with what is removed, since that moves the rest to its end.
+  bool is_local_in(std::string_view text) const override;
 
  private:
   class Aligned;
@@ -39,6 +41,8 @@ class Precompiled final : public Normalizer {
   Result<void> check() const;
   Result<void> check_value(uint32_t node) const;
   Rule rule(std::string_view text) const;
+  uint32_t kept_ascii_end(std::string_view text, uint32_t begin) const;
+  void put_cluster(std::string_view cluster, Aligned& aligned) const;
   std::string_view replacement_at(uint32_t at) const;
 
   std::vector<uint32_t> trie_;  // darts-clone's units
