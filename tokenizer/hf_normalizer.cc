@@ -46,10 +46,12 @@ Result<Step> read_strip(const Field& normalizer) {
   return std::make_unique<Strip>(left, right);
 }
 
+// Content for nothing, or nothing for content: what the reference puts there has no source, and the
+// steps behind it abort or go wrong. So both are refused.
+
 Result<Step> read_prepend(const Field& normalizer) {
   SIGNALBOX_TRY(const Field prepend, normalizer.member("prepend"));
   SIGNALBOX_TRY(const std::string_view content, prepend.string());
-  // The reference takes an empty one, and loses the source of the first character.
   if (content.empty()) return prepend.corrupt("expected text, found nothing");
   return std::make_unique<Prepend>(content);
 }
@@ -60,7 +62,6 @@ Result<Step> read_replace(const Field& normalizer) {
   SIGNALBOX_TRY(const auto literal, pattern.optional_member("String"));
   if (literal) {
     SIGNALBOX_TRY(const std::string_view found, literal->string());
-    // The reference puts the content between all characters then, as no tokenizer wants it.
     if (found.empty()) return literal->corrupt("expected text, found nothing");
     return std::make_unique<ReplaceString>(found, content);
   }
