@@ -153,10 +153,11 @@ function onePostprocessor(random, pieces) {
   }
 }
 
+// A sequence is as published files have it: offsets first, then what adds tokens, once.
 function postprocessor(random, pieces) {
   if (random.once(4)) return null;
-  if (random.once(3)) return sequence(random, "processors", (dice) => onePostprocessor(dice, pieces));
-  return onePostprocessor(random, pieces);
+  const last = onePostprocessor(random, pieces);
+  return random.once(3) ? { type: "Sequence", processors: [byteLevel(random), last] } : last;
 }
 
 const kContents = ["ab", "abc", "b c", " ", "<x>", "\u00C9", "\u4E2D", "X", "\u0301", "[MASK]", "Stra\u00DFe", "e", "##", "the", "\u0130", "-", "\u00A0", "a b", "\n", kMark, "\u2581a", "</s>", "  "];

@@ -37,9 +37,10 @@ function* simpler(json) {
   for (const section of ["normalizer", "pre_tokenizer", "post_processor"]) {
     if (json[section] === null) continue;
     yield { ...json, [section]: null };
-    const [list, steps] = Object.entries(json[section]).find(([, value]) => Array.isArray(value)) ?? [];
     if (json[section].type !== "Sequence") continue;
-    for (const step of steps.keys()) yield { ...json, [section]: { ...json[section], [list]: steps.filter((_, i) => i !== step) } };
+    const [list, steps] = Object.entries(json[section]).find(([, value]) => Array.isArray(value));
+    for (const step of steps) yield { ...json, [section]: step };
+    for (const at of steps.keys()) yield { ...json, [section]: { ...json[section], [list]: steps.filter((_, i) => i !== at) } };
   }
   const end = size(json.model);
   for (const at of json.added_tokens.keys()) {
