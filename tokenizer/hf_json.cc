@@ -46,6 +46,7 @@ Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables) 
       .model = std::move(loaded.model),
       .postprocessor = std::move(postprocessor),
       .spaces = std::move(spaces),
+      .verbatim_id = loaded.verbatim_id,
       .vocabulary_size = ids_end,
   };
 }

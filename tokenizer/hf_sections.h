@@ -25,6 +25,8 @@ struct LoadedModel {
   std::unique_ptr<const Model> model;
   /// Its pieces, looked up by name while the rest of the file is read; the model owns them.
   const Vocabulary* vocabulary;
+  /// The id whose tokens are spelled as the text that they stand for; -1: none.
+  int32_t verbatim_id = -1;
 };
 /// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
 Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);

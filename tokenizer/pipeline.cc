@@ -280,6 +280,11 @@ void Pipeline::add_token(int32_t id, Span place, std::string_view matched, Outpu
   if (parts_.postprocessor.trims()) out.spaces.push_back(spaces_of(matched));
 }
 
+Spaces Pipeline::spaces_at(const Token& token, std::string_view text) const {
+  if (token.id != parts_.verbatim_id) return parts_.spaces[static_cast<size_t>(token.id)];
+  return spaces_of(text.substr(token.span.begin, token.span.end - token.span.begin));
+}
+
 void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) const {
   const bool trims = parts_.postprocessor.trims();
   for (const Span word : work.words) {
@@ -287,8 +292,8 @@ void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) 
     parts_.model->tokenize(text.text(), word, work.model, out.tokens);
     for (size_t i = placed; i < out.tokens.size(); ++i) {
       Token& token = out.tokens[i];
+      if (trims) out.spaces.push_back(spaces_at(token, text.text()));
       token.span = text.original(token.span);
-      if (trims) out.spaces.push_back(parts_.spaces[static_cast<size_t>(token.id)]);
     }
     out.finish_word(static_cast<uint32_t>(placed));
     if (out.full) return;

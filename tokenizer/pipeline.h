@@ -34,6 +34,7 @@ class Pipeline final : public Tokenizer {
     std::unique_ptr<const Model> model;
     Postprocessor postprocessor;
     std::vector<Spaces> spaces;  // by id, where the post-processor trims
+    int32_t verbatim_id;         // but counted in the text for this one; -1: none
     int32_t vocabulary_size;
   };
   explicit Pipeline(Parts parts);
@@ -60,6 +61,7 @@ class Pipeline final : public Tokenizer {
   void tokenize_normalized(TextView text, Scratch& work, Output& out) const;
   TextView split(TextView text, Span part, Scratch& work) const;
   void tokenize_words(const TextView& text, Scratch& work, Output& out) const;
+  Spaces spaces_at(const Token& token, std::string_view text) const;
   void add_token(int32_t id, Span place, std::string_view matched, Output& out) const;
 
   Parts parts_;
