@@ -16,8 +16,12 @@ namespace {
 // From about here the queue is faster than the scans. Symbols, measured on words of vocabularies.
 constexpr size_t kScannedMax = 32;
 
-std::string fallback_piece(uint32_t byte) {
-  return fmt::format("<0x{:02X}>", byte);
+// How a vocabulary writes one byte.
+std::string byte_piece(uint32_t byte, bool byte_level) {
+  if (!byte_level) return fmt::format("<0x{:02X}>", byte);
+  std::string piece;
+  utf8::append(piece, kByteAlphabet[byte]);
+  return piece;
 }
 
 uint32_t character_bytes(char lead) {
@@ -34,29 +38,31 @@ Bpe::Bpe(Vocabulary vocabulary, Merges merges, Junctions junctions, Options opti
       options_(std::move(options)),
       plain_(options_.continuing_prefix.empty() && options_.end_suffix.empty()),
       owner_(WordCache::next_owner()) {
-  std::string piece;
   for (uint32_t byte = 0; byte < 256; ++byte) {
-    piece.clear();
-    utf8::append(piece, kByteAlphabet[byte]);
-    byte_ids_[byte] = vocabulary_.find(options_.byte_level ? piece : fallback_piece(byte));
+    byte_ids_[byte] = vocabulary_.find(byte_piece(byte, options_.byte_level));
   }
   for (uint32_t c = 0; c < 128; ++c) {
     ascii_ids_[c] = vocabulary_.find(std::string(1, static_cast<char>(c)));
   }
-  can_cut_ = can_cut();
+  // A cut must not separate what is decided together: unknown characters and what stands beside
+  // them, a word's ends and their marks. And a fallback token that takes part in merges is no
+  // character.
+  can_cut_ = covers_all(vocabulary_, options_) && !options_.fallback_merges;
   is_local_ = can_cut_ && !options_.ignore_merges;
   for (char32_t c = '!'; c <= '~'; ++c) {
     is_local_ = is_local_ && !junctions_.join(c, ' ') && !junctions_.join(c, 0x2581);
   }
 }
 
-// Cutting must not separate what is decided together: an unknown token and its neighbours, the ends
-// of a word and their marks. And a fallback token that takes part in merges is no single character.
-bool Bpe::can_cut() const {
-  const bool bytes_known =
-      std::all_of(byte_ids_.begin(), byte_ids_.end(), [](int32_t id) { return id >= 0; });
-  return plain_ && bytes_known && (options_.byte_level || options_.byte_fallback) &&
-         !options_.fallback_merges;
+bool Bpe::covers_all(const Vocabulary& vocabulary, const Options& options) {
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const bool ascii_known = !options.byte_level && byte < 128 &&
+                             vocabulary.find(std::string(1, static_cast<char>(byte))) >= 0;
+    const bool byte_known = (options.byte_level || options.byte_fallback) &&
+                            vocabulary.find(byte_piece(byte, options.byte_level)) >= 0;
+    if (!ascii_known && !byte_known) return false;
+  }
+  return options.continuing_prefix.empty() && options.end_suffix.empty();
 }
 
 void Bpe::tokenize(std::string_view text, Span word, ModelScratch& scratch,

@@ -54,11 +54,16 @@ class Bpe final : public Model {
   bool is_local() const override { return is_local_; }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  const Merges& merges() const { return merges_; }
+  const Junctions& junctions() const { return junctions_; }
+  const Options& options() const { return options_; }
+
+  /// Whether every character has a token, so that none is ever unknown.
+  static bool covers_all(const Vocabulary& vocabulary, const Options& options);
 
  private:
   using Symbol = BpeScratch::Symbol;
 
-  bool can_cut() const;
   uint32_t unit_end(std::string_view text, uint32_t begin, uint32_t end) const;
   void tokenize_unit(std::string_view text, Span unit, ModelScratch& scratch,
                      std::vector<Token>& tokens) const;

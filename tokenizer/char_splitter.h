@@ -14,14 +14,17 @@ class CharSplitter final : public Splitter {
  public:
   using Predicate = std::function<bool(char32_t)>;
 
-  /// Precondition: where the space is a delimiter, no mark of ASCII is.
+  /// Precondition: where the space or U+2581 is a delimiter, no mark of ASCII is.
   CharSplitter(Predicate is_delimiter, Behavior behavior);
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
   // A lone space that is a delimiter has none beside it. One that is none changes no delimiter.
-  bool is_local() const override { return cuts_at_spaces() || !ascii_[' ']; }
-  bool cuts_at_spaces() const override {
-    return ascii_[' '] && behavior_ != Behavior::kMergedWithPrevious;
+  bool is_local(SpaceForm form) const override {
+    return cuts_at_spaces(form) || !is_delimiter_(form == SpaceForm::kSpace ? ' ' : 0x2581);
+  }
+  bool cuts_at_spaces(SpaceForm form) const override {
+    return is_delimiter_(form == SpaceForm::kSpace ? ' ' : 0x2581) &&
+           behavior_ != Behavior::kMergedWithPrevious;
   }
 
  private:
@@ -34,8 +37,8 @@ class CharSplitter final : public Splitter {
 class WordSplitter final : public Splitter {
  public:
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  bool is_local() const override { return true; }
-  bool cuts_at_spaces() const override { return true; }
+  bool is_local(SpaceForm form) const override { return cuts_at_spaces(form); }
+  bool cuts_at_spaces(SpaceForm form) const override { return form == SpaceForm::kSpace; }
 };
 
 /// FixedLength: so many code points, and what is left at the end.

@@ -12,8 +12,8 @@ class Gpt2Splitter final : public Splitter {
  public:
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
   // Only at its first character does a word have a space before something else.
-  bool is_local() const override { return true; }
-  bool cuts_at_spaces() const override { return true; }
+  bool is_local(SpaceForm form) const override { return cuts_at_spaces(form); }
+  bool cuts_at_spaces(SpaceForm form) const override { return form == SpaceForm::kSpace; }
 
  private:
   const unicode::ClassTable& classes_ = unicode::ClassTable::get();

@@ -3,6 +3,8 @@
 #include "tokenizer/hf_sections.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,113 +38,104 @@ char32_t last_character(std::string_view text) {
   return utf8::decode(text, begin).code_point;
 }
 
-// Fills the merges and the junctions, one merge at a time.
-class MergeReader {
- public:
-  MergeReader(const Vocabulary& vocabulary, const Bpe::Options& options)
-      : vocabulary_(vocabulary), options_(options) {}
+struct Pair {
+  std::string_view left;
+  std::string_view right;
+};
 
-  // Either "left right" or ["left", "right"].
-  Result<void> read(const Field& merges) {
-    SIGNALBOX_TRY_VOID(merges.expect(json::Type::kArray));
-    size_t count = 0;
-    for (const json::Value merge : merges.value().items()) count += merge.is_null() ? 0 : 1;
-    merges_.reserve(count);
-    uint32_t rank = 0;
-    for (const json::Value merge : merges.value().items()) {
-      std::string_view left, right;
-      const bool whole =
-          merge.is_string() ? cut(merge.text(), left, right) : pair(merge, left, right);
-      if (!whole || !add(left, right, rank)) return refuse(merges, merge, rank, left, right);
-      ++rank;
+// A merge as files write it: "left right" or ["left", "right"].
+std::optional<Pair> read_pair(const json::Value& merge) {
+  if (merge.is_string()) {
+    const std::string_view text = merge.text();
+    const size_t space = text.find(' ');
+    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
+      return std::nullopt;
     }
-    return {};
+    return Pair{text.substr(0, space), text.substr(space + 1)};
   }
+  Pair pair;
+  size_t count = 0;
+  for (const json::Value part : merge.items()) {
+    if (!part.is_string() || ++count > 2) return std::nullopt;
+    (count == 1 ? pair.left : pair.right) = part.text();
+  }
+  if (count != 2) return std::nullopt;
+  return pair;
+}
 
-  Merges merges_;
-  Junctions junctions_;
-  bool fallback_merges_ = false;
-
- private:
-  static bool cut(std::string_view merge, std::string_view& left, std::string_view& right) {
-    const size_t space = merge.find(' ');
-    if (space == std::string_view::npos || merge.find(' ', space + 1) != std::string_view::npos) {
-      return false;
+Result<std::vector<Pair>> read_pairs(const Field& merges, size_t prefix) {
+  SIGNALBOX_TRY_VOID(merges.expect(json::Type::kArray));
+  std::vector<Pair> pairs;
+  for (const json::Value merge : merges.value().items()) {
+    const auto pair = read_pair(merge);
+    if (!pair || pair->left.empty() || pair->right.size() <= prefix) {
+      const Field at(merge, fmt::format("{}[{}]", merges.path(), pairs.size()));
+      return at.corrupt("expected two pieces, found {}", in_quotes(merge.raw()));
     }
-    left = merge.substr(0, space);
-    right = merge.substr(space + 1);
-    return true;
+    pairs.push_back(*pair);
   }
+  return pairs;
+}
 
-  static bool pair(const json::Value& merge, std::string_view& left, std::string_view& right) {
-    size_t count = 0;
-    for (const json::Value part : merge.items()) {
-      if (!part.is_string() || count == 2) return false;
-      (count++ == 0 ? left : right) = part.text();
+// The pairs as ids.
+Result<std::vector<Merges::Rule>> resolve(const Field& merges, const std::vector<Pair>& pairs,
+                                          const Vocabulary& vocabulary, size_t prefix) {
+  constexpr size_t kAtOnce = 256;
+  std::vector<Merges::Rule> rules;
+  rules.reserve(pairs.size());
+  std::array<std::string, kAtOnce> joined;
+  std::array<std::string_view, 3 * kAtOnce> wanted;
+  std::array<int32_t, 3 * kAtOnce> ids;
+  for (size_t begin = 0; begin < pairs.size(); begin += kAtOnce) {
+    const size_t count = std::min(kAtOnce, pairs.size() - begin);
+    for (size_t i = 0; i < count; ++i) {
+      const Pair& pair = pairs[begin + i];
+      joined[i].assign(pair.left).append(pair.right.substr(prefix));
+      wanted[3 * i] = pair.left;
+      wanted[3 * i + 1] = pair.right;
+      wanted[3 * i + 2] = joined[i];
     }
-    return count == 2;
+    vocabulary.find_all({wanted.data(), 3 * count}, {ids.data(), 3 * count});
+    for (size_t i = 0; i < 3 * count; ++i) {
+      if (ids[i] >= 0) continue;
+      return fail(Code::kCorrupt, "{}[{}]: expected a piece of model.vocab, found {}",
+                  merges.path(), begin + i / 3, in_quotes(wanted[i]));
+    }
+    for (size_t i = 0; i < count; ++i)
+      rules.push_back({ids[3 * i], ids[3 * i + 1], ids[3 * i + 2]});
   }
+  return rules;
+}
 
-  // False when one of the three pieces is not there.
-  bool add(std::string_view left, std::string_view right, uint32_t rank) {
-    const int32_t left_id = vocabulary_.find(left);
-    const int32_t right_id = vocabulary_.find(right);
-    const size_t prefix = options_.continuing_prefix.size();
-    if (left_id < 0 || right_id < 0 || right.size() < prefix) return false;
-    joined_.assign(left).append(right.substr(prefix));
-    const int32_t id = vocabulary_.find(joined_);
-    if (id < 0) return false;
-    merges_.set(left_id, right_id, {rank, id});
-    fallback_merges_ |= options_.byte_fallback && (is_fallback(left) || is_fallback(right));
-    if (!left.empty() && !right.empty())
-      add_junction(last_character(left), utf8::decode(right, 0).code_point);
-    return true;
-  }
-
-  void add_junction(char32_t left, char32_t right) {
-    if (!options_.byte_level) return junctions_.add(left, right);
+Junctions junctions_of(const std::vector<Pair>& pairs, bool byte_level) {
+  Junctions junctions;
+  for (const Pair& pair : pairs) {
+    const char32_t left = last_character(pair.left);
+    const char32_t right = utf8::decode(pair.right, 0).code_point;
+    if (!byte_level) {
+      junctions.add(left, right);
+      continue;
+    }
     // A piece that is not written in the alphabet of bytes is never met.
     const int32_t left_byte = byte_of(left);
     const int32_t right_byte = byte_of(right);
-    if (left_byte < 0 || right_byte < 0) return;
-    junctions_.add(static_cast<char32_t>(left_byte), static_cast<char32_t>(right_byte));
+    if (left_byte < 0 || right_byte < 0) continue;
+    junctions.add(static_cast<char32_t>(left_byte), static_cast<char32_t>(right_byte));
   }
-
-  static tl::unexpected<Error> refuse(const Field& merges, const json::Value& merge, uint32_t rank,
-                                      std::string_view left, std::string_view right) {
-    const Field at(merge, fmt::format("{}[{}]", merges.path(), rank));
-    if (left.data() == nullptr || right.data() == nullptr) {
-      return at.corrupt("expected two pieces, found {}", in_quotes(merge.raw()));
-    }
-    return at.corrupt("{}, {} or what they become is not a piece of model.vocab", in_quotes(left),
-                      in_quotes(right));
-  }
-
-  const Vocabulary& vocabulary_;
-  const Bpe::Options& options_;
-  std::string joined_;
-};
+  return junctions;
+}
 
 Result<void> refuse_dropout(const Field& model) {
   SIGNALBOX_TRY(const auto dropout, model.optional_member("dropout"));
   if (!dropout) return {};
   const auto number = dropout->value().number();
   if (number && *number == 0) return {};
-  return not_built(*dropout, "none: dropout makes ids random");
-}
-
-bool has_all_bytes(const Vocabulary& vocabulary, bool byte_level) {
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    std::string piece;
-    utf8::append(piece, kByteAlphabet[byte]);
-    if (vocabulary.find(byte_level ? piece : fmt::format("<0x{:02X}>", byte)) < 0) return false;
-  }
-  return true;
+  return not_built(*dropout, "null: with dropout, ids are random");
 }
 
 // Settings whose meaning in the reference rests on accidents, and that no published file combines.
-Result<void> refuse_combinations(const Field& model, const Bpe::Options& options, bool all_bytes) {
-  if (!options.byte_fallback || (options.byte_level && all_bytes)) return {};
+Result<void> refuse_combinations(const Field& model, const Bpe::Options& options, bool covers_all) {
+  if (!options.byte_fallback || (options.byte_level && covers_all)) return {};
   if (options.byte_level) {
     return fail(Code::kUnsupported,
                 "{}.byte_fallback: not built with ByteLevel unless every byte is a piece",
@@ -166,32 +159,51 @@ Result<Bpe::Options> read_options(const Field& model, const Vocabulary& vocabula
   SIGNALBOX_TRY(options.ignore_merges, optional_flag(model, "ignore_merges"));
   SIGNALBOX_TRY(options.continuing_prefix, optional_text(model, "continuing_subword_prefix"));
   SIGNALBOX_TRY(options.end_suffix, optional_text(model, "end_of_word_suffix"));
-  const bool all_bytes = has_all_bytes(vocabulary, byte_level);
-  SIGNALBOX_TRY_VOID(refuse_combinations(model, options, all_bytes));
+  const bool covers_all = Bpe::covers_all(vocabulary, options);
+  SIGNALBOX_TRY_VOID(refuse_combinations(model, options, covers_all));
   SIGNALBOX_TRY(const auto unknown, model.optional_member("unk_token"));
   if (!unknown) return options;
   const auto id = id_of_piece(*unknown, vocabulary);
   // Where nothing can be unknown, files name tokens that are no pieces.
-  const bool needed = !all_bytes || !(byte_level || options.byte_fallback);
-  if (!id && needed) return tl::unexpected(id.error());
+  if (!id && !covers_all) return tl::unexpected(id.error());
   options.unknown_id = id ? *id : -1;
   return options;
 }
 
+LoadedModel loaded(Vocabulary vocabulary, Merges merges, Junctions junctions,
+                   Bpe::Options options) {
+  auto bpe = std::make_unique<const Bpe>(std::move(vocabulary), std::move(merges),
+                                         std::move(junctions), std::move(options));
+  const Vocabulary* pieces = &bpe->vocabulary();
+  return {std::move(bpe), pieces};
+}
+
+Result<LoadedModel> read_tables(const Field& model, bool byte_level, const BpeTables& tables) {
+  SIGNALBOX_TRY(Vocabulary vocabulary, Vocabulary::of(tables.vocabulary, kIdMax));
+  SIGNALBOX_TRY(Merges merges, Merges::of(tables.merges, vocabulary.ids_end()));
+  SIGNALBOX_TRY(Junctions junctions, Junctions::of(tables.junctions));
+  SIGNALBOX_TRY(Bpe::Options options, read_options(model, vocabulary, byte_level));
+  options.fallback_merges = tables.fallback_merges;
+  return loaded(std::move(vocabulary), std::move(merges), std::move(junctions), std::move(options));
+}
+
 }  // namespace
 
-Result<LoadedModel> read_bpe(const Field& model, bool byte_level) {
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables) {
+  if (tables != nullptr) return read_tables(model, byte_level, *tables);
   SIGNALBOX_TRY(const Field vocab, model.member("vocab"));
   SIGNALBOX_TRY(Vocabulary vocabulary, read_vocabulary(vocab));
   SIGNALBOX_TRY(Bpe::Options options, read_options(model, vocabulary, byte_level));
+  const size_t prefix = options.continuing_prefix.size();
   SIGNALBOX_TRY(const Field merges, model.member("merges"));
-  MergeReader reader(vocabulary, options);
-  SIGNALBOX_TRY_VOID(reader.read(merges));
-  options.fallback_merges = reader.fallback_merges_;
-  auto bpe = std::make_unique<const Bpe>(std::move(vocabulary), std::move(reader.merges_),
-                                         std::move(reader.junctions_), std::move(options));
-  const Vocabulary* pieces = &bpe->vocabulary();
-  return LoadedModel{std::move(bpe), pieces};
+  SIGNALBOX_TRY(const std::vector<Pair> pairs, read_pairs(merges, prefix));
+  SIGNALBOX_TRY(const auto rules, resolve(merges, pairs, vocabulary, prefix));
+  options.fallback_merges =
+      options.byte_fallback && std::any_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+        return is_fallback(pair.left) || is_fallback(pair.right);
+      });
+  return loaded(std::move(vocabulary), Merges(rules), junctions_of(pairs, byte_level),
+                std::move(options));
 }
 
 }  // namespace signalbox::tokenizer

@@ -38,10 +38,10 @@ Result<LoadedModel> read_wordpiece(const Field& model) {
 
 }  // namespace
 
-Result<LoadedModel> read_model(const Field& model, bool byte_level) {
+Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables) {
   SIGNALBOX_TRY(const std::string_view kind, kind_of(model));
   if (kind == "WordPiece" && !byte_level) return read_wordpiece(model);
-  if (kind == "BPE") return read_bpe(model, byte_level);
+  if (kind == "BPE") return read_bpe(model, byte_level, tables);
   if (kind == "Unigram" && !byte_level) return read_unigram(model);
   SIGNALBOX_TRY(const Field type, type_of(model));
   return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");

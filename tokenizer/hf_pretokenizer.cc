@@ -10,6 +10,7 @@
 #include "tokenizer/char_splitter.h"
 #include "tokenizer/gpt2_splitter.h"
 #include "tokenizer/metaspace.h"
+#include "tokenizer/regex_splitter.h"
 #include "tokenizer/string_splitter.h"
 #include "tokenizer/unicode.h"
 
@@ -145,7 +146,12 @@ Result<void> read_split(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const auto plain, pattern.optional_member("String"));
   SIGNALBOX_TRY(const auto regex, pattern.optional_member("Regex"));
   if (plain.has_value() == regex.has_value()) return pattern.corrupt("expected String or Regex");
-  if (regex) return not_built(*regex, "String");
+  if (regex) {
+    SIGNALBOX_TRY(const std::string_view expression, regex->string());
+    auto splitter = RegexSplitter::compile(expression, chosen, invert);
+    if (!splitter) return fail_in(regex->path(), std::move(splitter).error());
+    return add_splitter<RegexSplitter>(out, *std::move(splitter));
+  }
   SIGNALBOX_TRY(const std::string_view delimiter, plain->string());
   if (delimiter.empty()) return not_built(*plain, "a string that is not empty");
   return add_splitter<StringSplitter>(out, std::string(delimiter), chosen, invert);
@@ -176,15 +182,6 @@ constexpr std::array kKinds = {
     Kind{"WhitespaceSplit", read_whitespace_split},
 };
 
-std::string names_of_kinds() {
-  std::string out;
-  for (const Kind& kind : kKinds) {
-    if (!out.empty()) out += ", ";
-    out += kind.name;
-  }
-  return out;
-}
-
 Result<void> read_step(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const Field type, type_of(step));
   for (const Kind& kind : kKinds) {
@@ -195,7 +192,7 @@ Result<void> read_step(const Field& step, Pretokenizer& out) {
       return not_built(type, "ByteLevel as the last step");
     return kind.read(step, out);
   }
-  return not_built(type, names_of_kinds());
+  return not_built(type, names_of(kKinds));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ Result<LoadedModel> read_unigram(const Field& model) {
   }
   auto unigram = std::make_unique<const Unigram>(pieces, static_cast<int32_t>(id), byte_fallback);
   const Vocabulary* vocabulary = &unigram->vocabulary();
-  return LoadedModel{std::move(unigram), vocabulary};
+  return LoadedModel{std::move(unigram), vocabulary, static_cast<int32_t>(id)};
 }
 
 }  // namespace signalbox::tokenizer

@@ -2,46 +2,56 @@
 
 #include "tokenizer/junctions.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 namespace signalbox::tokenizer {
 namespace {
 
-size_t hash_of(uint64_t key) {
-  return static_cast<size_t>(key * 0x9E3779B97F4A7C15 >> 32);
-}
+constexpr size_t kSmallWords = 256 * 4;
 
 }  // namespace
+
+Junctions::Junctions() {
+  arrays_.small.own().resize(kSmallWords);
+  arrays_.slots.own().resize(1024, kFree);
+}
 
 void Junctions::add(char32_t left, char32_t right) {
   const uint32_t a = narrow(left);
   const uint32_t b = narrow(right);
   if (a < 256 && b < 256) {
-    small_.set(a << 8 | b);
+    arrays_.small.own()[a << 2 | b >> 6] |= uint64_t{1} << (b & 63);
   } else {
     insert(key_of(left, right));
   }
 }
 
 void Junctions::insert(uint64_t key) {
-  if (2 * (size_ + 1) > slots_.size()) {
-    const std::vector<uint64_t> old = std::move(slots_);
-    slots_.assign(old.empty() ? 1024 : 2 * old.size(), kFree);
-    size_ = 0;
+  auto& slots = arrays_.slots.own();
+  if (2 * (size_ + 1) > slots.size()) {
+    const auto old = std::exchange(slots, Flat<uint64_t>::Owned(2 * slots.size(), kFree));
     for (const uint64_t kept : old) {
-      if (kept != kFree) insert(kept);
+      if (kept != kFree) slots[probe(kept)] = kept;
     }
   }
-  size_t slot = hash_of(key) & (slots_.size() - 1);
-  while (slots_[slot] != kFree && slots_[slot] != key) slot = (slot + 1) & (slots_.size() - 1);
-  if (slots_[slot] == key) return;
-  slots_[slot] = key;
-  ++size_;
+  uint64_t& slot = slots[probe(key)];
+  if (slot == kFree) ++size_;
+  slot = key;
 }
 
-bool Junctions::find(uint64_t key) const {
-  for (size_t slot = hash_of(key) & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
-    if (slots_[slot] == key) return true;
-    if (slots_[slot] == kFree) return false;
+Result<Junctions> Junctions::of(Arrays arrays) {
+  const auto slots = arrays.slots.span();
+  const auto free = std::count(slots.begin(), slots.end(), kFree);
+  if (arrays.small.size() != kSmallWords || !std::has_single_bit(slots.size()) || free == 0) {
+    return fail(Code::kCorrupt, "junctions: tables of {} words and {} slots, {} free",
+                arrays.small.size(), slots.size(), free);
   }
+  Junctions out;
+  out.size_ = slots.size() - static_cast<size_t>(free);
+  out.arrays_ = std::move(arrays);
+  return out;
 }
 
 }  // namespace signalbox::tokenizer

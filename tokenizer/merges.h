@@ -3,42 +3,52 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "base/error.h"
+#include "tokenizer/flat.h"
 
 namespace signalbox::tokenizer {
 
 /// Thread-safe once filled.
 class Merges {
  public:
-  struct Merge {
-    uint32_t rank;  // the lowest is done first
-    int32_t id;     // of the token that the two become
-  };
   static constexpr uint32_t kNone = UINT32_MAX;
+  struct Merge {
+    uint32_t rank = kNone;  // the lowest is done first
+    int32_t id = -1;        // of the token that the two become
+  };
 
-  /// Makes room for so many merges.
-  void reserve(size_t merges);
-  /// A pair that is there already takes the new rank and id. Precondition: reserved.
-  void set(int32_t left, int32_t right, Merge merge);
+  struct Rule {
+    int32_t left;
+    int32_t right;
+    int32_t id;  // of the token that the two become
+  };
+
+  /// In order of rank. Of rules for the same pair the last holds.
+  explicit Merges(std::span<const Rule> rules);
 
   /// The merge of two neighbours; its rank is kNone when there is none.
-  Merge find(int32_t left, int32_t right) const {
-    const uint64_t key = key_of(left, right);
-    for (size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
-      const Slot& found = slots_[slot];
-      if (found.key == key) return {found.rank, found.id};
-      if (found.key == kFree) return {kNone, -1};
-    }
-  }
+  Merge find(int32_t left, int32_t right) const { return slots_[probe(key_of(left, right))].merge; }
+
+  /// The table as an array that a file can hold.
+  struct Slot {
+    uint64_t key = kFree;  // left id, right id
+    Merge merge;           // none in a free slot
+  };
+  std::span<const Slot> slots() const { return slots_.span(); }
+  /// Reads slots() in place. Error: kCorrupt, when an id is not below `ids_end`.
+  static Result<Merges> of(std::span<const Slot> slots, int32_t ids_end);
 
  private:
-  struct Slot {
-    uint64_t key = kFree;
-    uint32_t rank = kNone;
-    int32_t id = -1;
-  };
   static constexpr uint64_t kFree = UINT64_MAX;  // ids are below 2^31
 
+  explicit Merges(Flat<Slot> slots);
+  size_t probe(uint64_t key) const {
+    const Slot* slots = slots_.data();
+    size_t slot = slot_of(key);
+    while (slots[slot].key != kFree && slots[slot].key != key) slot = (slot + 1) & mask_;
+    return slot;
+  }
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
   }
@@ -46,9 +56,9 @@ class Merges {
     return static_cast<size_t>((key ^ key >> 23) * 0x9E3779B97F4A7C15 >> shift_);
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(2);  // a power of two, at most half full
-  size_t mask_ = 1;
-  int shift_ = 63;
+  Flat<Slot> slots_;  // a power of two, at most three quarters full
+  size_t mask_;
+  int shift_;  // of a hash, to an index into slots_
 };
 
 }  // namespace signalbox::tokenizer

@@ -23,8 +23,14 @@ class SpaceMarker final : public Rewriter {
 
   void rewrite(const TextView& in, std::span<const Span> words, Normalized& out,
                std::vector<Span>& rewritten) const override;
-  // What begins with a space gets no mark in front.
-  bool is_local() const override { return true; }
+  // What begins with a lone space gets no mark in front, if that is what it still looks like.
+  bool is_local(SpaceForm form) const override {
+    return mark_ == text_of(SpaceForm::kMark) ||
+           (mark_ == text_of(SpaceForm::kSpace) && form == SpaceForm::kSpace);
+  }
+  SpaceForm after(SpaceForm form) const override {
+    return mark_ == text_of(SpaceForm::kMark) ? SpaceForm::kMark : form;
+  }
 
  private:
   bool needs_mark(const TextView& in, Span word) const;
@@ -36,12 +42,11 @@ class SpaceMarker final : public Rewriter {
 /// Cuts in front of each mark.
 class MarkSplitter final : public Splitter {
  public:
-  /// Precondition: every space has become a mark.
   explicit MarkSplitter(std::string mark) : mark_(std::move(mark)) {}
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  bool is_local() const override { return true; }
-  bool cuts_at_spaces() const override { return true; }
+  bool is_local(SpaceForm) const override { return true; }
+  bool cuts_at_spaces(SpaceForm form) const override { return mark_ == text_of(form); }
 
  private:
   std::string mark_;

@@ -4,7 +4,6 @@
 
 #include <re2/re2.h>
 
-#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
@@ -41,21 +40,26 @@ Result<Regex> Regex::compile(std::string_view pattern) {
               compiled->error());
 }
 
+std::optional<Span> Regex::find(std::string_view text, size_t from) const {
+  re2::StringPiece found;
+  if (!compiled_->Match(piece(text), from, text.size(), RE2::UNANCHORED, &found, 1)) return {};
+  const auto begin = static_cast<uint32_t>(found.data() - text.data());
+  return Span{begin, begin + static_cast<uint32_t>(found.size())};
+}
+
 void Regex::find_all(std::string_view text, std::vector<Span>& matches) const {
   if (text.empty()) return;
   std::optional<size_t> last_end;
   for (size_t from = 0; from <= text.size();) {
-    re2::StringPiece found;
-    if (!compiled_->Match(piece(text), from, text.size(), RE2::UNANCHORED, &found, 1)) return;
-    const auto begin = static_cast<size_t>(found.data() - text.data());
-    const size_t end = begin + found.size();
-    if (found.empty() && last_end == end) {
+    const auto found = find(text, from);
+    if (!found) return;
+    if (found->begin == found->end && last_end == found->end) {
       if (from == text.size()) return;
       from += utf8::decode(text, from).bytes;
       continue;
     }
-    matches.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
-    last_end = from = end;
+    matches.push_back(*found);
+    last_end = from = found->end;
   }
 }
 

@@ -4,6 +4,7 @@
 // is. What RE2 cannot do as Oniguruma does it is refused when the file is loaded.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,10 @@ class Regex {
   static Result<Regex> compile(std::string_view pattern);
   Regex(Regex&&) noexcept;
   ~Regex();
+
+  /// The first match that begins at `from` or behind it. It may be empty. Precondition: from <=
+  /// text.size().
+  std::optional<Span> find(std::string_view text, size_t from) const;
 
   /// Appends the matches from left to right. None overlap; where a choice is open, the one that a
   /// backtracking matcher meets first. A match may be empty, but not where the match before it

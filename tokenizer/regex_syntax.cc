@@ -1,6 +1,6 @@
 // A recursive parser over the pattern that writes as it reads. Refused, besides what RE2 cannot do:
-// what the two do in different ways (case-insensitive matching, for which Oniguruma folds ß to ss;
-// repetition of what may be empty) and what no tokenizer is known to use.
+// what the two do in different ways (matching without case where Oniguruma folds two characters
+// into one, as ss into ß; repetition of what may be empty) and what no tokenizer is known to use.
 
 #include "tokenizer/regex_syntax.h"
 
@@ -158,6 +158,7 @@ class Translator {
   Result<bool> repeated(int depth);
   Result<bool> atom(int depth);
   Result<bool> group(int depth);
+  Result<void> without_case(char32_t literal);
   Result<bool> repetition(bool may_be_empty);
 
   struct Interval {
@@ -176,6 +177,8 @@ class Translator {
   std::string_view pattern_;
   size_t at_ = 0;
   std::string out_;
+  bool without_case_ = false;
+  char32_t folded_before_ = 0;  // the letter written last without case, in lower case
 };
 
 Result<bool> Translator::alternatives(int depth) {
@@ -183,6 +186,7 @@ Result<bool> Translator::alternatives(int depth) {
   SIGNALBOX_TRY(bool may_be_empty, sequence(depth));
   while (take("|")) {
     out_ += '|';
+    folded_before_ = 0;
     SIGNALBOX_TRY(const bool other, sequence(depth));
     may_be_empty |= other;
   }
@@ -226,6 +230,11 @@ Result<bool> Translator::atom(int depth) {
     return malformed("a repetition of nothing");
   }
   if (take("(")) return group(depth);
+  if (without_case_) {
+    if (starts("[") || starts("\\") || starts(".")) return not_built_here("this without case");
+    SIGNALBOX_TRY_VOID(without_case(take_code_point()));
+    return false;
+  }
   if (take("[")) {
     SIGNALBOX_TRY_VOID(bracket());
   } else if (take(".")) {
@@ -250,20 +259,45 @@ Result<bool> Translator::atom(int depth) {
   return false;
 }
 
+// One character of a (?i:..).
+Result<void> Translator::without_case(char32_t literal) {
+  const char32_t lower = literal | 0x20;
+  const bool folds = is_letter(literal);
+  if (literal >= 0x80) return not_built_here("this without case");
+  for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {  // to ligatures and ß
+    if (folds && folded_before_ == static_cast<char32_t>(pair[0]) &&
+        lower == static_cast<char32_t>(pair[1])) {
+      return not_built_here(fmt::format("{} without case", pair));
+    }
+  }
+  folded_before_ = folds ? lower : 0;
+  CodePointSet set;
+  set.add(literal, literal);
+  if (folds) set.add(literal ^ 0x20, literal ^ 0x20);
+  if (folds && lower == 's') set.add(0x17F, 0x17F);    // the long s
+  if (folds && lower == 'k') set.add(0x212A, 0x212A);  // the sign of kelvin
+  write(set);
+  return {};
+}
+
 // After the opening parenthesis.
 Result<bool> Translator::group(int depth) {
   if (starts("?=") || starts("?!")) return not_built_here("look-ahead");
   if (starts("?<=") || starts("?<!")) return not_built_here("look-behind");
   if (starts("?>")) return not_built_here("an atomic group");
+  const bool outer = without_case_;
   if (take("?<")) {
     const size_t end = pattern_.find('>', at_);
     if (end == std::string_view::npos || end == at_) return malformed("a group without a name");
     at_ = end + 1;
+  } else if (take("?i:")) {
+    without_case_ = true;
   } else if (starts("?") && !take("?:")) {
     return not_built_here("this kind of group");
   }
   out_ += "(?:";
   SIGNALBOX_TRY(const bool may_be_empty, alternatives(depth + 1));
+  without_case_ = outer;
   if (!take(")")) return malformed("a group that is not closed");
   out_ += ')';
   return may_be_empty;

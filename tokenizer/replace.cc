@@ -39,10 +39,14 @@ void ReplaceString::normalize(const TextView& in, Normalized& out) const {
   in.copy_to(out, {from, static_cast<uint32_t>(text.size())});
 }
 
+bool ReplaceString::marks_spaces() const {
+  return pattern_ == " " && content_ == kSpaceMark;
+}
+
 // A lone space stays one or becomes its usual mark. Other patterns may neither reach over such a
 // place nor put a space or nothing beside it.
 bool ReplaceString::is_local() const {
-  if (pattern_ == " ") return content_ == " " || content_ == kSpaceMark;
+  if (pattern_ == " ") return content_ == " " || marks_spaces();
   if (pattern_.find(' ') != std::string::npos || pattern_.find(kSpaceMark) != std::string::npos) {
     return false;
   }

@@ -19,6 +19,7 @@ class ReplaceString final : public Normalizer {
   bool keeps(std::string_view text) const override;
   void normalize(const TextView& in, Normalized& out) const override;
   bool is_local() const override;
+  bool marks_spaces() const override;
 
  private:
   std::string pattern_;

@@ -2,27 +2,16 @@
 
 #include "tokenizer/string_splitter.h"
 
-#include <utility>
-
 namespace signalbox::tokenizer {
-namespace {
-
-// Whether a word may go on behind a lone space that is the delimiter while what stands in front
-// belongs to it: only where the space is joined to what precedes it.
-bool joins_to_the_left(Behavior behavior, bool invert) {
-  return behavior == (invert ? Behavior::kMergedWithNext : Behavior::kMergedWithPrevious);
+// A word may not end in front of a lone space that is the delimiter where that is joined to what
+// precedes it.
+bool StringSplitter::cuts_at_spaces(SpaceForm form) const {
+  const auto joins = invert_ ? Behavior::kMergedWithNext : Behavior::kMergedWithPrevious;
+  return delimiter_ == text_of(form) && behavior_ != joins;
 }
 
-}  // namespace
-
-StringSplitter::StringSplitter(std::string delimiter, Behavior behavior, bool invert)
-    : delimiter_(std::move(delimiter)),
-      behavior_(behavior),
-      invert_(invert),
-      cuts_at_spaces_(delimiter_ == " " && !joins_to_the_left(behavior, invert)),
-      // A delimiter without a space, or of several and nothing else, never holds a lone one.
-      is_local_(cuts_at_spaces_ || delimiter_.find(' ') == std::string::npos ||
-                (delimiter_.size() > 1 && delimiter_.find_first_not_of(' ') == std::string::npos)) {
+bool StringSplitter::is_local(SpaceForm form) const {
+  return cuts_at_spaces(form) || delimiter_.find(text_of(form)) == std::string::npos;
 }
 
 void StringSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {

@@ -12,18 +12,17 @@ class StringSplitter final : public Splitter {
  public:
   /// Precondition: `delimiter` is not empty. With `invert`, what lies between two delimiters is
   /// one.
-  StringSplitter(std::string delimiter, Behavior behavior, bool invert);
+  StringSplitter(std::string delimiter, Behavior behavior, bool invert)
+      : delimiter_(std::move(delimiter)), behavior_(behavior), invert_(invert) {}
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  bool is_local() const override { return is_local_; }
-  bool cuts_at_spaces() const override { return cuts_at_spaces_; }
+  bool is_local(SpaceForm form) const override;
+  bool cuts_at_spaces(SpaceForm form) const override;
 
  private:
   std::string delimiter_;
   Behavior behavior_;
   bool invert_;
-  bool cuts_at_spaces_;
-  bool is_local_;
 };
 
 }  // namespace signalbox::tokenizer

@@ -188,6 +188,17 @@ bool is_circled_letter(char32_t c) {
          (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
+bool is_number(Category found) {
+  return found >= Category::kNd && found <= Category::kNo;
+}
+
+Class class_of(char32_t c) {
+  if (is_whitespace(c)) return Class::kSpace;
+  const Category found = category(c);
+  if (is_number(found)) return Class::kNumber;
+  return found >= Category::kLu && found <= Category::kLo ? Class::kLetter : Class::kOther;
+}
+
 }  // namespace
 
 Category category(char32_t c) {
@@ -263,21 +274,6 @@ bool is_word(char32_t c) {
       return c == 0x200C || c == 0x200D;  // joiners
   }
 }
-
-namespace {
-
-bool is_number(Category found) {
-  return found >= Category::kNd && found <= Category::kNo;
-}
-
-Class class_of(char32_t c) {
-  if (is_whitespace(c)) return Class::kSpace;
-  const Category found = category(c);
-  if (is_number(found)) return Class::kNumber;
-  return found >= Category::kLu && found <= Category::kLo ? Class::kLetter : Class::kOther;
-}
-
-}  // namespace
 
 bool is_numeric(char32_t c) {
   // Two scripts of Unicode 17.
