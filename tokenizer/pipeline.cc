@@ -37,7 +37,7 @@ bool is_local(const Pipeline::Parts& parts) {
   bool cut = parts.model->is_local();
   auto form = SpaceForm::kSpace;
   for (size_t i = 0; i < parts.normalizers.size(); ++i) {
-    if (i > 0) local &= parts.normalizers[i]->is_local();  // the first is asked about each text
+    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
     if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
   }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
@@ -50,6 +50,11 @@ bool is_local(const Pipeline::Parts& parts) {
 
 size_t bytes_of(const Normalized& normalized) {
   return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
+}
+
+size_t bytes_of(const UnigramScratch& scratch) {
+  return scratch.best.capacity() * sizeof(UnigramScratch::Best) +
+         scratch.tokens.capacity() * sizeof(Token);
 }
 
 size_t bytes_of(const BpeScratch& scratch) {
@@ -121,7 +126,7 @@ struct Pipeline::Scratch {
 
   void trim() {
     size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() +
-                   second.bytes() + bytes_of(model.bpe);
+                   second.bytes() + bytes_of(model.bpe) + bytes_of(model.unigram);
     for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
       bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
     }

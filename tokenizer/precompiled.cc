@@ -57,11 +57,21 @@ Result<std::unique_ptr<const Precompiled>> Precompiled::parse(std::string_view b
   for (size_t i = 0; i < bytes; i += 4) out->trie_.push_back(read_u32(blob.substr(i, 4)));
   out->replacements_ = blob.substr(bytes);
   SIGNALBOX_TRY_VOID(out->check());
-  for (size_t c = 0; c < out->ascii_kept_.size(); ++c) {
-    const char byte = static_cast<char>(c);
-    out->ascii_kept_[c] = !out->rule({&byte, 1}).found;
-  }
+  out->look_at_ascii();
   return out;
+}
+
+void Precompiled::look_at_ascii() {
+  spaces_stay_ = true;
+  for (size_t c = 0; c < ascii_kept_.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    const Rule found = rule({&byte, 1});
+    ascii_kept_[c] = !found.found;
+    if (ascii_kept_[c] || c < ' ' || c == 0x7F) continue;
+    const bool visible =
+        found.replacement.size() == 1 && found.replacement[0] > ' ' && found.replacement[0] < 0x7F;
+    spaces_stay_ = spaces_stay_ && visible && c != ' ';
+  }
 }
 
 // Visits every node that text can lead to, each once, however many ways lead there: darts-clone
@@ -132,7 +142,7 @@ bool Precompiled::keeps(std::string_view text) const {
 }
 
 bool Precompiled::is_local_in(std::string_view text) const {
-  if (text.empty() || !ascii_kept_[' ']) return false;
+  if (text.empty() || !spaces_stay_) return false;
   const std::string_view first = text.substr(0, grapheme_end(text, 0));
   const Rule found = rule(first);
   return utf8::is_valid(first) && (!found.found || !found.replacement.empty());

@@ -39,6 +39,7 @@ class Precompiled final : public Normalizer {
     std::string_view replacement;
   };
   Result<void> check() const;
+  void look_at_ascii();
   Result<void> check_value(uint32_t node) const;
   Rule rule(std::string_view text) const;
   uint32_t kept_ascii_end(std::string_view text, uint32_t begin) const;
@@ -48,6 +49,7 @@ class Precompiled final : public Normalizer {
   std::vector<uint32_t> trie_;  // darts-clone's units
   std::string replacements_;
   std::array<bool, 128> ascii_kept_{};  // no rule begins with it
+  bool spaces_stay_ = false;  // a space is one, and no other visible ASCII becomes one or nothing
 };
 
 }  // namespace signalbox::tokenizer

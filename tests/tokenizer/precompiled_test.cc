@@ -101,9 +101,11 @@ TEST(Precompiled, may_be_cut_at_spaces_unless_the_text_begins_with_what_is_remov
       (*table)->is_local_in("\x01"
                             "a"));
   EXPECT_FALSE((*table)->is_local_in("\u0600\xFF"));  // nobody knows what becomes of it
-  const auto spaces = Precompiled::parse(charsmap({{" ", "_"}}));
-  ASSERT_TRUE(spaces);
-  EXPECT_FALSE((*spaces)->is_local_in("a"));
+  EXPECT_TRUE((*Precompiled::parse(charsmap({{"A", "a"}})))->is_local_in("a"));
+  const Rules moving[] = {{{" ", "_"}}, {{"a", " "}}, {{"a", ""}}, {{"a", "b "}}};
+  for (const Rules& rules : moving) {
+    EXPECT_FALSE((*Precompiled::parse(charsmap(rules)))->is_local_in("x")) << rules[0].first;
+  }
 }
 
 TEST(Precompiled, keeps_ascii_without_a_rule) {

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kCompiled = ".sbtok";
+
 // All of it or nothing.
 Result<void> write_file(const fs::path& path, std::string_view text) {
   fs::path partial = path;
@@ -38,11 +40,26 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   return {};
 }
 
-// The tokenizer.json of a sentencepiece model.
-Result<std::string> convert_sentencepiece(std::string_view in,
-                                          const SentencePieceToHfOptions& options) {
+// The tokenizer.json that IN is, or that it becomes.
+Result<std::string> tokenizer_json(std::string_view in, const SentencePieceToHfOptions& options) {
+  if (!SentencePieceModel::is_one(in)) return std::string(in);
   SIGNALBOX_TRY(const auto model, SentencePieceModel::parse(in));
-  SIGNALBOX_TRY(std::string json, sentencepiece_to_hf(model, options));
+  return sentencepiece_to_hf(model, options);
+}
+
+Result<std::string> converted(std::string_view in, bool compiled,
+                              const SentencePieceToHfOptions& options) {
+  constexpr size_t kJsonBlanks = 64;  // how far its brace may be
+  const size_t brace = in.substr(0, kJsonBlanks).find_first_not_of(" \t\r\n");
+  const bool is_json = brace != std::string_view::npos && in[brace] == '{';
+  if (!is_json && !SentencePieceModel::is_one(in)) {
+    return fail(Code::kUnsupported, "expected a sentencepiece model or a tokenizer.json");
+  }
+  if (is_json && !compiled) {
+    return fail(Code::kInvalid, "is a tokenizer.json already: OUT must end in {}", kCompiled);
+  }
+  SIGNALBOX_TRY(std::string json, tokenizer_json(in, options));
+  if (compiled) return tokenizer::Tokenizer::compile(json, "tokenizer.json");
   // What is written must be what the engine reads.
   const auto read = tokenizer::Tokenizer::parse(json, "the tokenizer.json made of it");
   if (!read) return tl::unexpected<Error>(read.error());
@@ -52,12 +69,11 @@ Result<std::string> convert_sentencepiece(std::string_view in,
 Result<void> convert(const fs::path& in, const fs::path& out,
                      const SentencePieceToHfOptions& options) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(in));
-  if (!SentencePieceModel::is_one(file.text())) {
-    return fail(Code::kUnsupported, "{}: expected a sentencepiece model", in.string());
-  }
-  const auto json = convert_sentencepiece(file.text(), options);
-  if (!json) return fail_in(in.string(), json.error());
-  return write_file(out.extension() == ".json" ? out : out / "tokenizer.json", *json);
+  const bool compiled = out.extension() == kCompiled;
+  const auto bytes = converted(file.text(), compiled, options);
+  if (!bytes) return fail_in(in.string(), bytes.error());
+  const bool is_file = compiled || out.extension() == ".json";
+  return write_file(is_file ? out : out / "tokenizer.json", *bytes);
 }
 
 int run(int argc, char** argv) {
@@ -65,7 +81,11 @@ int run(int argc, char** argv) {
       "signalbox convert",
       "Converts IN, a sentencepiece model of kind unigram or bpe, to Hugging Face's tokenizer.json "
       "OUT,\nor to OUT/tokenizer.json where OUT does not end in .json. Tokens are those that "
-      "sentencepiece\ngives; no <s> or </s> is added unless asked for.\n");
+      "sentencepiece\ngives; no <s> or </s> is added unless asked for.\n\nWhere OUT ends in "
+      ".sbtok, "
+      "writes the compiled form of IN, a tokenizer.json or such a model: whatever\nreads a "
+      "tokenizer.json reads it too, and opens it without building its tables. It is of this\n"
+      "version of signalbox: keep the tokenizer.json.\n");
   options.positional_help("IN OUT");
   auto add = options.add_options();
   add("bos", "Put the model's <s> in front of every text");
