@@ -67,6 +67,14 @@ TEST_F(Convert, writes_into_the_directory_that_is_named) {
   EXPECT_EQ(ids("somewhere/tokenizer.json", "ab"), (std::vector<int32_t>{5, 2}));
 }
 
+TEST_F(Convert, compiles_a_tokenizer_and_a_sentencepiece_model) {
+  ASSERT_EQ(run(model("unigram") + " t.sbtok"), 0) << err_;
+  EXPECT_EQ(ids("t.sbtok", "a aa"), (std::vector<int32_t>{4, 4, 3}));
+  ASSERT_EQ(run(model("bpe") + " t.json"), 0) << err_;
+  ASSERT_EQ(run("t.json t.sbtok"), 0) << err_;
+  EXPECT_EQ(ids("t.sbtok", "ab"), std::vector<int32_t>{5});
+}
+
 TEST_F(Convert, replaces_what_is_there_or_leaves_it) {
   std::ofstream(folder_ / "t.json") << "old";
   EXPECT_EQ(run(model("truncated") + " t.json"), 1);
@@ -80,9 +88,14 @@ TEST_F(Convert, says_which_file_is_wrong_and_where) {
   EXPECT_TRUE(err_.starts_with("signalbox: " + model("truncated") + ": offset ")) << err_;
   EXPECT_EQ(run("nothing.model t.json"), 1);
   EXPECT_NE(err_.find("nothing.model"), std::string::npos) << err_;
-  std::ofstream(folder_ / "x") << "{}";
+  std::ofstream(folder_ / "x") << "[]";
   EXPECT_EQ(run("x t.json"), 1);
-  EXPECT_EQ(err_, "signalbox: x: expected a sentencepiece model\n");
+  EXPECT_EQ(err_, "signalbox: x: expected a sentencepiece model or a tokenizer.json\n");
+  std::ofstream(folder_ / "y") << " {}";
+  EXPECT_EQ(run("y t.json"), 1);
+  EXPECT_EQ(err_, "signalbox: y: is a tokenizer.json already: OUT must end in .sbtok\n");
+  EXPECT_EQ(run("y t.sbtok"), 1);
+  EXPECT_EQ(err_, "signalbox: y: the tokenizer.json: model: missing\n");
   std::ofstream(folder_ / "file") << "";
   EXPECT_EQ(run(model("unigram") + " file/t.json"), 1);
   EXPECT_EQ(err_, "signalbox: file/t.json: cannot be written\n");

@@ -59,7 +59,7 @@ Result<std::string> converted(std::string_view in, bool compiled,
     return fail(Code::kInvalid, "is a tokenizer.json already: OUT must end in {}", kCompiled);
   }
   SIGNALBOX_TRY(std::string json, tokenizer_json(in, options));
-  if (compiled) return tokenizer::Tokenizer::compile(json, "tokenizer.json");
+  if (compiled) return tokenizer::Tokenizer::compile(json, "the tokenizer.json");
   // What is written must be what the engine reads.
   const auto read = tokenizer::Tokenizer::parse(json, "the tokenizer.json made of it");
   if (!read) return tl::unexpected<Error>(read.error());
