@@ -37,7 +37,7 @@ bool is_local(const Pipeline::Parts& parts) {
   bool cut = parts.model->is_local();
   auto form = SpaceForm::kSpace;
   for (size_t i = 0; i < parts.normalizers.size(); ++i) {
-    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
+    if (i > 0) local &= parts.normalizers[i]->is_local();  // the first is asked about each text
     if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
   }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
