@@ -1,5 +1,5 @@
 // Any bytes as text for the small tokenizer: ids and offsets must stay within their bounds,
-// whatever the limit. The first byte chooses the options.
+// whatever the limit. The first two bytes choose the options.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,16 +37,34 @@ void check(const Encoding& encoding, size_t text_size, const EncodeOptions& opti
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const EncodeOptions options{.special_tokens = (data[0] & 1) != 0, .tokens_max = data[0] >> 2};
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (size < 2) return 0;
+  const bool is_pair = (data[0] & 2) != 0;
+  const EncodeOptions options{.special_tokens = (data[0] & 1) != 0,
+                              .tokens_max = data[0] >> 2,
+                              .strategy = static_cast<TruncationStrategy>((data[1] & 3) % 3),
+                              .side = static_cast<TruncationSide>(data[1] >> 2 & 1),
+                              .stride = data[1] >> 3};
+  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::string_view first = text.substr(text.size() / 2);
+  const std::string_view second = text.substr(0, text.size() / 2);
   Encoding encoding;
-  tokenizer().encode(text, options, encoding);
-  check(encoding, text.size(), options);
-  if ((data[0] & 2) != 0) {
-    tokenizer().encode_pair(text.substr(text.size() / 2), text.substr(0, text.size() / 2), options,
-                            encoding);
-    check(encoding, text.size(), options);
+  if (is_pair) {
+    tokenizer().encode_pair(first, second, options, encoding);
+  } else {
+    tokenizer().encode(text, options, encoding);
   }
+  check(encoding, text.size(), options);
+  int windows = 0;
+  const auto take = [&](const Encoding& window) {
+    if (windows == 0) SIGNALBOX_CHECK(window.ids == encoding.ids);
+    check(window, text.size(), options);
+    return ++windows < 100;
+  };
+  if (is_pair) {
+    tokenizer().encode_pair_windows(first, second, options, take);
+  } else {
+    tokenizer().encode_windows(text, options, take);
+  }
+  SIGNALBOX_CHECK(windows > 0);
   return 0;
 }
