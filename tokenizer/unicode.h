@@ -58,7 +58,7 @@ bool is_numeric(char32_t c);
 enum class Class : uint8_t { kOther, kLetter, kNumber, kSpace };
 
 /// The class of every code point in 2 bits; pages of 256 that are alike are kept once, so all of it
-/// is 15 KB and the scripts of one text stay in the first cache.
+/// is 13 KB and the scripts of one text stay in the first cache.
 class ClassTable {
  public:
   /// The table, built at the first call.

@@ -1,5 +1,5 @@
 // Any bytes as text for small tokenizers of each family: ids and offsets must stay within their
-// bounds, whatever the limit. The first byte chooses the tokenizer and the options.
+// bounds, whatever the limit. The first two bytes choose the tokenizer and the options.
 
 #include <array>
 #include <cstddef>
@@ -45,29 +45,36 @@ void check(const Encoding& encoding, size_t text_size, const EncodeOptions& opti
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const Tokenizer& chosen = tokenizer(data[0] >> 2 & 3);
+  if (size < 2) return 0;
+  const bool is_pair = (data[0] & 2) != 0;
+  const EncodeOptions options{.special_tokens = (data[0] & 1) != 0,
+                              .tokens_max = data[0] >> 2,
+                              .strategy = static_cast<TruncationStrategy>((data[1] & 3) % 3),
+                              .side = static_cast<TruncationSide>(data[1] >> 2 & 1),
+                              .stride = data[1] >> 3 & 7};
+  const Tokenizer& chosen = tokenizer(data[1] >> 6);
   const int32_t ids_end = chosen.vocabulary_size();
-  EncodeOptions options{.special_tokens = (data[0] & 1) != 0, .tokens_max = data[0] >> 4};
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  Encoding encoding;
-  chosen.encode(text, options, encoding);
-  check(encoding, text.size(), options, ids_end);
-  if ((data[0] & 2) == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::string_view first = text.substr(text.size() / 2);
   const std::string_view second = text.substr(0, text.size() / 2);
-  options.strategy = static_cast<TruncationStrategy>(text.size() % 3);
-  options.side = static_cast<TruncationSide>(text.size() / 3 % 2);
-  chosen.encode_pair(first, second, options, encoding);
+  Encoding encoding;
+  if (is_pair) {
+    chosen.encode_pair(first, second, options, encoding);
+  } else {
+    chosen.encode(text, options, encoding);
+  }
   check(encoding, text.size(), options, ids_end);
-  if (options.tokens_max == 0) return 0;
-  options.stride = static_cast<int32_t>(text.size() % 5);
-  int taken = 0;
+  int windows = 0;
   const auto take = [&](const Encoding& window) {
+    if (windows == 0) SIGNALBOX_CHECK(window.ids == encoding.ids);
     check(window, text.size(), options, ids_end);
-    return ++taken < 100;
+    return ++windows < 100;
   };
-  chosen.encode_windows(text, options, take);
-  chosen.encode_pair_windows(first, second, options, take);
+  if (is_pair) {
+    chosen.encode_pair_windows(first, second, options, take);
+  } else {
+    chosen.encode_windows(text, options, take);
+  }
+  SIGNALBOX_CHECK(windows > 0);
   return 0;
 }
