@@ -62,7 +62,7 @@ function ask(request) {
   });
 }
 
-const peer = ({ file, tokensMax }, rows) => ask({ setting: { file, tokensMax }, rows });
+const peer = ({ file, cut, specialTokens }, rows) => ask({ setting: { file, cut, specialTokens }, rows });
 
 /// What the peer's normalizer of a tokenizer.json makes of texts; none where it panics.
 export async function normalForms(json, texts) {
@@ -77,9 +77,16 @@ async function ours(setting, rows) {
   return outcome;
 }
 
-function run({ program, file, tokensMax }, rows) {
-  const options = ["tokenize", "--tokenizer", file];
-  if (tokensMax > 0) options.push("--max-tokens", String(tokensMax));
+/// A setting as options of `signalbox tokenize`.
+export function asOptions({ file, cut, specialTokens }) {
+  const options = ["--tokenizer", file];
+  if (cut) options.push("--max-tokens", String(cut.tokensMax), "--truncation", cut.strategy, "--truncation-side", cut.side);
+  if (!specialTokens) options.push("--no-special-tokens");
+  return options;
+}
+
+function run({ program, ...setting }, rows) {
+  const options = ["tokenize", ...asOptions(setting)];
   return new Promise((done) => {
     const child = spawn(program, options, { timeout: kMillisecondsMax, killSignal: "SIGKILL" });
     const out = [];
@@ -97,10 +104,13 @@ function run({ program, file, tokensMax }, rows) {
 
 const kFields = ["ids", "offsets", "type_ids"];
 
-// What differs first, in words, or "" where the answers are the same. Ours may still be text. A row that the peer has no
-// answer to, because it panics or lacks an unknown token, is no question.
-function difference(theirs, mine) {
-  if (theirs.error || mine.error === kLeft || JSON.stringify(theirs) === mine) return "";
+// A row without an answer of the peer, because it panics or lacks an unknown token; or with one that special tokens alone
+// make longer than the limit, which ours always keeps.
+const isNoQuestion = ({ cut }, theirs) => theirs.error !== undefined || theirs.ids.length > (cut?.tokensMax ?? Infinity);
+
+// What differs first, in words, or "" where the answers are the same. Ours may still be text.
+function difference(setting, theirs, mine) {
+  if (isNoQuestion(setting, theirs) || mine.error === kLeft || JSON.stringify(theirs) === mine) return "";
   const answer = typeof mine === "string" ? JSON.parse(mine) : mine;
   if (answer.error) return answer.error;
   for (const field of kFields) {
@@ -113,8 +123,9 @@ function difference(theirs, mine) {
   return "";
 }
 
-/// Tries rows, {text, pair?}, on {program, file, tokensMax} (0: no truncation). `found` holds those whose answers differ:
-/// {row, peer, ours, what}; `asked` is how many the peer answered. Throws Refused where a side does not take the file.
+/// Tries rows, {text, pair?}, on {program, file, cut?, specialTokens}, where `cut` is {tokensMax, strategy, side}. `found`
+/// holds those whose answers differ: {row, peer, ours, what}; `asked` is how many the peer answered. Throws Refused where a
+/// side does not take the file.
 export async function compare(setting, rows) {
   const sides = await Promise.allSettled([allAnswers(peer, setting, rows), allAnswers(ours, setting, rows)]);
   for (const { reason } of sides) {
@@ -123,8 +134,8 @@ export async function compare(setting, rows) {
   const [theirs, mine] = sides.map(({ value }) => value);
   const found = [];
   rows.forEach((row, i) => {
-    const what = difference(theirs[i], mine[i]);
+    const what = difference(setting, theirs[i], mine[i]);
     if (what) found.push({ row, peer: theirs[i], ours: mine[i], what });
   });
-  return { found, asked: theirs.filter((answer) => !answer.error).length };
+  return { found, asked: theirs.filter((answer) => !isNoQuestion(setting, answer)).length };
 }

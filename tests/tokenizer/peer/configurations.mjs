@@ -206,7 +206,16 @@ function variant(random, family, model) {
   }
 }
 
-/// {json, tokensMax}: a tokenizer.json as an object, and a limit, 0 for none.
+/// How a text is cut: {tokensMax, strategy, side}.
+export function truncation(random, tokensMaxMax) {
+  return {
+    tokensMax: 1 + random.below(tokensMaxMax),
+    strategy: random.pick(["longest_first", "longest_first", "only_first", "only_second"]),
+    side: random.pick(["right", "right", "left"]),
+  };
+}
+
+/// A tokenizer.json as an object.
 export async function configuration(random, family, smallModel, charsMap) {
   const model = variant(random, family, smallModel);
   const one = (dice) => oneNormalizer(dice, charsMap);
@@ -214,7 +223,7 @@ export async function configuration(random, family, smallModel, charsMap) {
   const pieces = Array.isArray(model.vocab)
     ? model.vocab.slice(0, 3).map(([piece], id) => [piece, id])
     : Object.entries(model.vocab).slice(0, 3);
-  const json = {
+  return {
     version: "1.0",
     truncation: null,
     padding: null,
@@ -225,5 +234,4 @@ export async function configuration(random, family, smallModel, charsMap) {
     decoder: null,
     model,
   };
-  return { json, tokensMax: random.once(3) ? 6 + random.below(20) : 0 };
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { closePeer, compare, Refused } from "./answers.mjs";
-import { configuration } from "./configurations.mjs";
+import { configuration, truncation } from "./configurations.mjs";
 import { Random } from "./random.mjs";
 import { report } from "./report.mjs";
 import { kFamilies, smallModel } from "./small_models.mjs";
@@ -54,9 +54,9 @@ for (const [name, share] of Object.entries({ ...kModels, ...kWitnesses })) {
     const random = new Random(options.seed, name);
     const added = JSON.parse(readFileSync(file, "utf8")).added_tokens.map((token) => token.content);
     const strings = new Strings(random, added);
-    // A third with a limit, so that truncation has its share.
-    for (const [tokensMax, part] of [[0, 2 / 3], [12, 1 / 6], [128, 1 / 6]]) {
-      const setting = { program: options.program, file, tokensMax };
+    // A third is cut, somehow.
+    for (const [part, cut] of [[2 / 3], [1 / 6, truncation(random, 12)], [1 / 6, truncation(random, 128)]]) {
+      const setting = { program: options.program, file, cut, specialTokens: !(cut && random.once(4)) };
       const rows = rowsFor(strings, Math.ceil(count * part));
       const { found, notBuilt } = await compared(setting, rows);
       if (notBuilt) return t.skip(notBuilt);
@@ -70,8 +70,8 @@ async function compared(setting, rows) {
     return await compare(setting, rows);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const notBuilt = kNotBuilt.exec(error.message)?.[1];
-    if (error.side === "ours" && !notBuilt) throw error;
+    const notBuilt = error.side === "ours" && kNotBuilt.exec(error.message)?.[1];
+    if (!notBuilt) throw error;
     return { found: [], asked: 0, notBuilt };
   }
 }
@@ -90,13 +90,14 @@ for (const family of kFamilies) {
     const passedOver = {};
     let total = 0;
     for (let i = 0; i < count && reports.length < kReportsMax; ++i) {
-      const { json, tokensMax } = await configuration(random, family, model, charsMap);
+      const json = await configuration(random, family, model, charsMap);
+      const cut = random.once(3) ? truncation(random, 24) : undefined;
       const save = (tried, to = `${family}-${i}-small`) => {
         const file = `${kWork}/${to}.json`;
         writeFileSync(file, JSON.stringify(tried));
         return { file };
       };
-      const setting = { program: options.program, tokensMax, json, save, ...save(json, `${family}-${i}`) };
+      const setting = { program: options.program, cut, specialTokens: !random.once(6), json, save, ...save(json, `${family}-${i}`) };
       const strings = new Strings(random, json.added_tokens.map((token) => token.content));
       const rows = rowsFor(strings, kRowsOfOneConfiguration);
       const { found, asked, notBuilt } = await compared(setting, rows);

@@ -8,7 +8,9 @@ import { Tokenizer } from "tokenizers";
 // The one opened last: a real file takes the peer a second, and rows are tried on one file many times.
 const opened = { json: Buffer.alloc(0), tokenizer: null };
 
-function open({ file, tokensMax }) {
+const kStrategies = { longest_first: "LongestFirst", only_first: "OnlyFirst", only_second: "OnlySecond" };
+
+function open({ file, cut }) {
   const json = readFileSync(file);
   if (!opened.json.equals(json)) {
     opened.tokenizer = Tokenizer.fromString(json.toString("utf8"));
@@ -18,7 +20,10 @@ function open({ file, tokensMax }) {
   // What a saved file holds of these is the habit of the program that saved it.
   tokenizer.disablePadding();
   tokenizer.disableTruncation();
-  if (tokensMax > 0) tokenizer.setTruncation(tokensMax);
+  if (cut) {
+    const { tokensMax, strategy, side } = cut;
+    tokenizer.setTruncation(tokensMax, { strategy: kStrategies[strategy], direction: side });
+  }
   return tokenizer;
 }
 
@@ -31,11 +36,12 @@ const shape = (encoding) => ({
 async function answers(setting, rows) {
   const tokenizer = open(setting);
   const inputs = rows.map((row) => (row.pair === undefined ? row.text : [row.text, row.pair]));
+  const options = { addSpecialTokens: setting.specialTokens };
   try {
-    return (await tokenizer.encodeBatch(inputs)).map(shape);
+    return (await tokenizer.encodeBatch(inputs, options)).map(shape);
   } catch {
     // Some row has no answer: find out which.
-    const one = (row) => tokenizer.encode(row.text, row.pair ?? null).then(shape, (e) => ({ error: e.message }));
+    const one = (row) => tokenizer.encode(row.text, row.pair ?? null, options).then(shape, (e) => ({ error: e.message }));
     const list = [];
     for (const row of rows) list.push(await one(row));
     return list;

@@ -1,7 +1,7 @@
 // A difference made small and readable: characters are taken from the row, and parts from the configuration, for as long
 // as the two answers still differ.
 
-import { compare } from "./answers.mjs";
+import { asOptions, compare } from "./answers.mjs";
 import { size } from "./small_models.mjs";
 
 const kRoundsMax = 60; // each loads the file once
@@ -85,13 +85,12 @@ export async function report(name, setting, found, rows) {
     where = { ...setting, ...setting.save(json) };
   }
   small = await smallRow(where, small);
-  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`, `  file: ${where.file}`];
+  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`, `  options: ${asOptions(where).join(" ")}`];
   if (json) {
     const { model, added_tokens, normalizer, pre_tokenizer, post_processor } = json;
     const shown = { added_tokens, normalizer, pre_tokenizer, post_processor, model: { ...model, vocab: size(model), merges: model.merges?.length } };
     for (const [key, value] of Object.entries(shown)) lines.push(`  ${key}: ${escaped(value)}`);
   }
-  if (where.tokensMax > 0) lines.push(`  at most ${where.tokensMax} tokens`);
   for (const [key, text] of Object.entries(small.row)) lines.push(`  ${key}: ${escaped(text)}`);
   lines.push(`  peer: ${JSON.stringify(small.peer)}`);
   lines.push(`  ours: ${typeof small.ours === "string" ? small.ours : JSON.stringify(small.ours)}`);
