@@ -1,5 +1,5 @@
 // Matching narrows a range of the sorted contents byte by byte: a trie's walk without building one.
-// Almost every position of a text ends at the first byte.
+// At almost every position of a text, a look at two bytes tells that none begins there.
 
 #include "tokenizer/added_tokens.h"
 
@@ -60,11 +60,24 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
   std::sort(tokens_.begin(), tokens_.end(),
             [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
   by_first_byte_.resize(256);
+  by_first_two_.resize(size_t{256} * 256);
   for (uint32_t i = 0; i < tokens_.size(); ++i) {
     Bucket& bucket = by_first_byte_[byte_at(tokens_[i].content, 0)];
     if (bucket.end == 0) bucket.begin = i;
     bucket.end = i + 1;
+    const auto first = by_first_two_.begin() + (byte_at(tokens_[i].content, 0) << 8);
+    if (tokens_[i].content.size() == 1) {
+      std::fill_n(first, 256, true);
+    } else {
+      first[byte_at(tokens_[i].content, 1)] = true;
+    }
   }
+}
+
+bool AddedTokens::may_begin_at(std::string_view text, size_t position) const {
+  return position + 1 == text.size() ||
+         by_first_two_[static_cast<size_t>(byte_at(text, position)) << 8 |
+                       byte_at(text, position + 1)];
 }
 
 bool AddedTokens::is_local() const {
@@ -110,6 +123,10 @@ std::optional<AddedTokens::Part> AddedTokens::Splitter::next() {
 std::optional<AddedTokens::Part> AddedTokens::Splitter::next_token() {
   if (tokens_.tokens_.empty()) return std::nullopt;
   while (search_ < text_.size()) {
+    if (!tokens_.may_begin_at(text_, search_)) {
+      ++search_;
+      continue;
+    }
     const AddedToken* token = tokens_.longest_at(text_, search_);
     if (token == nullptr) {
       ++search_;

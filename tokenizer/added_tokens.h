@@ -60,6 +60,7 @@ class AddedTokens {
   };
 
  private:
+  bool may_begin_at(std::string_view text, size_t position) const;
   const AddedToken* longest_at(std::string_view text, size_t position) const;
 
   std::vector<AddedToken> tokens_;  // by content
@@ -68,6 +69,7 @@ class AddedTokens {
     uint32_t end = 0;
   };
   std::vector<Bucket> by_first_byte_;  // (256), ranges of tokens_
+  std::vector<bool> by_first_two_;  // (256, 256): whether a token begins so, or is the first byte
 };
 
 }  // namespace signalbox::tokenizer

@@ -4,9 +4,7 @@
 
 #include "tokenizer/bert_normalizer.h"
 
-#include <algorithm>
-#include <vector>
-
+#include "tokenizer/canonical_order.h"
 #include "tokenizer/unicode.h"
 
 namespace signalbox::tokenizer {
@@ -29,47 +27,10 @@ bool is_cleaned_away(char32_t c) {
 
 }  // namespace
 
-// A run of combining marks in canonical order. The reference aligns by position, not by character:
-// the n-th mark that replaces a character takes the place of the n-th character replaced, even
-// where sorting has swapped them, and a mark that a decomposition added takes the place of whatever
-// stands before it.
-class BertNormalizer::Marks {
- public:
-  void add(char32_t c, uint8_t combining_class, bool added, Span from) {
-    marks_.push_back({c, combining_class, added});
-    if (!added) places_.push_back(from);
-  }
-  void set_last_place(Span place) { last_ = place; }
-  bool empty() const { return marks_.empty(); }
-
-  /// Calls put(code_point, place) for each in order, and forgets them.
-  template <class Put>
-  void flush(const Put& put) {
-    const auto before = [](const Mark& a, const Mark& b) {
-      return a.combining_class < b.combining_class;
-    };
-    // Sorting allocates, and most runs are in order.
-    if (!std::is_sorted(marks_.begin(), marks_.end(), before)) {
-      std::stable_sort(marks_.begin(), marks_.end(), before);
-    }
-    size_t next = 0;
-    for (const Mark& mark : marks_) {
-      if (!mark.added) last_ = places_[next++];
-      put(mark.code_point, last_);
-    }
-    marks_.clear();
-    places_.clear();
-  }
-
- private:
-  struct Mark {
-    char32_t code_point;
-    uint8_t combining_class;
-    bool added;
-  };
-  std::vector<Mark> marks_;
-  std::vector<Span> places_;  // of the marks that are not added, in text order
-  Span last_;
+// Keeps its capacity from call to call, empty in between.
+struct BertNormalizer::Work {
+  CanonicalOrder order;
+  Places places;
 };
 
 BertNormalizer::BertNormalizer(const BertNormalizerOptions& options) : options_(options) {
@@ -95,9 +56,11 @@ bool BertNormalizer::keeps(std::string_view text) const {
 }
 
 void BertNormalizer::normalize(const TextView& in, Normalized& out) const {
-  static thread_local Marks marks;  // keeps its capacity; empty between calls
+  static thread_local Work work;
   const auto flush = [&] {
-    marks.flush([&](char32_t c, Span place) { put_final(c, place, out); });
+    work.order.flush([&](const Piece& mark) {
+      put_final(mark.code_point, work.places.take(mark.replaced), out);
+    });
   };
   const std::string_view text = in.text();
   for (uint32_t i = 0; i < text.size();) {
@@ -105,45 +68,40 @@ void BertNormalizer::normalize(const TextView& in, Normalized& out) const {
     if (byte < 0x80) {
       const char c = ascii_[byte];
       if (c != kRemoved) {
-        if (!marks.empty()) flush();
-        const Span from = in.source(i, 1);
-        out.append(c, from);
-        marks.set_last_place(from);
+        flush();
+        out.append(c, in.source(i, 1));
       }
       ++i;
       continue;
     }
     const utf8::Decoded decoded = utf8::decode(text, i);
-    put(decoded.code_point, in.source(i, decoded.bytes), marks, out);
+    put(decoded.code_point, in.source(i, decoded.bytes), work, out);
     i += decoded.bytes;
   }
   flush();
 }
 
-void BertNormalizer::put(char32_t c, Span from, Marks& marks, Normalized& out) const {
+void BertNormalizer::put(char32_t c, Span from, Work& work, Normalized& out) const {
   if (options_.clean_text) {
     if (is_cleaned_away(c)) return;
     if (unicode::is_whitespace(c)) c = ' ';
   }
   const bool chinese = options_.handle_chinese_chars && is_chinese(c);
-  if (chinese) put_clean(' ', from, marks, out);
-  put_clean(c, from, marks, out);
-  if (chinese) put_clean(' ', from, marks, out);
+  if (chinese) put_clean(' ', from, work, out);
+  put_clean(c, from, work, out);
+  if (chinese) put_clean(' ', from, work, out);
 }
 
-void BertNormalizer::put_clean(char32_t c, Span from, Marks& marks, Normalized& out) const {
+void BertNormalizer::put_clean(char32_t c, Span from, Work& work, Normalized& out) const {
   if (!options_.strip_accents) return put_final(c, from, out);
+  work.places.add(from);
   const unicode::Expansion parts = unicode::decompose(c);
   for (uint32_t i = 0; i < parts.size; ++i) {
     const char32_t part = parts.code_points[i];
-    const uint8_t combining_class = unicode::combining_class(part);
-    if (combining_class != 0) {
-      marks.add(part, combining_class, i > 0, from);
-      continue;
-    }
-    marks.flush([&](char32_t mark, Span place) { put_final(mark, place, out); });
-    put_final(part, from, out);
-    marks.set_last_place(from);
+    work.order.add({part, unicode::combining_class(part), i == 0 ? 1u : 0u},
+                   [&](const Piece& piece) {
+                     put_final(piece.code_point, work.places.take(piece.replaced), out);
+                   });
   }
 }
 

@@ -27,9 +27,9 @@ class BertNormalizer final : public Normalizer {
   bool is_local() const override { return true; }
 
  private:
-  class Marks;
-  void put(char32_t c, Span from, Marks& marks, Normalized& out) const;
-  void put_clean(char32_t c, Span from, Marks& marks, Normalized& out) const;
+  struct Work;
+  void put(char32_t c, Span from, Work& work, Normalized& out) const;
+  void put_clean(char32_t c, Span from, Work& work, Normalized& out) const;
   void put_final(char32_t c, Span from, Normalized& out) const;
 
   BertNormalizerOptions options_;

@@ -9,8 +9,8 @@ namespace signalbox::tokenizer {
 class BertSplitter final : public Splitter {
  public:
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  bool is_local() const override { return true; }
-  bool cuts_at_spaces() const override { return true; }
+  bool is_local(SpaceForm form) const override { return cuts_at_spaces(form); }
+  bool cuts_at_spaces(SpaceForm form) const override { return form == SpaceForm::kSpace; }
 };
 
 }  // namespace signalbox::tokenizer

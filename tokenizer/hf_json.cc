@@ -23,7 +23,7 @@ Result<void> check_version(const Field& root) {
 
 }  // namespace
 
-Result<std::unique_ptr<const Tokenizer>> read_hf_json(std::string json) {
+Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables) {
   auto document = json::Document::parse(std::move(json));
   if (!document) return fail(Code::kCorrupt, "{}", document.error().message);
   const Field root(document->root(), "");
@@ -31,14 +31,24 @@ Result<std::unique_ptr<const Tokenizer>> read_hf_json(std::string json) {
   SIGNALBOX_TRY(const Field model, root.member("model"));
   SIGNALBOX_TRY(Normalizers normalizers, read_normalizers(root));
   SIGNALBOX_TRY(Pretokenizer pretokenizer, read_pretokenizer(root));
-  SIGNALBOX_TRY(LoadedModel loaded, read_model(model, pretokenizer.byte_level));
+  SIGNALBOX_TRY(LoadedModel loaded, read_model(model, pretokenizer.byte_level, tables));
   int32_t ids_end = loaded.vocabulary->ids_end();
   SIGNALBOX_TRY(Added added, read_added_tokens(root, normalizers, *loaded.vocabulary, ids_end));
   SIGNALBOX_TRY(Postprocessor postprocessor, read_postprocessor(root, ids_end));
-  return std::make_unique<const Pipeline>(
-      Pipeline::Parts{AddedTokens(std::move(added.raw)), AddedTokens(std::move(added.normalized)),
-                      std::move(normalizers), std::move(pretokenizer), std::move(loaded.model),
-                      std::move(postprocessor), ids_end});
+  auto spaces =
+      postprocessor.trims() ? spaces_of_pieces(*loaded.vocabulary) : std::vector<Spaces>();
+  return Pipeline::Parts{
+      .storage = {},
+      .raw_tokens = AddedTokens(std::move(added.raw)),
+      .normalized_tokens = AddedTokens(std::move(added.normalized)),
+      .normalizers = std::move(normalizers),
+      .pretokenizer = std::move(pretokenizer),
+      .model = std::move(loaded.model),
+      .postprocessor = std::move(postprocessor),
+      .spaces = std::move(spaces),
+      .verbatim_id = loaded.verbatim_id,
+      .vocabulary_size = ids_end,
+  };
 }
 
 }  // namespace signalbox::tokenizer

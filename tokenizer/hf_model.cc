@@ -15,6 +15,8 @@ Result<std::string_view> kind_of(const Field& model) {
   SIGNALBOX_TRY_VOID(model.expect(json::Type::kObject));
   if (!model.value().find("type")) {
     if (model.value().find("max_input_chars_per_word")) return "WordPiece";
+    if (model.value().find("merges")) return "BPE";
+    if (model.value().find("unk_id")) return "Unigram";
   }
   SIGNALBOX_TRY(const Field type, type_of(model));
   return type.value().text();
@@ -36,11 +38,13 @@ Result<LoadedModel> read_wordpiece(const Field& model) {
 
 }  // namespace
 
-Result<LoadedModel> read_model(const Field& model, bool byte_level) {
+Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables) {
   SIGNALBOX_TRY(const std::string_view kind, kind_of(model));
   if (kind == "WordPiece" && !byte_level) return read_wordpiece(model);
+  if (kind == "BPE") return read_bpe(model, byte_level, tables);
+  if (kind == "Unigram" && !byte_level) return read_unigram(model);
   SIGNALBOX_TRY(const Field type, type_of(model));
-  return not_built(type, "WordPiece");
+  return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
 }
 
 }  // namespace signalbox::tokenizer

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/compiled.h"
 #include "tokenizer/json_field.h"
 #include "tokenizer/model.h"
 #include "tokenizer/normalizer.h"
@@ -23,9 +25,15 @@ struct LoadedModel {
   std::unique_ptr<const Model> model;
   /// Its pieces, looked up by name while the rest of the file is read; the model owns them.
   const Vocabulary* vocabulary;
+  /// The id whose tokens are spelled as the text that they stand for; -1: none.
+  int32_t verbatim_id = -1;
 };
-/// `byte_level`: as the pre-tokenizer says.
-Result<LoadedModel> read_model(const Field& model, bool byte_level);
+/// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
+Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);
+
+/// The model where its type is Unigram.
+Result<LoadedModel> read_unigram(const Field& model);
+Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 
 /// `vocab` where it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);
@@ -33,6 +41,8 @@ Result<Vocabulary> read_vocabulary(const Field& vocab);
 Result<int32_t> id_of_piece(const Field& name, const Vocabulary& vocabulary);
 
 Result<Normalizers> read_normalizers(const Field& root);
+/// A normalizer of type Precompiled.
+Result<std::unique_ptr<const Normalizer>> read_precompiled(const Field& normalizer);
 Result<Pretokenizer> read_pretokenizer(const Field& root);
 Result<Postprocessor> read_postprocessor(const Field& root, int32_t ids_end);
 
@@ -46,6 +56,16 @@ Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizer
 
 /// kUnsupported: "<path>: <value> is not built (built: <built>)".
 tl::unexpected<Error> not_built(const Field& at, std::string_view built);
+/// "A, B": the names of a table of components.
+template <class Table>
+std::string names_of(const Table& table) {
+  std::string out;
+  for (const auto& row : table) {
+    if (!out.empty()) out += ", ";
+    out += row.name;
+  }
+  return out;
+}
 /// The `type` member of a component.
 Result<Field> type_of(const Field& component);
 /// A boolean or a string member that must be there.

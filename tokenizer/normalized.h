@@ -4,6 +4,7 @@
 // into tokens. Most text is changed by nothing: then no byte is copied and no table is made, and a
 // TextView looks at the caller's own bytes.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,10 +43,13 @@ class TextView {
  public:
   /// The caller's own bytes, which nothing has changed: they begin at byte `base` of the original.
   TextView(std::string_view text, uint32_t base) : text_(text), base_(base) {}
-  explicit TextView(const Normalized& normalized)
-      : text_(normalized.text), source_(normalized.source.data()) {}
+  /// What was made of the text that begins at byte `base` of the original.
+  explicit TextView(const Normalized& normalized, uint32_t base = 0)
+      : text_(normalized.text), source_(normalized.source.data()), base_(base) {}
 
   std::string_view text() const { return text_; }
+  /// Where the text begins in the original.
+  uint32_t base() const { return base_; }
 
   /// The original code point that the code point at `position`, `bytes` long, stands for.
   Span source(uint32_t position, uint32_t bytes) const {
@@ -62,6 +66,23 @@ class TextView {
     return {base_ + range.begin, base_ + range.end};
   }
 
+  /// Appends whole code points unchanged.
+  void copy_to(Normalized& out, Span range) const {
+    out.text.append(text_, range.begin, range.end - range.begin);
+    if (source_ != nullptr) {
+      out.source.insert(out.source.end(), source_ + range.begin, source_ + range.end);
+      return;
+    }
+    const size_t at = out.source.size();
+    out.source.resize(out.text.size());
+    Span* to = out.source.data() + at;
+    for (uint32_t i = range.begin, next; i < range.end; i = next) {
+      next = i + 1;
+      while (next < range.end && is_continuation(next)) ++next;
+      to = std::fill_n(to, next - i, Span{base_ + i, base_ + next});
+    }
+  }
+
  private:
   bool is_continuation(uint32_t i) const {
     return (static_cast<unsigned char>(text_[i]) & 0xC0) == 0x80;
@@ -69,8 +90,15 @@ class TextView {
 
   std::string_view text_;
   const Span* source_ = nullptr;  // (text_.size()), or none: text_ is the original at base_
-  uint32_t base_ = 0;
+  uint32_t base_;
 };
+
+/// Where the code point that ends at `end` begins. Preconditions: valid UTF-8, end > 0.
+inline uint32_t last_code_point(std::string_view text, uint32_t end) {
+  do --end;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  return end;
+}
 
 struct Token {
   int32_t id;

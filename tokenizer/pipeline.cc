@@ -35,10 +35,15 @@ size_t stretch_end(std::string_view text, size_t begin) {
 bool is_local(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
   bool cut = parts.model->is_local();
-  for (const auto& normalizer : parts.normalizers) local &= normalizer->is_local();
+  auto form = SpaceForm::kSpace;
+  for (size_t i = 0; i < parts.normalizers.size(); ++i) {
+    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
+    if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
+  }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
-    local &= step.splitter ? step.splitter->is_local() : step.rewriter->is_local();
-    cut |= step.splitter && step.splitter->cuts_at_spaces();
+    local &= step.splitter ? step.splitter->is_local(form) : step.rewriter->is_local(form);
+    cut |= step.splitter && step.splitter->cuts_at_spaces(form);
+    if (step.rewriter) form = step.rewriter->after(form);
   }
   return local && cut;
 }
@@ -47,20 +52,66 @@ size_t bytes_of(const Normalized& normalized) {
   return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
 }
 
+size_t bytes_of(const UnigramScratch& scratch) {
+  return scratch.best.capacity() * sizeof(UnigramScratch::Best) +
+         scratch.tokens.capacity() * sizeof(Token);
+}
+
+size_t bytes_of(const BpeScratch& scratch) {
+  return scratch.symbols.capacity() * sizeof(BpeScratch::Symbol) +
+         scratch.queue.capacity() * sizeof(BpeScratch::Candidate);
+}
+
 }  // namespace
 
 // Tokens of one text, and whether they are enough. That is asked after each word and not after an
-// added token: the reference's rule, which decides what text of a pair it finds the longer.
+// added token: the reference's rule, which decides what text of a pair it finds the longer. It asks
+// from the side that is kept.
 struct Pipeline::Output {
   std::vector<Token> tokens;
+  std::vector<Spaces> spaces;         // (tokens) where the post-processor trims
+  std::vector<uint32_t> word_begins;  // in tokens, where they are counted from the right
   size_t tokens_enough = 0;
+  size_t tokens_at_enough = SIZE_MAX;
+  TruncationSide side = TruncationSide::kRight;
+  bool stops = false;  // at enough
   bool full = false;
 
-  void reset(size_t enough) {
+  void reset(size_t enough, TruncationSide cut, bool stops_at_enough) {
     tokens.clear();
+    spaces.clear();
+    word_begins.clear();
     tokens_enough = enough;
+    tokens_at_enough = SIZE_MAX;
+    side = cut;
+    stops = stops_at_enough && side == TruncationSide::kRight;
     full = false;
   }
+
+  // The word's tokens begin at `begin`.
+  void finish_word(uint32_t begin) {
+    if (side == TruncationSide::kLeft) {
+      word_begins.push_back(begin);
+    } else if (tokens.size() >= tokens_enough) {
+      tokens_at_enough = std::min(tokens_at_enough, tokens.size());
+      full = stops;
+    }
+  }
+
+  // How many tokens the reference would have of this text.
+  size_t counted() const {
+    for (auto begin = word_begins.rbegin(); begin != word_begins.rend(); ++begin) {
+      if (tokens.size() - *begin >= tokens_enough) return tokens.size() - *begin;
+    }
+    return std::min(tokens_at_enough, tokens.size());
+  }
+
+  size_t bytes() const {
+    return tokens.capacity() * sizeof(Token) + spaces.capacity() * sizeof(Spaces) +
+           word_begins.capacity() * sizeof(uint32_t);
+  }
+
+  TokenizedText of(std::string_view text) const { return {text, tokens, spaces, counted()}; }
 };
 
 // Each stage reads one buffer and writes the other of its two.
@@ -74,12 +125,15 @@ struct Pipeline::Scratch {
   Output second;
 
   void trim() {
-    size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) +
-                   (first.tokens.capacity() + second.tokens.capacity()) * sizeof(Token);
+    size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() +
+                   second.bytes() + bytes_of(model.bpe) + bytes_of(model.unigram);
     for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
       bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
     }
-    if (bytes > kScratchBytesKept) *this = {};
+    if (bytes <= kScratchBytesKept) return;
+    WordCache seen = std::move(model.words);  // of a fixed size
+    *this = {};
+    model.words = std::move(seen);
   }
 };
 
@@ -93,24 +147,47 @@ Pipeline::Scratch& Pipeline::scratch() {
 
 void Pipeline::encode(std::string_view text, const EncodeOptions& options, Encoding& out) const {
   Scratch& work = scratch();
-  work.first.reset(parts_.postprocessor.single_room(options));
+  work.first.reset(parts_.postprocessor.single_room(options), options.side, true);
   tokenize(text, work, work.first);
-  parts_.postprocessor.single(work.first.tokens, options, out);
+  parts_.postprocessor.single(work.first.of(text), options, out);
   work.trim();
+}
+
+void Pipeline::encode_windows(std::string_view text, const EncodeOptions& options,
+                              const TakeWindow& take) const {
+  Output output;  // the caller may encode while it looks at a window
+  output.reset(SIZE_MAX, options.side, false);
+  tokenize(text, scratch(), output);
+  scratch().trim();
+  parts_.postprocessor.single_windows(output.of(text), options, take);
 }
 
 void Pipeline::encode_pair(std::string_view first, std::string_view second,
                            const EncodeOptions& options, Encoding& out) const {
   Scratch& work = scratch();
+  tokenize_pair(first, second, options, true, work, work.first, work.second);
+  parts_.postprocessor.pair(work.first.of(first), work.second.of(second), options, out);
+  work.trim();
+}
+
+void Pipeline::encode_pair_windows(std::string_view first, std::string_view second,
+                                   const EncodeOptions& options, const TakeWindow& take) const {
+  Output outputs[2];
+  tokenize_pair(first, second, options, false, scratch(), outputs[0], outputs[1]);
+  scratch().trim();
+  parts_.postprocessor.pair_windows(outputs[0].of(first), outputs[1].of(second), options, take);
+}
+
+void Pipeline::tokenize_pair(std::string_view first, std::string_view second,
+                             const EncodeOptions& options, bool stops, Scratch& work,
+                             Output& first_out, Output& second_out) const {
   // Not the room beside the special tokens: which text is cut depends on the lengths, seen as far
   // as this.
   const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
-  work.first.reset(enough);
-  work.second.reset(enough);
-  tokenize(first, work, work.first);
-  tokenize(second, work, work.second);
-  parts_.postprocessor.pair(work.first.tokens, work.second.tokens, options, out);
-  work.trim();
+  first_out.reset(enough, options.side, stops);
+  second_out.reset(enough, options.side, stops);
+  tokenize(first, work, first_out);
+  tokenize(second, work, second_out);
 }
 
 void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const {
@@ -121,7 +198,8 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
     if (!part) return;
     const auto begin = static_cast<uint32_t>(part->begin);
     if (part->id >= 0) {
-      out.tokens.push_back({part->id, {begin, static_cast<uint32_t>(part->end)}});
+      add_token(part->id, {begin, static_cast<uint32_t>(part->end)},
+                text.substr(part->begin, part->end - part->begin), out);
     } else {
       tokenize_plain(text.substr(part->begin, part->end - part->begin), begin, work, out);
     }
@@ -130,8 +208,10 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
 
 void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
+  const auto& normalizers = parts_.normalizers;
+  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = is_local_ ? stretch_end(text, begin) : text.size();
+    const size_t end = local ? stretch_end(text, begin) : text.size();
     tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
                      out);
     begin = end;
@@ -148,7 +228,7 @@ void Pipeline::tokenize_stretch(std::string_view text, uint32_t base, Scratch& w
     valid.append(decoded.code_point, view.source(i, decoded.bytes));
     i += decoded.bytes;
   }
-  tokenize_normalized(normalize(TextView(valid), work), work, out);
+  tokenize_normalized(normalize(TextView(valid, base), work), work, out);
 }
 
 TextView Pipeline::normalize(TextView text, Scratch& work) const {
@@ -159,7 +239,7 @@ TextView Pipeline::normalize(TextView text, Scratch& work) const {
     next ^= 1;
     out.clear();
     normalizer->normalize(text, out);
-    text = TextView(out);
+    text = TextView(out, text.base());
   }
   return text;
 }
@@ -171,7 +251,8 @@ void Pipeline::tokenize_normalized(TextView text, Scratch& work, Output& out) co
     if (!part) return;
     const Span span{static_cast<uint32_t>(part->begin), static_cast<uint32_t>(part->end)};
     if (part->id >= 0) {
-      out.tokens.push_back({part->id, text.original(span)});
+      add_token(part->id, text.original(span),
+                text.text().substr(part->begin, part->end - part->begin), out);
     } else {
       tokenize_words(split(text, span, work), work, out);
     }
@@ -191,21 +272,35 @@ TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
       next ^= 1;
       out.clear();
       step.rewriter->rewrite(text, work.words, out, work.words_next);
-      text = TextView(out);
+      text = TextView(out, text.base());
     }
     work.words.swap(work.words_next);
   }
   return text;
 }
 
+// `matched`: the token's string, with the white space it took.
+void Pipeline::add_token(int32_t id, Span place, std::string_view matched, Output& out) const {
+  out.tokens.push_back({id, place});
+  if (parts_.postprocessor.trims()) out.spaces.push_back(spaces_of(matched));
+}
+
+Spaces Pipeline::spaces_at(const Token& token, std::string_view text) const {
+  if (token.id != parts_.verbatim_id) return parts_.spaces[static_cast<size_t>(token.id)];
+  return spaces_of(text.substr(token.span.begin, token.span.end - token.span.begin));
+}
+
 void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) const {
+  const bool trims = parts_.postprocessor.trims();
   for (const Span word : work.words) {
     const size_t placed = out.tokens.size();
     parts_.model->tokenize(text.text(), word, work.model, out.tokens);
     for (size_t i = placed; i < out.tokens.size(); ++i) {
-      out.tokens[i].span = text.original(out.tokens[i].span);
+      Token& token = out.tokens[i];
+      if (trims) out.spaces.push_back(spaces_at(token, text.text()));
+      token.span = text.original(token.span);
     }
-    out.full = out.tokens.size() >= out.tokens_enough;
+    out.finish_word(static_cast<uint32_t>(placed));
     if (out.full) return;
   }
 }

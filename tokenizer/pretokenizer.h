@@ -12,6 +12,12 @@
 
 namespace signalbox::tokenizer {
 
+/// What the stages before have made of a lone space: nothing, or U+2581 in its place.
+enum class SpaceForm : uint8_t { kSpace, kMark };
+inline std::string_view text_of(SpaceForm form) {
+  return form == SpaceForm::kSpace ? " " : "\u2581";
+}
+
 /// Immutable; thread-safe.
 class Splitter {
  public:
@@ -22,11 +28,11 @@ class Splitter {
   virtual void split(std::string_view text, Span word, std::vector<Span>& words) const = 0;
 
   /// Whether a text may be cut before a lone space (see Normalizer::is_local) and split part by
-  /// part with the same result.
-  virtual bool is_local() const { return false; }
+  /// part with the same result, but for the cut.
+  virtual bool is_local(SpaceForm) const { return false; }
   /// Whether such a place always lies between two words, or in front of one, so that no later stage
-  /// sees both sides of it at once.
-  virtual bool cuts_at_spaces() const { return false; }
+  /// sees both sides of it at once. Implies is_local().
+  virtual bool cuts_at_spaces(SpaceForm) const { return false; }
 };
 
 /// Immutable; thread-safe.
@@ -40,7 +46,9 @@ class Rewriter {
                        std::vector<Span>& rewritten) const = 0;
 
   /// As Splitter::is_local.
-  virtual bool is_local() const { return false; }
+  virtual bool is_local(SpaceForm) const { return false; }
+  /// What it makes of a lone space. Precondition: is_local(form).
+  virtual SpaceForm after(SpaceForm form) const { return form; }
 };
 
 struct PretokenizerStep {
