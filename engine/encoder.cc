@@ -37,7 +37,7 @@ class Pass {
       }
     }
     kernels_.layer_norm(tokens_, config_.hidden, weights_.norm.gamma.data(),
-                        weights_.norm.beta.data(), config_.norm_eps, s_.x.data());
+                        weights_.norm.beta.data(), config_.norm_eps, s_.x.data(), s_.x.data());
   }
 
   void attend(const BertLayerWeights& w) {
