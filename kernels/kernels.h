@@ -50,10 +50,12 @@ struct Table {
   void (*add_bias_gelu)(int32_t rows, int32_t cols, const float* bias, float* x);
 
   /// y (rows, cols) = gelu(a) * b, where x (rows, 2, cols) holds a row of a, then a row of b:
-  /// Shazeer, "GLU Variants Improve Transformer", 2020.
+  /// Shazeer, "GLU Variants Improve Transformer", 2020. y may be x: its rows then lie together at
+  /// the front.
   void (*geglu)(int32_t rows, int32_t cols, const float* x, float* y);
 
-  /// In place, x (n) = tanh(x), and x (n) = max(x, 0).
+  /// In place, x (n) = gelu(x), tanh(x), or max(x, 0).
+  void (*gelu)(int64_t n, float* x);
   void (*tanh)(int64_t n, float* x);
   void (*relu)(int64_t n, float* x);
 

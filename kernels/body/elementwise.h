@@ -20,7 +20,7 @@ void add_bias(int32_t rows, int32_t cols, const float* bias, float* x) {
 }
 
 template <class Arch>
-inline Batch<Arch> gelu(const Batch<Arch>& v) {
+inline Batch<Arch> gelu_of(const Batch<Arch>& v) {
   const Batch<Arch> h = Batch<Arch>(0.5f) * v;
   return xsimd::fma(h, xsimd::erf(v * Batch<Arch>(0.70710678118654752f)), h);
 }
@@ -31,7 +31,7 @@ void add_bias_gelu(int32_t rows, int32_t cols, const float* bias, float* x) {
     float* row = x + r * cols;
     for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
       const Batch<Arch> v = load_at<Arch>(row, i, part) + load_at<Arch>(bias, i, part);
-      store_at<Arch>(gelu<Arch>(v), row, i, part);
+      store_at<Arch>(gelu_of<Arch>(v), row, i, part);
     });
   }
 }
@@ -43,10 +43,17 @@ void geglu(int32_t rows, int32_t cols, const float* x, float* y) {
     const float* gate = in + cols;
     float* out = y + r * cols;
     for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
-      store_at<Arch>(gelu<Arch>(load_at<Arch>(in, i, part)) * load_at<Arch>(gate, i, part), out, i,
-                     part);
+      store_at<Arch>(gelu_of<Arch>(load_at<Arch>(in, i, part)) * load_at<Arch>(gate, i, part), out,
+                     i, part);
     });
   }
+}
+
+template <class Arch>
+void gelu(int64_t n, float* x) {
+  for_lanes<Arch>(n, [&](int64_t i, int64_t part) {
+    store_at<Arch>(gelu_of<Arch>(load_at<Arch>(x, i, part)), x, i, part);
+  });
 }
 
 template <class Arch>

@@ -18,6 +18,7 @@ void install(Table& table) {
   table.add_bias = add_bias<Arch>;
   table.add_bias_gelu = add_bias_gelu<Arch>;
   table.geglu = geglu<Arch>;
+  table.gelu = gelu<Arch>;
   table.tanh = tanh<Arch>;
   table.relu = relu<Arch>;
   table.layer_norm = layer_norm<Arch>;

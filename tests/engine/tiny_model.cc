@@ -69,6 +69,7 @@ Vector linear(const Vector& x, int64_t in, const std::vector<float>& w,
 BertConfig tiny_config() {
   return {.vocabulary = 37,
           .positions = 24,
+          .first_position = 0,
           .types = 2,
           .layers = 3,
           .hidden = 36,

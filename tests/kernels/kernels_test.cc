@@ -173,14 +173,20 @@ TEST_P(Kernels, geglu) {
     Guarded<float> gx(x), y(rows * cols);
     table_->geglu(rows, cols, gx.data(), y.data());
     EXPECT_LE(largest_error(ref::geglu(rows, cols, x.data()), y), kElementwiseBound) << cols;
+    table_->geglu(rows, cols, gx.data(), gx.data());
+    EXPECT_EQ(std::memcmp(gx.data(), y.data(), y.size() * sizeof(float)), 0) << cols;
   }
 }
 
-TEST_P(Kernels, tanh_and_relu) {
+TEST_P(Kernels, activations) {
   for (const auto& [rows, cols] : kMatrixCases) {
     auto x = normal(rows * cols, 25);
     for (float& v : x) v *= 5;
-    Guarded<float> tangent(x), positive(x);
+    Guarded<float> tangent(x), positive(x), plain(x), biased(x);
+    Guarded<float> zeros(std::vector<float>(cols, 0.0f));
+    table_->gelu(rows * cols, plain.data());
+    table_->add_bias_gelu(rows, cols, zeros.data(), biased.data());
+    EXPECT_EQ(std::memcmp(plain.data(), biased.data(), x.size() * sizeof(float)), 0) << cols;
     table_->tanh(rows * cols, tangent.data());
     table_->relu(rows * cols, positive.data());
     for (size_t i = 0; i < x.size(); ++i) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
+#include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -20,18 +20,6 @@ namespace {
 using tokenizer::EncodeOptions;
 using tokenizer::Encoding;
 using tokenizer::Tokenizer;
-
-// For each byte of the text, and its end: how many code points begin before it.
-std::vector<uint32_t> code_points_before(std::string_view text) {
-  std::vector<uint32_t> before(text.size() + 1);
-  uint32_t count = 0;
-  for (size_t i = 0; i < text.size();) {
-    const size_t end = i + utf8::decode(text, i).bytes;
-    for (before[i++] = count++; i < end; ++i) before[i] = count;
-  }
-  before[text.size()] = count;
-  return before;
-}
 
 std::string to_json(const Encoding& encoding, std::string_view first, std::string_view second) {
   const auto before_first = code_points_before(first);
