@@ -40,7 +40,7 @@ enum class Pooling : uint8_t { kMean, kFirst, kLast };
 struct EmbedOptions {
   int32_t layers = 0;  // leave the network after this many layers; 0: all
   int32_t dim = 0;     // keep this many numbers, for models trained so (matryoshka); 0: all
-  std::optional<Pooling> pooling;  // none: what the model directory says
+  std::optional<Pooling> pooling = {};  // none: what the model directory says
 };
 
 /// What a head looks at: the text as a whole, or each of its tokens.
@@ -60,7 +60,7 @@ struct HeadInfo {
 /// A text, or two for models that judge pairs (inference, relevance).
 struct Input {
   std::string_view text;
-  std::optional<std::string_view> pair;
+  std::optional<std::string_view> pair = {};
 };
 
 /// A span of the text that a token head marked.

@@ -15,6 +15,18 @@ namespace {
 
 enum class Family : uint8_t { kBert, kRoberta, kModernBert };
 
+bool fits(Family family, std::string_view model_type) {
+  switch (family) {
+    case Family::kBert:
+      return model_type == "bert";
+    case Family::kRoberta:
+      return model_type == "roberta" || model_type == "xlm-roberta";
+    case Family::kModernBert:
+      return model_type == "modernbert";
+  }
+  return false;
+}
+
 struct Architecture {
   std::string_view name;
   Family family;
@@ -60,7 +72,6 @@ class HeadReader {
         config_(config),
         root_(config.root()),
         file_(file),
-        kernels_(kernels),
         trunk_(trunk),
         reader_(file, kernels, ""),
         head_(kernels) {}
@@ -72,6 +83,11 @@ class HeadReader {
     if (known == kArchitectures.end()) {
       return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
                   root_.where("architectures[0]"), names[0], known_architectures());
+    }
+    SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
+    if (!fits(known->family, type)) {
+      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
+                  root_.where("architectures[0]"), names[0], type);
     }
     if (!known->head) return std::nullopt;
     head_.info_.name = directory_.filename().string();
@@ -160,7 +176,6 @@ class HeadReader {
   const weights::HfConfig& config_;
   const weights::HfObject root_;
   const weights::SafeTensors& file_;
-  const kernels::Table& kernels_;
   const TrunkShape& trunk_;
   TensorReader reader_;
   Head head_;

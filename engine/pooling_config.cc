@@ -87,6 +87,11 @@ Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory
     }
     const std::string_view kind = kind_of(type->text());
     if (kind == "Pooling") {
+      const std::filesystem::path inside = std::filesystem::path(place->text()).lexically_normal();
+      if (inside.is_absolute() || (!inside.empty() && *inside.begin() == "..")) {
+        return fail(Code::kCorrupt, "{}: [{}].path: \"{}\" leads out of the model directory",
+                    path.string(), index, place->text());
+      }
       SIGNALBOX_TRY(out.pooling, read_pooling(directory / place->text() / "config.json", hidden));
     } else if (kind != "Transformer" && kind != "Normalize") {
       return fail(Code::kUnsupported,

@@ -45,12 +45,24 @@ std::vector<int32_t> RandomNetwork::ids(int32_t count) const {
   return out;
 }
 
-std::string small_modern_bert(std::string_view architecture) {
+std::string merge_objects(const json::Value& own, const json::Value& defaults) {
+  std::string out;
+  const auto add = [&](const json::Member& member) {
+    out += fmt::format("{}\"{}\":{}", out.empty() ? "" : ",", member.key, member.value.raw());
+  };
+  for (const json::Member& member : own.members()) add(member);
+  for (const json::Member& member : defaults.members()) {
+    if (!own.find(member.key)) add(member);
+  }
+  return "{" + out + "}";
+}
+
+std::string small_modern_bert(std::string_view architecture, int32_t layers) {
   return fmt::format(
       R"("model_type":"modernbert","architectures":["{}"],"vocab_size":56,"hidden_size":48,)"
-      R"("intermediate_size":40,"num_hidden_layers":4,"num_attention_heads":3,"local_attention":8,)"
-      R"("max_position_embeddings":600,"num_labels":5)",
-      architecture);
+      R"("intermediate_size":40,"num_hidden_layers":{},"num_attention_heads":3,)"
+      R"("local_attention":8,"max_position_embeddings":600,"num_labels":5)",
+      architecture, layers);
 }
 
 }  // namespace signalbox::engine

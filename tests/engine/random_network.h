@@ -39,7 +39,11 @@ class RandomNetwork {
   Checkpoint tensors_;
 };
 
+/// JSON text of an object with the members of `own`, then those of `defaults` that it does not
+/// have.
+std::string merge_objects(const json::Value& own, const json::Value& defaults);
+
 /// A small ModernBERT's config.json as an object's members, without the braces.
-std::string small_modern_bert(std::string_view architecture);
+std::string small_modern_bert(std::string_view architecture, int32_t layers = 4);
 
 }  // namespace signalbox::engine

@@ -25,19 +25,6 @@ void PrintTo(const Case& network, std::ostream* out) {
   *out << network.name;
 }
 
-// The members of `own`, then those of `defaults` that it does not have.
-std::string merge(const json::Value& own, const json::Value& defaults) {
-  std::string out;
-  const auto add = [&](const json::Member& member) {
-    out += fmt::format("{}\"{}\":{}", out.empty() ? "" : ",", member.key, member.value.raw());
-  };
-  for (const json::Member& member : own.members()) add(member);
-  for (const json::Member& member : defaults.members()) {
-    if (!own.find(member.key)) add(member);
-  }
-  return "{" + out + "}";
-}
-
 std::vector<Case> cases() {
   std::vector<Case> out;
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/engine/data/networks.jsonl");
@@ -50,7 +37,7 @@ std::vector<Case> cases() {
     Case& added = out.emplace_back();
     added.name = row.find("name")->text();
     const auto base = defaults.root().find(row.find("base")->text()).value();
-    added.config = merge(row.find("config").value(), base);
+    added.config = merge_objects(row.find("config").value(), base);
     added.dtype = row.find("dtype") ? row.find("dtype")->text() : "F32";
     const auto lengths = row.find("lengths");
     for (const json::Value& length : (lengths ? *lengths : *base.find("lengths")).items())
