@@ -152,9 +152,22 @@ class HeadReader {
     return read_scores(classes);
   }
 
+  // What sentence-transformers' cross-encoders do with their one number, if the file says it.
+  Result<std::string> read_cross_encoder_activation() {
+    SIGNALBOX_TRY(const auto section, root_.object("sentence_transformers"));
+    if (section) return section->string("activation_fn", "");
+    return root_.string("sbert_ce_default_activation_function", "");
+  }
+
   Result<void> read_scores(int32_t classes) {
     SIGNALBOX_TRY(const std::string problem, root_.string("problem_type", ""));
+    SIGNALBOX_TRY(const std::string activation, read_cross_encoder_activation());
     Scores& scores = head_.info_.scores;
+    if (head_.info_.kind == HeadKind::kSequence && classes == 1 && problem.empty() &&
+        activation.ends_with(".Identity")) {
+      scores = Scores::kRaw;
+      return {};
+    }
     if (head_.info_.kind == HeadKind::kTokens || problem == "single_label_classification") {
       scores = Scores::kSoftmax;
     } else if (problem == "regression") {

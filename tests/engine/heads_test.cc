@@ -85,6 +85,18 @@ TEST(Heads, a_regression_keeps_its_number) {
   for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(found.scores[i], logits[i], 1e-4);
 }
 
+TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_says_otherwise) {
+  const std::string plain = small_modern_bert(kSequence);
+  const std::string one = plain.substr(0, plain.rfind(',')) + R"(,"num_labels":1)";
+  EXPECT_EQ(open(RandomNetwork("{" + one + "}"))->heads()[0].scores, Scores::kSigmoid);
+  for (const char* more :
+       {R"("sentence_transformers":{"activation_fn":"torch.nn.modules.linear.Identity"})",
+        R"("sbert_ce_default_activation_function":"torch.nn.modules.linear.Identity")"}) {
+    EXPECT_EQ(open(RandomNetwork(fmt::format("{{{},{}}}", one, more)))->heads()[0].scores,
+              Scores::kRaw);
+  }
+}
+
 TEST(Heads, labels_come_from_the_config_then_from_mapping_files) {
   const RandomNetwork plain = network(kSequence);
   EXPECT_EQ(open(plain)->heads()[0].labels[4], "LABEL_4");

@@ -193,7 +193,9 @@ class Network {
     for (int64_t t = 0; t < tokens_; ++t) {
       for (int64_t first = t * hidden_; first < (t + 1) * hidden_; first += dim) {
         for (int64_t i = first; i < first + half; ++i) {
-          const double angle = static_cast<double>(t) * by.frequencies[i - first];
+          // In single precision as Hugging Face does it, where checkpoints were trained.
+          const double angle =
+              static_cast<float>(t) * static_cast<float>(by.frequencies[i - first]);
           const double a = x[i], b = x[i + half];
           x[i] = (a * std::cos(angle) - b * std::sin(angle)) * by.scale;
           x[i + half] = (b * std::cos(angle) + a * std::sin(angle)) * by.scale;
