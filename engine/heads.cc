@@ -90,7 +90,7 @@ class HeadReader {
                   root_.where("architectures[0]"), names[0], type);
     }
     if (!known->head) return std::nullopt;
-    head_.info_.name = directory_.filename().string();
+    head_.info_.name = (directory_ / "").parent_path().filename().string();  // "models/pii/" too
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
     if (known->family == Family::kModernBert) {
