@@ -39,7 +39,7 @@ void BM_Embed(benchmark::State& state) {
   const std::string text = text_of(state.range(0));
   const std::string_view twice[] = {text, text};
   std::vector<float> pair(2 * model().dim()), out(model().dim());
-  const bool counted = static_cast<int64_t>(model().encode(text).size()) == state.range(0);
+  const bool counted = static_cast<int64_t>(model().encode(text).value().size()) == state.range(0);
   if (!counted || !model().embed(twice, pair) || !model().embed({twice, 1}, out) ||
       !std::equal(out.begin(), out.end(), pair.begin() + model().dim())) {
     state.SkipWithError("wrong answer: not timed");

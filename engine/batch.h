@@ -1,6 +1,7 @@
 #pragma once
 // Several texts packed one after the other, without padding.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,19 +11,29 @@ namespace signalbox::engine {
 /// Ragged: sequence i is ids[starts[i] .. starts[i + 1]). Reuse it: clear() keeps capacity.
 struct Batch {
   std::vector<int32_t> ids;        // (tokens)
+  std::vector<uint8_t> types;      // (tokens): segment of each, 0 or 1
   std::vector<int32_t> starts{0};  // (sequences + 1)
 
   int32_t tokens() const { return starts.back(); }
   int32_t sequences() const { return static_cast<int32_t>(starts.size()) - 1; }
   int32_t begin(int32_t sequence) const { return starts[sequence]; }
   int32_t length(int32_t sequence) const { return starts[sequence + 1] - starts[sequence]; }
+  int32_t longest() const {
+    int32_t most = 0;
+    for (int32_t i = 0; i < sequences(); ++i) most = std::max(most, length(i));
+    return most;
+  }
 
-  void add(std::span<const int32_t> sequence) {
+  /// `sequence_types` is as long as `sequence`, or empty for all zeros.
+  void add(std::span<const int32_t> sequence, std::span<const uint8_t> sequence_types) {
     ids.insert(ids.end(), sequence.begin(), sequence.end());
+    types.insert(types.end(), sequence_types.begin(), sequence_types.end());
+    types.resize(ids.size());
     starts.push_back(static_cast<int32_t>(ids.size()));
   }
   void clear() {
     ids.clear();
+    types.clear();
     starts.assign(1, 0);
   }
 };

@@ -1,11 +1,17 @@
 #pragma once
-// The engine's public face: a model directory becomes an object that turns text into vectors.
-// Everything behind it (tokenizer, encoder, kernels) can be used on its own, but most callers need
-// this file only.
+// The engine's public face: a model directory becomes an object that turns text into vectors, class
+// probabilities and marked spans. Everything behind it (tokenizer, trunk, heads, kernels) can be
+// used on its own, but most callers need this file only.
+//
+//   auto model = engine::TextModel::open("models/pii");
+//   if (!model) return model.error().message;
+//   const engine::Input input{.text = "Call Ada on 555 0100"};
+//   auto answers = (*model)->answer({&input, 1});   // answers->front().entities
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,22 +34,94 @@ class TextEmbedder {
                              std::span<float> out) const = 0;
 };
 
-/// A model directory (config.json, tokenizer.json, *.safetensors) loaded for inference.
+/// How the hidden states of a text become one vector: their mean, the first token's, the last's.
+enum class Pooling : uint8_t { kMean, kFirst, kLast };
+
+struct EmbedOptions {
+  int32_t layers = 0;  // leave the network after this many layers; 0: all
+  int32_t dim = 0;     // keep this many numbers, for models trained so (matryoshka); 0: all
+  std::optional<Pooling> pooling = {};  // none: what the model directory says
+};
+
+/// What a head looks at: the text as a whole, or each of its tokens.
+enum class HeadKind : uint8_t { kSequence, kTokens };
+
+/// How its logits become scores: probabilities that add up to 1, a probability for each label on
+/// its own, or as they are (regression).
+enum class Scores : uint8_t { kSoftmax, kSigmoid, kRaw };
+
+struct HeadInfo {
+  std::string name;  // of the directory it came from
+  HeadKind kind = HeadKind::kSequence;
+  Scores scores = Scores::kSoftmax;
+  std::vector<std::string> labels;
+};
+
+/// A text, or two for models that judge pairs (inference, relevance).
+struct Input {
+  std::string_view text;
+  std::optional<std::string_view> pair = {};
+};
+
+/// A span of the text that a token head marked.
+struct Entity {
+  std::string type;    // the label without its B-, I-, E- or S-
+  uint32_t begin = 0;  // bytes of the text, half-open, surrounding white space left out
+  uint32_t end = 0;
+  float score = 0;  // mean probability of the labels of its tokens
+};
+
+/// What one head says about one input.
+struct Answer {
+  std::vector<float> scores;     // (labels), of a sequence head
+  std::vector<Entity> entities;  // of a token head, in the order of the text; only `text` is marked
+};
+
+/// The raw numbers behind the answers.
+struct States {
+  std::vector<float> last_hidden_state;    // (tokens, hidden)
+  std::vector<std::vector<float>> logits;  // a head each: (labels), or (tokens, labels)
+};
+
+struct OpenOptions {
+  /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
+  /// their weights files hold is left alone.
+  std::vector<std::filesystem::path> heads;
+};
+
+/// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one
+/// trunk, any number of heads. However many heads there are, a text costs one pass through the
+/// trunk. Without a tokenizer.json only states() works; the others fail with kNotFound.
 class TextModel : public TextEmbedder {
  public:
   /// Errors name the file: kNotFound, kIo, kCorrupt, kUnsupported (an architecture or option that
   /// is not built).
-  static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& directory);
+  static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& directory,
+                                                       const OpenOptions& options = {});
 
-  /// Most tokens of one text, special tokens included.
+  /// Most tokens of one input, special tokens included.
   virtual int32_t tokens_max() const = 0;
-  /// Width of the hidden states; equal to dim() for models without a projection.
+  /// Width of the hidden states; equal to dim().
   virtual int32_t hidden() const = 0;
-  /// Token ids to the last layer's hidden states, (tokens, hidden) row-major. kInvalid for an id
-  /// out of range or more than tokens_max ids.
-  virtual Result<std::vector<float>> last_hidden_state(std::span<const int32_t> ids) const = 0;
+  virtual int32_t layers() const = 0;
+  /// The directory's own head if it has one, then those of OpenOptions.
+  virtual std::span<const HeadInfo> heads() const = 0;
+
+  using TextEmbedder::embed;
+  /// The same with options; out is (texts, options.dim). kInvalid for options out of range.
+  virtual Result<void> embed(std::span<const std::string_view> texts, const EmbedOptions& options,
+                             std::span<float> out) const = 0;
+
+  /// Every head's answer to every input, (inputs, heads) row-major. Inputs over the limit are cut
+  /// on the right, the longer text of a pair first. An input's answers do not depend on the others.
+  virtual Result<std::vector<Answer>> answer(std::span<const Input> inputs) const = 0;
+
+  /// One sequence of ids through the trunk and all heads. kInvalid for an id out of range or more
+  /// than tokens_max() ids.
+  virtual Result<States> states(std::span<const int32_t> ids) const = 0;
+
   /// Text to ids, as embed() does it.
-  virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  virtual Result<std::vector<int32_t>> encode(std::string_view text) const = 0;
 };
 
 }  // namespace signalbox::engine

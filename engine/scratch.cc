@@ -5,17 +5,24 @@
 #include "kernels/kernels.h"
 
 namespace signalbox::engine {
+namespace {
 
-Scratch::Scratch(const BertConfig& config, int32_t tokens_max)
-    : x(int64_t{tokens_max} * config.hidden),
-      qkv(int64_t{tokens_max} * 3 * config.hidden),
-      mixed(int64_t{tokens_max} * config.hidden),
-      projected(int64_t{tokens_max} * config.hidden),
-      up(int64_t{tokens_max} * config.intermediate),
-      attention(kernels::attention_scratch(
-          {std::min(tokens_max, config.positions), config.heads, config.head_dim()})) {
-  batch.ids.reserve(tokens_max);
-  batch.starts.reserve(tokens_max + 1);
+void grow(Buffer<float>& buffer, int64_t size) {
+  if (static_cast<int64_t>(buffer.size()) < size) buffer = Buffer<float>(size);
+}
+
+}  // namespace
+
+void Scratch::reserve(const TrunkShape& shape) {
+  const int64_t tokens = (int64_t{batch.tokens()} + kBatchTokens - 1) / kBatchTokens * kBatchTokens;
+  grow(x, tokens * shape.hidden);
+  grow(qkv, tokens * 3 * shape.hidden);
+  grow(mixed, tokens * shape.hidden);
+  grow(normed, int64_t{kBlockTokens} * shape.hidden);
+  grow(projected, int64_t{kBlockTokens} * shape.hidden);
+  grow(up, int64_t{kBlockTokens} * shape.wide);
+  const int32_t longest = std::max(batch.longest(), std::min(kBatchTokens, shape.tokens_max));
+  grow(attention, kernels::attention_scratch({longest, shape.heads, shape.head_dim()}));
 }
 
 ScratchPool::Lease ScratchPool::borrow() {
@@ -24,10 +31,11 @@ ScratchPool::Lease ScratchPool::borrow() {
     if (!idle_.empty()) {
       std::unique_ptr<Scratch> scratch = std::move(idle_.back());
       idle_.pop_back();
+      scratch->batch.clear();
       return {*this, std::move(scratch)};
     }
   }
-  return {*this, std::make_unique<Scratch>(config_, tokens_max_)};
+  return {*this, std::make_unique<Scratch>()};
 }
 
 void ScratchPool::give_back(std::unique_ptr<Scratch> scratch) {

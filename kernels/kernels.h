@@ -15,13 +15,18 @@
 
 namespace signalbox::kernels {
 
+/// A window that hides no key.
+inline constexpr int32_t kNoWindow = INT32_MAX;
+
 struct AttentionShape {
   int32_t tokens;
   int32_t heads;
   int32_t head_dim;
+  int32_t window = kNoWindow;  // token i attends to token j when |i - j| <= window
 };
 
-/// Floats of scratch that `attention` needs: one head's keys transposed, and a block of score rows.
+/// Floats of scratch that `attention` needs: one head's keys and values, and a block of queries
+/// with their scores. Grows with the tokens, never with their square.
 int64_t attention_scratch(const AttentionShape& shape);
 
 /// Bytes of one row of `cols` values as quantize_rows writes it.
@@ -64,17 +69,34 @@ struct Table {
   /// of Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
   void (*add_bias_gelu)(int32_t rows, int32_t cols, const float* bias, float* x);
 
-  /// In place, x (rows, cols) = norm(x) * gamma + beta over each row, norm(v) = (v - mean) /
-  /// sqrt(variance + eps): Ba, Kiros and Hinton, "Layer Normalization", 2016. gamma, beta (cols).
+  /// y (rows, cols) = gelu(a) * b, where x (rows, 2, cols) holds a row of a, then a row of b:
+  /// Shazeer, "GLU Variants Improve Transformer", 2020. y may be x: its rows then lie together at
+  /// the front.
+  void (*geglu)(int32_t rows, int32_t cols, const float* x, float* y);
+
+  /// In place, x (n) = gelu(x), tanh(x), or max(x, 0).
+  void (*gelu)(int64_t n, float* x);
+  void (*tanh)(int64_t n, float* x);
+  void (*relu)(int64_t n, float* x);
+
+  /// y (rows, cols) = norm(x) * gamma + beta over each row, norm(v) = (v - mean) / sqrt(variance +
+  /// eps): Ba, Kiros and Hinton, "Layer Normalization", 2016. gamma, beta (cols). y may be x.
   void (*layer_norm)(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
-                     float* x);
+                     const float* x, float* y);
 
   /// In place, residual (rows, cols) = layer_norm(residual + x + bias). bias, gamma, beta (cols).
   void (*add_bias_residual_norm)(int32_t rows, int32_t cols, const float* x, const float* bias,
                                  const float* gamma, const float* beta, float eps, float* residual);
 
-  /// Full self-attention of one sequence: out (tokens, heads, head_dim) = softmax(q k^T /
-  /// sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch (attention_scratch(shape)).
+  /// In place, turns the queries and keys of qkv (tokens, 3, heads, head_dim) by their positions:
+  /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, with
+  /// dimension i paired with i + head_dim / 2. rotations (tokens, 2, head_dim / 2): cosines, then
+  /// sines. head_dim is even.
+  void (*rope)(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv);
+
+  /// Self-attention of one sequence within a window: out (tokens, heads, head_dim) = softmax(q k^T
+  /// / sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch (attention_scratch(shape)).
+  /// Costs tokens x min(tokens, window); the softmax is online (Milakov and Gimelshein, 2018).
   void (*attention)(const AttentionShape& shape, const float* qkv, float* scratch, float* out);
 
   /// out (cols) = mean over the rows of x (rows, cols); rows > 0.

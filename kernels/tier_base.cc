@@ -17,7 +17,7 @@ using Arch = xsimd::default_arch;
 }  // namespace
 
 int64_t attention_scratch(const AttentionShape& shape) {
-  return (shape.head_dim + body::kQueryBlock) * body::padded_tokens(shape.tokens);
+  return body::attention_scratch(shape);
 }
 
 void install_base(Table& table) {

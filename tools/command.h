@@ -18,6 +18,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
+extern const Command kClassifyCommand;
 extern const Command kConfigCommand;
 extern const Command kConvertCommand;
 extern const Command kEmbedCommand;
@@ -25,6 +26,7 @@ extern const Command kModelsCommand;
 extern const Command kRouteCommand;
 extern const Command kRunCommand;
 extern const Command kServeCommand;
+extern const Command kTagCommand;
 extern const Command kTokenizeCommand;
 
 }  // namespace signalbox::tools

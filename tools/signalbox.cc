@@ -10,8 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand, &kConvertCommand, &kEmbedCommand, &kModelsCommand,
-    &kRouteCommand,  &kRunCommand,     &kServeCommand, &kTokenizeCommand,
+    &kClassifyCommand, &kConfigCommand, &kConvertCommand, &kEmbedCommand, &kModelsCommand,
+    &kRouteCommand,    &kRunCommand,    &kServeCommand,   &kTagCommand,   &kTokenizeCommand,
 };
 
 int help() {

@@ -26,6 +26,7 @@ class SafeTensors {
   static Result<SafeTensors> parse(std::span<const std::byte> file, std::string_view name);
 
   std::span<const Tensor> tensors() const { return tensors_; }  // sorted by name
+  const std::string& name() const { return file_name_; }
 
   /// The tensor of that name and shape. kCorrupt, naming the tensor with what was expected and what
   /// is there.

@@ -1,119 +1,205 @@
 #pragma once
-// Softmax attention of one sequence, head by head. The keys of a head are transposed once, so that
-// scores run along the lanes; a block of queries shares each load of keys and values. Every row is
-// summed in the same order whatever the block, so a token's result does not depend on its
-// neighbours.
+// Softmax attention of one sequence, head by head, without a matrix of scores. Keys and values of a
+// head are packed as `linear` packs weights, so both products are its register block. A tile of
+// queries walks over tiles of keys and keeps, for each query, the largest score so far, the sum of
+// the exponentials and the mixed values; when a larger score comes, what was summed is scaled down.
+// Keys out of a query's window are never multiplied, but for the edges of a panel. Tiles begin at
+// fixed places of the sequence, so a sequence's result is the same bits in every batch.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/body/linear.h"
 #include "kernels/body/vector.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels::body {
 
-inline constexpr int32_t kQueryBlock = 4;
-inline constexpr int32_t kScratchLanes = 16;  // score rows are padded to the widest tier
+inline constexpr int64_t kQueryTile = 48;  // a multiple of every tier's block of rows
+inline constexpr int64_t kKeyTile = 128;   // 64 dimensions of its keys and values fit the caches
+inline constexpr int64_t kPanelMax = 32;   // the widest tier's panel
+inline constexpr int64_t kScoreRows = 12;  // the widest tier's block of rows
 
-inline int64_t padded_tokens(int32_t tokens) {
-  return (static_cast<int64_t>(tokens) + kScratchLanes - 1) / kScratchLanes * kScratchLanes;
+inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
 }
 
-// scores (Queries, padded) = scale q k^T for Queries rows of q; kt (head_dim, padded).
-template <class Arch, int Queries>
-void score_rows(const AttentionShape& shape, const float* q, int64_t q_stride, const float* kt,
-                float scale, float* scores) {
-  const int64_t padded = padded_tokens(shape.tokens);
-  for (int64_t t = 0; t < padded; t += kLanes<Arch>) {
-    Batch<Arch> sums[Queries];
-    for (int i = 0; i < Queries; ++i) sums[i] = Batch<Arch>(0.0f);
-    for (int64_t d = 0; d < shape.head_dim; ++d) {
-      const Batch<Arch> keys = Batch<Arch>::load_unaligned(kt + d * padded + t);
-      for (int i = 0; i < Queries; ++i)
-        sums[i] = xsimd::fma(Batch<Arch>(q[i * q_stride + d]), keys, sums[i]);
-    }
-    for (int i = 0; i < Queries; ++i) {
-      (sums[i] * Batch<Arch>(scale)).store_unaligned(scores + i * padded + t);
-    }
-  }
+inline int64_t attention_scratch(const AttentionShape& shape) {
+  const int64_t dim = shape.head_dim;
+  const int64_t padded_dim = round_up(dim, kPanelMax);
+  return dim * round_up(shape.tokens, kPanelMax) + padded_dim * shape.tokens +
+         kQueryTile * (dim + padded_dim + 2) + kScoreRows * (kKeyTile + padded_dim);
 }
 
-// In place, the weights of one row before division by their sum, which is returned. row (padded).
+// One head of one sequence.
 template <class Arch>
-float exponentials(int32_t tokens, float* row) {
-  const int64_t padded = padded_tokens(tokens);
-  for (int64_t t = tokens; t < padded; ++t) row[t] = -std::numeric_limits<float>::infinity();
-  Batch<Arch> largest(-std::numeric_limits<float>::infinity());
-  for (int64_t t = 0; t < padded; t += kLanes<Arch>) {
-    largest = xsimd::max(largest, Batch<Arch>::load_unaligned(row + t));
-  }
-  const Batch<Arch> top(max_lane<Arch>(largest));
-  Batch<Arch> sum(0.0f);
-  for (int64_t t = 0; t < padded; t += kLanes<Arch>) {
-    const Batch<Arch> weight = xsimd::exp(Batch<Arch>::load_unaligned(row + t) - top);
-    weight.store_unaligned(row + t);
-    sum += weight;
-  }
-  return xsimd::hadd(sum);
-}
+class HeadAttention {
+ public:
+  HeadAttention(const AttentionShape& shape, float* scratch)
+      : tokens_(shape.tokens),
+        dim_(shape.head_dim),
+        padded_dim_(round_up(shape.head_dim, kPanel<Arch>)),
+        window_(std::min(shape.window, shape.tokens)),
+        stride_(int64_t{3} * shape.heads * shape.head_dim),
+        keys_(scratch),
+        values_(keys_ + dim_ * round_up(tokens_, kPanelMax)),
+        queries_(values_ + padded_dim_ * tokens_),
+        mixed_(queries_ + kQueryTile * dim_),
+        largest_(mixed_ + kQueryTile * padded_dim_),
+        sums_(largest_ + kQueryTile),
+        scores_(sums_ + kQueryTile),
+        update_(scores_ + kScoreRows * kKeyTile) {}
 
-// out (Queries, head_dim) = weights v / sums, with v strided.
-template <class Arch, int Queries>
-void mix_values(const AttentionShape& shape, const float* weights, const float* sums,
-                const float* v, int64_t v_stride, float* out, int64_t out_stride) {
-  const int64_t padded = padded_tokens(shape.tokens);
-  for_lanes<Arch>(shape.head_dim, [&](int64_t d, int64_t part) {
-    Batch<Arch> mixed[Queries];
-    for (int i = 0; i < Queries; ++i) mixed[i] = Batch<Arch>(0.0f);
-    for (int64_t t = 0; t < shape.tokens; ++t) {
-      const Batch<Arch> values = load_at<Arch>(v + t * v_stride, d, part);
-      for (int i = 0; i < Queries; ++i) {
-        mixed[i] = xsimd::fma(Batch<Arch>(weights[i * padded + t]), values, mixed[i]);
+  // q, k and v are the first token's; out is strided by out_stride.
+  void run(const float* q, const float* k, const float* v, float* out, int64_t out_stride) {
+    pack_keys(k);
+    pack_values(v);
+    for (int64_t first = 0; first < tokens_; first += kQueryTile) {
+      const int64_t count = std::min(kQueryTile, tokens_ - first);
+      begin_queries(q + first * stride_, count);
+      attend(first, count);
+      finish_queries(count, out + first * out_stride, out_stride);
+    }
+  }
+
+ private:
+  // (panels, dim, kPanel); keys past the last are zero.
+  void pack_keys(const float* k) {
+    for (int64_t t = 0; t < round_up(tokens_, kPanel<Arch>); ++t) {
+      float* to = keys_ + t / kPanel<Arch> * kPanel<Arch> * dim_ + t % kPanel<Arch>;
+      for (int64_t d = 0; d < dim_; ++d)
+        to[d * kPanel<Arch>] = t < tokens_ ? k[t * stride_ + d] : 0.0f;
+    }
+  }
+
+  // (panels, tokens, kPanel); dimensions past the last are zero.
+  void pack_values(const float* v) {
+    float* to = values_;
+    for (int64_t first = 0; first < padded_dim_; first += kPanel<Arch>) {
+      const int64_t here = std::min(kPanel<Arch>, dim_ - first);
+      for (int64_t t = 0; t < tokens_; ++t, to += kPanel<Arch>) {
+        for (int64_t i = 0; i < kPanel<Arch>; ++i)
+          to[i] = i < here ? v[t * stride_ + first + i] : 0.0f;
       }
     }
-    for (int i = 0; i < Queries; ++i) {
-      store_at<Arch>(mixed[i] * Batch<Arch>(1.0f / sums[i]), out + i * out_stride, d, part);
-    }
-  });
-}
-
-template <class Arch, int Queries>
-void attend_block(const AttentionShape& shape, const float* q, const float* kt, const float* v,
-                  int64_t stride, float scale, float* scores, float* out, int64_t out_stride) {
-  float sums[Queries];
-  score_rows<Arch, Queries>(shape, q, stride, kt, scale, scores);
-  for (int i = 0; i < Queries; ++i) {
-    sums[i] = exponentials<Arch>(shape.tokens, scores + i * padded_tokens(shape.tokens));
   }
-  mix_values<Arch, Queries>(shape, scores, sums, v, stride, out, out_stride);
-}
+
+  void begin_queries(const float* q, int64_t count) {
+    const float scale = 1.0f / std::sqrt(static_cast<float>(dim_));
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t d = 0; d < dim_; ++d) queries_[r * dim_ + d] = q[r * stride_ + d] * scale;
+      largest_[r] = -std::numeric_limits<float>::infinity();
+      sums_[r] = 0.0f;
+    }
+    std::fill_n(mixed_, count * padded_dim_, 0.0f);
+  }
+
+  void finish_queries(int64_t count, float* out, int64_t out_stride) {
+    for (int64_t r = 0; r < count; ++r) {
+      const Batch<Arch> scale(1.0f / sums_[r]);
+      for_lanes<Arch>(dim_, [&](int64_t d, int64_t part) {
+        const auto mixed = Batch<Arch>::load_unaligned(mixed_ + r * padded_dim_ + d);
+        store_at<Arch>(mixed * scale, out + r * out_stride, d, part);
+      });
+    }
+  }
+
+  // Tiles of keys outside, so that each is loaded once for all queries of the tile.
+  void attend(int64_t first_query, int64_t queries) {
+    const int64_t end = std::min(tokens_, first_query + queries + window_);
+    int64_t tile = std::max<int64_t>(0, first_query - window_) / kPanel<Arch> * kPanel<Arch>;
+    for (; tile < end; tile += kKeyTile) {
+      for (int64_t row = 0; row < queries; row += kBlockRows<Arch>) {
+        const int64_t rows = std::min<int64_t>(kBlockRows<Arch>, queries - row);
+        const int64_t query = first_query + row;
+        const int64_t first_key = std::max<int64_t>(0, query - window_);
+        const int64_t begin = std::max(tile, first_key / kPanel<Arch> * kPanel<Arch>);
+        const int64_t last = std::min({tile + kKeyTile, tokens_, query + rows + window_});
+        if (begin < last) attend_block(row, rows, query, begin, last);
+      }
+    }
+  }
+
+  // Queries [row, row + rows) of the tile, the first of which is token `query`, to keys [begin,
+  // end), at most kKeyTile of them, begin at the edge of a panel.
+  void attend_block(int64_t row, int64_t rows, int64_t query, int64_t begin, int64_t end) {
+    for (int64_t key = begin; key < end; key += kPanel<Arch>) {
+      linear_rows<Arch, kBlockRows<Arch>>(rows, dim_, queries_ + row * dim_, dim_,
+                                          keys_ + key * dim_, kPanel<Arch>, scores_ + key - begin,
+                                          kKeyTile);
+    }
+    float corrections[kBlockRows<Arch>];
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t visible = std::max(begin, query + r - window_);
+      const int64_t visible_end = std::min(end, query + r + window_ + 1);
+      corrections[r] = exponentials(scores_ + r * kKeyTile, round_up(end - begin, kPanel<Arch>),
+                                    visible - begin, visible_end - begin, row + r);
+    }
+    for (int64_t d = 0; d < padded_dim_; d += kPanel<Arch>) {
+      linear_rows<Arch, kBlockRows<Arch>>(rows, end - begin, scores_, kKeyTile,
+                                          values_ + d * tokens_ + begin * kPanel<Arch>,
+                                          kPanel<Arch>, update_ + d, padded_dim_);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const Batch<Arch> correction(corrections[r]);
+      float* mixed = mixed_ + (row + r) * padded_dim_;
+      for (int64_t d = 0; d < padded_dim_; d += kLanes<Arch>) {
+        const auto update = Batch<Arch>::load_unaligned(update_ + r * padded_dim_ + d);
+        xsimd::fma(Batch<Arch>::load_unaligned(mixed + d), correction, update)
+            .store_unaligned(mixed + d);
+      }
+    }
+  }
+
+  // In place, scores (columns) of query r to weights relative to its largest score so far; columns
+  // out of [visible, visible_end) weigh nothing. Returns what earlier sums are to be multiplied by.
+  float exponentials(float* scores, int64_t columns, int64_t visible, int64_t visible_end,
+                     int64_t r) {
+    if (visible >= visible_end) {
+      std::fill_n(scores, columns, 0.0f);
+      return 1.0f;
+    }
+    const float hidden = -std::numeric_limits<float>::infinity();
+    std::fill(scores, scores + visible, hidden);
+    std::fill(scores + visible_end, scores + columns, hidden);
+    Batch<Arch> tops(largest_[r]);
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>)
+      tops = xsimd::max(tops, Batch<Arch>::load_unaligned(scores + c));
+    const float largest = max_lane<Arch>(tops);
+    const Batch<Arch> top(largest);
+    Batch<Arch> sum(0.0f);
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
+      const Batch<Arch> weight = xsimd::exp(Batch<Arch>::load_unaligned(scores + c) - top);
+      weight.store_unaligned(scores + c);
+      sum += weight;
+    }
+    const float correction = std::exp(largest_[r] - largest);
+    sums_[r] = sums_[r] * correction + xsimd::hadd(sum);
+    largest_[r] = largest;
+    return correction;
+  }
+
+  const int64_t tokens_, dim_, padded_dim_;
+  const int64_t window_;
+  const int64_t stride_;  // from one token's q, k or v to the next token's
+  float* const keys_;     // (key panels, dim, kPanel)
+  float* const values_;   // (dimension panels, tokens, kPanel)
+  float* const queries_;  // (kQueryTile, dim), scaled
+  float* const mixed_;    // (kQueryTile, padded_dim): exponentials times values, summed so far
+  float* const largest_;  // (kQueryTile): scores so far
+  float* const sums_;     // (kQueryTile): of the exponentials so far
+  float* const scores_;   // (rows, kKeyTile)
+  float* const update_;   // (rows, padded_dim)
+};
 
 template <class Arch>
 void attention(const AttentionShape& shape, const float* qkv, float* scratch, float* out) {
   const int64_t hidden = static_cast<int64_t>(shape.heads) * shape.head_dim;
-  const int64_t stride = 3 * hidden;  // from one token's q, k or v to the next token's
-  const int64_t padded = padded_tokens(shape.tokens);
-  const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
-  float* kt = scratch;                                // (head_dim, padded)
-  float* scores = scratch + shape.head_dim * padded;  // (kQueryBlock, padded)
-  for (int32_t head = 0; head < shape.heads; ++head) {
-    const float* q = qkv + static_cast<int64_t>(head) * shape.head_dim;
-    const float* k = q + hidden;
-    const float* v = k + hidden;
-    float* head_out = out + static_cast<int64_t>(head) * shape.head_dim;
-    for (int64_t d = 0; d < shape.head_dim; ++d) {
-      for (int64_t t = 0; t < padded; ++t)
-        kt[d * padded + t] = t < shape.tokens ? k[t * stride + d] : 0.0f;
-    }
-    int64_t t = 0;
-    for (; t + kQueryBlock <= shape.tokens; t += kQueryBlock) {
-      attend_block<Arch, kQueryBlock>(shape, q + t * stride, kt, v, stride, scale, scores,
-                                      head_out + t * hidden, hidden);
-    }
-    for (; t < shape.tokens; ++t) {
-      attend_block<Arch, 1>(shape, q + t * stride, kt, v, stride, scale, scores,
-                            head_out + t * hidden, hidden);
-    }
+  HeadAttention<Arch> head(shape, scratch);
+  for (int64_t first = 0; first < hidden; first += shape.head_dim) {
+    const float* q = qkv + first;
+    head.run(q, q + hidden, q + 2 * hidden, out + first, hidden);
   }
 }
 

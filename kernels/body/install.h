@@ -6,6 +6,7 @@
 #include "kernels/body/linear.h"
 #include "kernels/body/norm.h"
 #include "kernels/body/quantize.h"
+#include "kernels/body/rope.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels::body {
@@ -18,8 +19,13 @@ void install(Table& table) {
   table.quantize_rows = quantize_rows<Arch>;
   table.add_bias = add_bias<Arch>;
   table.add_bias_gelu = add_bias_gelu<Arch>;
+  table.geglu = geglu<Arch>;
+  table.gelu = gelu<Arch>;
+  table.tanh = tanh<Arch>;
+  table.relu = relu<Arch>;
   table.layer_norm = layer_norm<Arch>;
   table.add_bias_residual_norm = add_bias_residual_norm<Arch>;
+  table.rope = rope<Arch>;
   table.attention = attention<Arch>;
   table.mean_rows = mean_rows<Arch>;
   table.l2_normalize = l2_normalize<Arch>;

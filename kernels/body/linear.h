@@ -44,11 +44,12 @@ void pack_linear(int32_t in, int32_t out, const float* w, float* packed) {
   }
 }
 
-// y (Rows, columns) = x (Rows, in) panel, columns <= kPanel. Every loop over the accumulators is
-// unrolled by order: left to itself the compiler keeps them in memory, at a third of the speed.
+// y (Rows, columns) = x (Rows, in) panel, columns <= kPanel, x and y with a stride from row to row.
+// Every loop over the accumulators is unrolled by order: left to itself the compiler keeps them in
+// memory, at a third of the speed.
 template <class Arch, int Rows>
-void linear_block(int64_t in, const float* x, const float* panel, int64_t columns, float* y,
-                  int64_t y_stride) {
+void linear_block(int64_t in, const float* x, int64_t x_stride, const float* panel, int64_t columns,
+                  float* y, int64_t y_stride) {
   Batch<Arch> sums[Rows][kPanelBatches];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
@@ -61,10 +62,19 @@ void linear_block(int64_t in, const float* x, const float* panel, int64_t column
     const auto w1 = Batch<Arch>::load_unaligned(w + kLanes<Arch>);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-      const Batch<Arch> value(x[r * in + k]);
+      const Batch<Arch> value(x[r * x_stride + k]);
       sums[r][0] = xsimd::fma(value, w0, sums[r][0]);
       sums[r][1] = xsimd::fma(value, w1, sums[r][1]);
     }
+  }
+  if (columns == kPanel<Arch>) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kPanelBatches; ++c)
+        sums[r][c].store_unaligned(y + r * y_stride + c * kLanes<Arch>);
+    }
+    return;
   }
   alignas(64) float tile[Rows * kPanel<Arch>];
 #pragma GCC unroll 16
@@ -81,14 +91,14 @@ void linear_block(int64_t in, const float* x, const float* panel, int64_t column
 // linear_block over any number of rows: blocks of Rows, then of each smaller size once at most. Few
 // sizes, since each is a page of code.
 template <class Arch, int Rows>
-void linear_rows(int64_t rows, int64_t in, const float* x, const float* panel, int64_t columns,
-                 float* y, int64_t y_stride) {
-  for (; rows >= Rows; rows -= Rows, x += Rows * in, y += Rows * y_stride) {
-    linear_block<Arch, Rows>(in, x, panel, columns, y, y_stride);
+void linear_rows(int64_t rows, int64_t in, const float* x, int64_t x_stride, const float* panel,
+                 int64_t columns, float* y, int64_t y_stride) {
+  for (; rows >= Rows; rows -= Rows, x += Rows * x_stride, y += Rows * y_stride) {
+    linear_block<Arch, Rows>(in, x, x_stride, panel, columns, y, y_stride);
   }
   if constexpr (Rows > 1) {
     constexpr int kSmaller = Rows > 8 ? 8 : Rows > 4 ? 4 : Rows / 2;
-    if (rows > 0) linear_rows<Arch, kSmaller>(rows, in, x, panel, columns, y, y_stride);
+    if (rows > 0) linear_rows<Arch, kSmaller>(rows, in, x, x_stride, panel, columns, y, y_stride);
   }
 }
 
@@ -98,8 +108,9 @@ void linear(int32_t rows, int32_t in, int32_t out, const float* x, const float* 
   const int64_t sweep = std::max(kRows, kSweepFloats / in / kRows * kRows);
   for (int64_t top = 0; top < rows; top += sweep) {
     for (int64_t first = 0; first < out; first += kPanel<Arch>) {
-      linear_rows<Arch, kRows>(std::min(sweep, rows - top), in, x + top * in, packed + first * in,
-                               std::min(kPanel<Arch>, out - first), y + top * out + first, out);
+      linear_rows<Arch, kRows>(std::min(sweep, rows - top), in, x + top * in, in,
+                               packed + first * in, std::min(kPanel<Arch>, out - first),
+                               y + top * out + first, out);
     }
   }
 }

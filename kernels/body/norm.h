@@ -9,7 +9,8 @@
 namespace signalbox::kernels::body {
 
 template <class Arch>
-void normalize_row(int32_t cols, const float* gamma, const float* beta, float eps, float* row) {
+void normalize_row(int32_t cols, const float* gamma, const float* beta, float eps, const float* row,
+                   float* out) {
   Batch<Arch> sum(0.0f);
   for_lanes<Arch>(cols, [&](int64_t i, int64_t part) { sum += load_at<Arch>(row, i, part); });
   const float mean = xsimd::hadd(sum) / static_cast<float>(cols);
@@ -25,14 +26,16 @@ void normalize_row(int32_t cols, const float* gamma, const float* beta, float ep
   for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
     const Batch<Arch> normal = (load_at<Arch>(row, i, part) - Batch<Arch>(mean)) * scale;
     store_at<Arch>(xsimd::fma(normal, load_at<Arch>(gamma, i, part), load_at<Arch>(beta, i, part)),
-                   row, i, part);
+                   out, i, part);
   });
 }
 
 template <class Arch>
 void layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
-                float* x) {
-  for (int64_t r = 0; r < rows; ++r) normalize_row<Arch>(cols, gamma, beta, eps, x + r * cols);
+                const float* x, float* y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    normalize_row<Arch>(cols, gamma, beta, eps, x + r * cols, y + r * cols);
+  }
 }
 
 template <class Arch>
@@ -45,7 +48,7 @@ void add_bias_residual_norm(int32_t rows, int32_t cols, const float* x, const fl
       const Batch<Arch> update = load_at<Arch>(from, i, part) + load_at<Arch>(bias, i, part);
       store_at<Arch>(load_at<Arch>(row, i, part) + update, row, i, part);
     });
-    normalize_row<Arch>(cols, gamma, beta, eps, row);
+    normalize_row<Arch>(cols, gamma, beta, eps, row, row);
   }
 }
 

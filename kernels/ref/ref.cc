@@ -29,6 +29,36 @@ Vector add_bias_gelu(int32_t rows, int32_t cols, const float* bias, const float*
   return y;
 }
 
+Vector geglu(int32_t rows, int32_t cols, const float* x) {
+  Vector y(static_cast<size_t>(rows) * cols);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < cols; ++i) {
+      const double a = x[r * 2 * cols + i];
+      y[r * cols + i] = 0.5 * a * (1 + std::erf(a / std::sqrt(2.0))) * x[r * 2 * cols + cols + i];
+    }
+  }
+  return y;
+}
+
+Vector rope(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations,
+            const float* qkv) {
+  const int64_t hidden = static_cast<int64_t>(heads) * head_dim;
+  const int64_t half = head_dim / 2;
+  Vector y(qkv, qkv + tokens * 3 * hidden);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t head = 0; head < 2 * int64_t{heads}; ++head) {
+      for (int64_t i = 0; i < half; ++i) {
+        const double cosine = rotations[t * head_dim + i],
+                     sine = rotations[t * head_dim + half + i];
+        const int64_t first = t * 3 * hidden + head * head_dim + i;
+        y[first] = qkv[first] * cosine - qkv[first + half] * sine;
+        y[first + half] = qkv[first + half] * cosine + qkv[first] * sine;
+      }
+    }
+  }
+  return y;
+}
+
 Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, double eps,
                   const Vector& x) {
   Vector y(x.size());
@@ -52,6 +82,9 @@ Vector attention(const AttentionShape& shape, const float* qkv) {
   };
   Vector out(static_cast<size_t>(shape.tokens) * hidden);
   Vector weights(shape.tokens);
+  const auto visible = [&](int64_t query, int64_t key) {
+    return std::abs(query - key) <= shape.window;
+  };
   for (int64_t head = 0; head < shape.heads; ++head) {
     for (int64_t query = 0; query < shape.tokens; ++query) {
       double largest = -std::numeric_limits<double>::infinity();
@@ -59,7 +92,8 @@ Vector attention(const AttentionShape& shape, const float* qkv) {
         double score = 0;
         for (int64_t d = 0; d < shape.head_dim; ++d)
           score += at(query, 0, head, d) * at(key, 1, head, d);
-        weights[key] = score / std::sqrt(static_cast<double>(shape.head_dim));
+        weights[key] = visible(query, key) ? score / std::sqrt(static_cast<double>(shape.head_dim))
+                                           : -std::numeric_limits<double>::infinity();
         largest = std::max(largest, weights[key]);
       }
       double sum = 0;

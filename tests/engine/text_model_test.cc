@@ -27,20 +27,20 @@ TEST(TextModel, hidden_states_equal_the_network_in_double_precision_for_every_dt
     const auto model = open(tiny);
     for (const std::vector<int32_t>& ids :
          {std::vector<int32_t>{2, 3}, {2, 7, 3}, {2, 36, 0, 5, 5, 9, 30, 11, 3}}) {
-      const auto found = model->last_hidden_state(ids);
+      const auto found = model->states(ids);
       ASSERT_TRUE(found) << found.error().message;
       const auto expected = tiny.last_hidden_state(ids);
-      ASSERT_EQ(found->size(), expected.size());
+      ASSERT_EQ(found->last_hidden_state.size(), expected.size());
       for (size_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR((*found)[i], expected[i], 5e-5) << dtype;
+        EXPECT_NEAR(found->last_hidden_state[i], expected[i], 5e-5) << dtype;
     }
   }
 }
 
 TEST(TextModel, understands_the_prefix_of_models_with_a_head) {
   const TinyModel plain(tiny_config(), "F32"), prefixed(tiny_config(), "F32", "bert.");
-  EXPECT_EQ(open(plain)->last_hidden_state(std::vector<int32_t>{2, 9, 3}).value(),
-            open(prefixed)->last_hidden_state(std::vector<int32_t>{2, 9, 3}).value());
+  EXPECT_EQ(open(plain)->states(std::vector<int32_t>{2, 9, 3}).value().last_hidden_state,
+            open(prefixed)->states(std::vector<int32_t>{2, 9, 3}).value().last_hidden_state);
 }
 
 TEST(TextModel, embedding_is_the_normalised_mean_of_the_hidden_states) {
@@ -49,7 +49,7 @@ TEST(TextModel, embedding_is_the_normalised_mean_of_the_hidden_states) {
   const std::string_view text = "abc xyz q";
   std::vector<float> found(model->dim());
   ASSERT_TRUE(model->embed({&text, 1}, found));
-  const auto ids = model->encode(text);
+  const auto ids = model->encode(text).value();
   const auto states = tiny.last_hidden_state(ids);
   std::vector<double> mean(model->dim());
   for (size_t i = 0; i < states.size(); ++i)
@@ -104,7 +104,7 @@ TEST(TextModel, a_text_over_the_limit_is_cut_on_the_right) {
   EXPECT_EQ(model->tokens_max(), 24);
   std::string text;
   for (int i = 0; i < 100; ++i) text += "a ";
-  const auto ids = model->encode(text);
+  const auto ids = model->encode(text).value();
   EXPECT_EQ(ids.size(), 24u);
   EXPECT_EQ(ids.back(), 3);
   const std::string_view view = text;
@@ -112,11 +112,11 @@ TEST(TextModel, a_text_over_the_limit_is_cut_on_the_right) {
   EXPECT_TRUE(model->embed({&view, 1}, out));
 }
 
-TEST(TextModel, an_empty_call_and_an_empty_text_are_fine) {
+TEST(TextModel, an_empty_call_and_an_empty_text_are_fine_and_no_ids_are_not) {
   const TinyModel tiny(tiny_config(), "F32");
   const auto model = open(tiny);
   EXPECT_TRUE(model->embed({}, {}));
-  EXPECT_TRUE(model->last_hidden_state({}).value().empty());
+  EXPECT_TRUE(!model->states({}));
   const std::string_view text;
   std::vector<float> out(model->dim());
   EXPECT_TRUE(model->embed({&text, 1}, out));
@@ -125,10 +125,10 @@ TEST(TextModel, an_empty_call_and_an_empty_text_are_fine) {
 TEST(TextModel, refuses_ids_and_lengths_out_of_range) {
   const TinyModel tiny(tiny_config(), "F32");
   const auto model = open(tiny);
-  EXPECT_EQ(model->last_hidden_state(std::vector<int32_t>{2, 37, 3}).error().message,
+  EXPECT_EQ(model->states(std::vector<int32_t>{2, 37, 3}).error().message,
             "id 37 is outside the vocabulary of 37");
-  EXPECT_EQ(model->last_hidden_state(std::vector<int32_t>{-1}).error().code, Code::kInvalid);
-  EXPECT_EQ(model->last_hidden_state(std::vector<int32_t>(25, 2)).error().message,
+  EXPECT_EQ(model->states(std::vector<int32_t>{-1}).error().code, Code::kInvalid);
+  EXPECT_EQ(model->states(std::vector<int32_t>(25, 2)).error().message,
             "25 ids, the model takes at most 24");
 }
 
@@ -153,7 +153,7 @@ TEST(TextModel, refuses_what_is_not_built_by_name) {
     const char *from, *to, *message;
   } cases[] = {
       {R"("model_type":"bert")", R"("model_type":"gpt2")",
-       R"(model_type: "gpt2" is not built (built: "bert"))"},
+       R"(model_type: "gpt2" is not built (built: bert, modernbert, roberta, xlm-roberta))"},
       {R"("hidden_act":"gelu")", R"("hidden_act":"relu")",
        R"(hidden_act: "relu" is not built (built: "gelu"))"},
       {R"("model_type":"bert")", R"("model_type":"bert","position_embedding_type":"relative_key")",
@@ -167,7 +167,7 @@ TEST(TextModel, refuses_what_is_not_built_by_name) {
       {R"("intermediate_size":50)", R"("intermediate_size":51)",
        R"(tensor "encoder.layer.0.intermediate.dense.weight" has shape [50, 36], expected [51, 36])"},
       {R"("vocab_size":37)", R"("vocab_size":36)",
-       "the tokenizer has 37 ids, config.json's vocab_size is 36"},
+       R"(tensor "embeddings.word_embeddings.weight" has shape [37, 36], expected [36, 36])"},
   };
   for (const auto& [from, to, message] : cases) {
     const TinyModel tiny(tiny_config(), "F32");
@@ -177,12 +177,33 @@ TEST(TextModel, refuses_what_is_not_built_by_name) {
   }
 }
 
+TEST(TextModel, refuses_a_tokenizer_with_more_ids_than_the_network) {
+  const TinyModel tiny(tiny_config(), "F32");
+  edit(tiny, "tokenizer.json", R"("##g":36)", R"("##g":36,"zz":37)");
+  EXPECT_EQ(open_error(tiny), tiny.directory().string() +
+                                  ": the tokenizer has 38 ids, config.json's vocab_size is 37");
+}
+
 TEST(TextModel, names_a_missing_file) {
-  for (const char* file : {"config.json", "tokenizer.json", "model.safetensors"}) {
+  for (const char* file : {"config.json", "model.safetensors"}) {
     const TinyModel tiny(tiny_config(), "F32");
     std::filesystem::remove(tiny.directory() / file);
     EXPECT_EQ(open_error(tiny), (tiny.directory() / file).string() + ": No such file or directory");
   }
+}
+
+TEST(TextModel, reads_ids_without_a_tokenizer_and_refuses_text) {
+  const TinyModel tiny(tiny_config(), "F32");
+  std::filesystem::remove(tiny.directory() / "tokenizer.json");
+  const auto model = open(tiny);
+  EXPECT_TRUE(model->states(std::vector<int32_t>{2, 9, 3}));
+  const std::string_view text = "abc";
+  std::vector<float> out(model->dim());
+  const auto embedded = model->embed({&text, 1}, out);
+  ASSERT_FALSE(embedded);
+  EXPECT_EQ(embedded.error().message,
+            (tiny.directory() / "tokenizer.json").string() +
+                ": the model directory has none, so it reads ids and no text");
 }
 
 }  // namespace

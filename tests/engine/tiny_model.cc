@@ -2,12 +2,7 @@
 
 #include "tests/engine/tiny_model.h"
 
-#include <unistd.h>
-
-#include <atomic>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -18,29 +13,6 @@ namespace signalbox::engine {
 namespace {
 
 using kernels::ref::Vector;
-
-// Values with seven significant bits and a small exponent range: exact in half precision and in
-// bfloat16.
-float coarse(float x) {
-  return std::round(x * 64.0f) / 64.0f;
-}
-
-// For values that half precision has as normal numbers or zero.
-uint16_t half_bits(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  const uint32_t sign = bits >> 16 & 0x8000u;
-  const auto half =
-      static_cast<uint16_t>(x == 0 ? sign : sign | (((bits & 0x7FFFFFFFu) >> 13) - (112u << 10)));
-  SIGNALBOX_CHECK(kernels::ref::half_value(half) == x);
-  return half;
-}
-
-std::string encode_value(float x, const std::string& dtype) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  if (dtype == "F32") return {reinterpret_cast<const char*>(&bits), 4};
-  const uint16_t narrow = dtype == "BF16" ? static_cast<uint16_t>(bits >> 16) : half_bits(x);
-  return {reinterpret_cast<const char*>(&narrow), 2};
-}
 
 Vector add(const Vector& a, const Vector& b) {
   Vector out = a;
@@ -69,6 +41,7 @@ Vector linear(const Vector& x, int64_t in, const std::vector<float>& w,
 BertConfig tiny_config() {
   return {.vocabulary = 37,
           .positions = 24,
+          .first_position = 0,
           .types = 2,
           .layers = 3,
           .hidden = 36,
@@ -77,13 +50,8 @@ BertConfig tiny_config() {
           .norm_eps = 1e-5f};
 }
 
-TinyModel::TinyModel(BertConfig config, std::string dtype, std::string tensor_prefix)
-    : config_(config), dtype_(std::move(dtype)), prefix_(std::move(tensor_prefix)) {
-  static std::atomic<int> made = 0;
-  directory_ = std::filesystem::temp_directory_path() /
-               fmt::format("signalbox-tiny-{}-{}", ::getpid(), made++);
-  std::filesystem::create_directories(directory_);
-
+TinyModel::TinyModel(BertConfig config, const std::string& dtype, const std::string& tensor_prefix)
+    : config_(config) {
   std::mt19937 random(42);
   std::normal_distribution<float> normal;
   const auto make = [&](const std::string& name, std::vector<int64_t> shape, float scale,
@@ -116,35 +84,13 @@ TinyModel::TinyModel(BertConfig config, std::string dtype, std::string tensor_pr
       make(at + name + ".bias", {h}, 0.1f);
     }
   }
-  write_weights();
+  write_checkpoint(directory_.path() / "model.safetensors", tensors_, dtype, tensor_prefix);
   write_config();
-  write_tokenizer();
-}
-
-TinyModel::~TinyModel() {
-  std::filesystem::remove_all(directory_);
-}
-
-void TinyModel::write_weights() const {
-  json::Writer header;
-  std::string data;
-  header.begin_object();
-  for (const auto& [name, tensor] : tensors_) {
-    const auto begin = static_cast<int64_t>(data.size());
-    for (const float x : tensor.values) data += encode_value(x, dtype_);
-    header.key(prefix_ + name).begin_object().member("dtype", dtype_).key("shape").begin_array();
-    for (const int64_t extent : tensor.shape) header.integer(extent);
-    header.end_array().key("data_offsets").begin_array().integer(begin);
-    header.integer(static_cast<int64_t>(data.size())).end_array().end_object();
-  }
-  const std::string text = header.end_object().take();
-  const uint64_t length = text.size();
-  std::ofstream file(directory_ / "model.safetensors", std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&length), sizeof length) << text << data;
+  write_letter_tokenizer(directory_.path() / "tokenizer.json", config_.vocabulary);
 }
 
 void TinyModel::write_config() const {
-  std::ofstream(directory_ / "config.json")
+  std::ofstream(directory_.path() / "config.json")
       << json::Writer()
              .begin_object()
              .member("model_type", "bert")
@@ -159,44 +105,6 @@ void TinyModel::write_config() const {
              .member("layer_norm_eps", config_.norm_eps)
              .end_object()
              .take();
-}
-
-// A WordPiece vocabulary of the special tokens, the letters, and their continuations.
-void TinyModel::write_tokenizer() const {
-  json::Writer out;
-  out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
-  out.key("added_tokens").begin_array();
-  int32_t id = 0;
-  for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
-    out.begin_object().member("id", id++).member("content", token).member("special", true);
-    out.member("single_word", false).member("lstrip", false).member("rstrip", false);
-    out.member("normalized", false).end_object();
-  }
-  out.end_array();
-  out.key("normalizer")
-      .raw(R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
-           R"("strip_accents":null,"lowercase":true})");
-  out.key("pre_tokenizer").raw(R"({"type":"BertPreTokenizer"})");
-  out.key("post_processor")
-      .raw(R"({"type":"TemplateProcessing","single":[)"
-           R"({"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},)"
-           R"({"SpecialToken":{"id":"[SEP]","type_id":0}}],"pair":[)"
-           R"({"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},)"
-           R"({"SpecialToken":{"id":"[SEP]","type_id":0}},{"Sequence":{"id":"B","type_id":1}},)"
-           R"({"SpecialToken":{"id":"[SEP]","type_id":1}}],"special_tokens":{)"
-           R"("[CLS]":{"id":"[CLS]","ids":[2],"tokens":["[CLS]"]},)"
-           R"("[SEP]":{"id":"[SEP]","ids":[3],"tokens":["[SEP]"]}}})");
-  out.key("decoder").null();
-  out.key("model").begin_object().member("type", "WordPiece").member("unk_token", "[UNK]");
-  out.member("continuing_subword_prefix", "##").member("max_input_chars_per_word", 100);
-  out.key("vocab").begin_object();
-  id = 0;
-  for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) out.member(token, id++);
-  for (char letter = 'a'; letter <= 'z'; ++letter) out.member(std::string(1, letter), id++);
-  for (char letter = 'a'; id < config_.vocabulary; ++letter)
-    out.member("##" + std::string(1, letter), id++);
-  out.end_object().end_object().end_object();
-  std::ofstream(directory_ / "tokenizer.json") << out.take();
 }
 
 std::vector<double> TinyModel::last_hidden_state(const std::vector<int32_t>& ids) const {

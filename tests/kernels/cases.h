@@ -32,9 +32,23 @@ inline constexpr LinearCase kLinearI8Cases[] = {{1, 1, 1},    {1, 4, 64},    {2,
                                                 {3, 17, 65},  {4, 64, 48},   {5, 8, 128},
                                                 {7, 99, 200}, {13, 384, 32}, {12, 3072, 70}};
 
+// Tokens around the edges of panels and tiles, head sizes of every tail, windows from the token
+// alone to over the whole sequence.
 inline constexpr AttentionShape kAttentionCases[] = {
-    {1, 1, 1},   {2, 1, 3},    {3, 2, 8},   {4, 3, 16},  {5, 2, 17},
-    {16, 2, 32}, {17, 12, 32}, {31, 3, 33}, {65, 2, 64}, {200, 4, 32}};
+    {1, 1, 1},        {2, 1, 3},         {3, 2, 8},         {4, 3, 16},       {5, 2, 17},
+    {16, 2, 32},      {17, 12, 32},      {31, 3, 33},       {65, 2, 64},      {200, 4, 32},
+    {128, 1, 64},     {129, 1, 80},      {300, 2, 8},       {2, 1, 3, 0},     {7, 2, 16, 1},
+    {50, 1, 20, 0},   {97, 2, 24, 5},    {129, 2, 64, 16},  {130, 1, 8, 47},  {300, 2, 64, 64},
+    {301, 1, 80, 63}, {260, 1, 48, 128}, {200, 1, 12, 199}, {90, 1, 40, 1000}};
+
+struct RopeCase {
+  int32_t tokens;
+  int32_t heads;
+  int32_t head_dim;
+};
+
+inline constexpr RopeCase kRopeCases[] = {{1, 1, 2},  {3, 2, 8},  {5, 1, 10},  {2, 3, 34},
+                                          {9, 2, 64}, {4, 5, 80}, {33, 12, 64}};
 
 // Largest error against the double-precision meaning, for inputs of unit scale.
 inline constexpr double kElementwiseBound = 4e-6;

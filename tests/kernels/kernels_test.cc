@@ -153,9 +153,9 @@ TEST_P(Kernels, layer_norm_alone_and_after_a_residual) {
     const auto x = normal(rows * cols, 5);
     const auto residual = normal(rows * cols, 6);
     const auto bias = normal(cols, 7), gamma = normal(cols, 8), beta = normal(cols, 9);
-    Guarded<float> y(x), gx(x), r(residual), gbias(bias), ggamma(gamma), gbeta(beta);
+    Guarded<float> y(rows * cols), gx(x), r(residual), gbias(bias), ggamma(gamma), gbeta(beta);
     const float eps = 1e-5f;
-    table_->layer_norm(rows, cols, ggamma.data(), gbeta.data(), eps, y.data());
+    table_->layer_norm(rows, cols, ggamma.data(), gbeta.data(), eps, gx.data(), y.data());
     EXPECT_LE(
         largest_error(ref::layer_norm(rows, cols, gamma.data(), beta.data(), eps, widened(x)), y),
         kNormBound)
@@ -180,7 +180,71 @@ TEST_P(Kernels, attention) {
     Guarded<float> out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
     table_->attention(shape, gqkv.data(), scratch.data(), out.data());
     EXPECT_LE(largest_error(ref::attention(shape, qkv.data()), out), kAttentionBound)
-        << shape.tokens << " " << shape.heads << " " << shape.head_dim;
+        << shape.tokens << " " << shape.heads << " " << shape.head_dim << " " << shape.window;
+  }
+}
+
+TEST_P(Kernels, keys_out_of_the_window_do_not_touch_a_query) {
+  const AttentionShape shape{200, 1, 16, 20};
+  auto qkv = normal(size_t{200} * 3 * 16, 20);
+  std::vector<float> scratch(attention_scratch(shape)), before(200 * 16), after(200 * 16);
+  table_->attention(shape, qkv.data(), scratch.data(), before.data());
+  for (size_t i = 0; i < 16; ++i) qkv[(100 * 3 + 1) * 16 + i] = qkv[(100 * 3 + 2) * 16 + i] = 1e30f;
+  table_->attention(shape, qkv.data(), scratch.data(), after.data());
+  for (const int64_t token : {0, 79, 121, 199}) {
+    EXPECT_EQ(std::memcmp(&before[token * 16], &after[token * 16], 16 * sizeof(float)), 0) << token;
+  }
+  EXPECT_NE(before[80 * 16], after[80 * 16]);
+}
+
+TEST_P(Kernels, a_window_over_the_whole_sequence_is_no_window) {
+  const AttentionShape plain{150, 2, 24}, wide{150, 2, 24, 149};
+  const auto qkv = normal(size_t{150} * 3 * 48, 21);
+  std::vector<float> scratch(attention_scratch(plain)), a(150 * 48), b(150 * 48);
+  table_->attention(plain, qkv.data(), scratch.data(), a.data());
+  table_->attention(wide, qkv.data(), scratch.data(), b.data());
+  EXPECT_EQ(a, b);
+}
+
+TEST_P(Kernels, rope) {
+  for (const auto& [tokens, heads, head_dim] : kRopeCases) {
+    const auto qkv = normal(size_t{3} * tokens * heads * head_dim, 22);
+    const auto rotations = normal(size_t{1} * tokens * head_dim, 23);
+    Guarded<float> found(qkv), table(rotations);
+    table_->rope(tokens, heads, head_dim, table.data(), found.data());
+    EXPECT_LE(
+        largest_error(ref::rope(tokens, heads, head_dim, rotations.data(), qkv.data()), found),
+        kElementwiseBound)
+        << head_dim;
+  }
+}
+
+TEST_P(Kernels, geglu) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    const auto x = normal(size_t{2} * rows * cols, 24);
+    Guarded<float> gx(x), y(rows * cols);
+    table_->geglu(rows, cols, gx.data(), y.data());
+    EXPECT_LE(largest_error(ref::geglu(rows, cols, x.data()), y), kElementwiseBound) << cols;
+    table_->geglu(rows, cols, gx.data(), gx.data());
+    EXPECT_EQ(std::memcmp(gx.data(), y.data(), y.size() * sizeof(float)), 0) << cols;
+  }
+}
+
+TEST_P(Kernels, activations) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    auto x = normal(rows * cols, 25);
+    for (float& v : x) v *= 5;
+    Guarded<float> tangent(x), positive(x), plain(x), biased(x);
+    Guarded<float> zeros(std::vector<float>(cols, 0.0f));
+    table_->gelu(rows * cols, plain.data());
+    table_->add_bias_gelu(rows, cols, zeros.data(), biased.data());
+    EXPECT_EQ(std::memcmp(plain.data(), biased.data(), x.size() * sizeof(float)), 0) << cols;
+    table_->tanh(rows * cols, tangent.data());
+    table_->relu(rows * cols, positive.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(tangent[i], std::tanh(static_cast<double>(x[i])), kElementwiseBound) << x[i];
+      EXPECT_EQ(positive[i], x[i] > 0 ? x[i] : 0.0f);
+    }
   }
 }
 
@@ -244,11 +308,11 @@ TEST_P(Kernels, a_row_does_not_depend_on_its_neighbours) {
   const auto x = normal(9 * cols, 15), bias = normal(cols, 16), gamma = normal(cols, 17);
   Guarded<float> together(x);
   table_->add_bias_gelu(9, cols, bias.data(), together.data());
-  table_->layer_norm(9, cols, gamma.data(), bias.data(), 1e-12f, together.data());
+  table_->layer_norm(9, cols, gamma.data(), bias.data(), 1e-12f, together.data(), together.data());
   for (int32_t r = 0; r < 9; ++r) {
     Guarded<float> alone(std::vector<float>(x.begin() + r * cols, x.begin() + (r + 1) * cols));
     table_->add_bias_gelu(1, cols, bias.data(), alone.data());
-    table_->layer_norm(1, cols, gamma.data(), bias.data(), 1e-12f, alone.data());
+    table_->layer_norm(1, cols, gamma.data(), bias.data(), 1e-12f, alone.data(), alone.data());
     EXPECT_EQ(std::memcmp(alone.data(), together.data() + r * cols, cols * sizeof(float)), 0) << r;
   }
 }

@@ -13,26 +13,63 @@
 namespace signalbox::tools {
 namespace {
 
-int embed(const std::filesystem::path& directory) {
+int embed(const std::filesystem::path& directory, const engine::EmbedOptions& embed_options) {
   const auto model = engine::TextModel::open(directory);
   if (!model) return report(model.error());
-  std::vector<float> embedding((*model)->dim());
+  std::ios::sync_with_stdio(false);
+  std::vector<float> embedding(embed_options.dim != 0 ? embed_options.dim : (*model)->dim());
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
-    SIGNALBOX_TRY_VOID((*model)->embed({&text, 1}, embedding));
+    SIGNALBOX_TRY_VOID((*model)->embed({&text, 1}, embed_options, embedding));
     return json::Writer().begin_object().member("embedding", embedding).end_object().take();
   });
   return done ? kExitOk : report(done.error());
+}
+
+Result<engine::Pooling> parse_pooling(std::string_view name) {
+  if (name == "mean") return engine::Pooling::kMean;
+  if (name == "cls") return engine::Pooling::kFirst;
+  if (name == "last") return engine::Pooling::kLast;
+  return fail(Code::kInvalid, "--pooling: expected mean, cls or last, found \"{}\"", name);
+}
+
+// A count of at least one; 0 when the option is not given.
+Result<int32_t> parse_count(const cxxopts::ParseResult& parsed, const char* name) {
+  if (parsed.count(name) == 0) return 0;
+  const auto value = parsed[name].as<int32_t>();
+  if (value < 1) return fail(Code::kInvalid, "--{}: expected at least 1, found {}", name, value);
+  return value;
+}
+
+Result<engine::EmbedOptions> parse_options(const cxxopts::ParseResult& parsed) {
+  engine::EmbedOptions out;
+  SIGNALBOX_TRY(out.dim, parse_count(parsed, "dim"));
+  SIGNALBOX_TRY(out.layers, parse_count(parsed, "layers"));
+  if (parsed.count("pooling") != 0) {
+    SIGNALBOX_TRY(out.pooling, parse_pooling(parsed["pooling"].as<std::string>()));
+  }
+  return out;
 }
 
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox embed",
       "Reads lines {\"text\": ...}, writes {\"embedding\": [...]}, L2-normalised.");
-  options.add_options()("model", "model directory or the name of a pulled model",
-                        cxxopts::value<std::string>());
+  auto add = options.add_options();
+  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+      "DIR");
+  add("dim", "keep the first N numbers, for models trained so (matryoshka)",
+      cxxopts::value<int32_t>(), "N");
+  add("layers", "leave the network after N layers", cxxopts::value<int32_t>(), "N");
+  add("pooling", "mean, cls or last; default: as the model directory says, or mean",
+      cxxopts::value<std::string>(), "HOW");
   return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    return embed(model_directory(parsed["model"].as<std::string>()));
+    const auto embed_options = parse_options(parsed);
+    if (!embed_options) {
+      std::fprintf(stderr, "signalbox embed: %s\n", embed_options.error().message.c_str());
+      return kExitUsage;
+    }
+    return embed(model_directory(parsed["model"].as<std::string>()), *embed_options);
   });
 }
 

@@ -1,4 +1,4 @@
-// `signalbox run`: token ids or texts through an encoder, hidden states out.
+// `signalbox run`: token ids or texts through a model, its raw numbers out.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -32,25 +32,51 @@ Result<std::vector<int32_t>> ids_of(const engine::TextModel& model, const json::
   return out;
 }
 
-// {"last_hidden_state": [[...], ...]} with one row a token.
-std::string hidden_state_row(std::span<const float> states, size_t hidden) {
-  json::Writer out;
-  out.begin_object().key("last_hidden_state").begin_array();
-  for (size_t begin = 0; begin < states.size(); begin += hidden) {
+// [[...], ...] of `width` numbers each.
+void write_rows(std::span<const float> values, size_t width, json::Writer& out) {
+  out.begin_array();
+  for (size_t begin = 0; begin < values.size(); begin += width) {
     out.begin_array();
-    for (const float x : states.subspan(begin, hidden)) out.number(x);
+    for (const float x : values.subspan(begin, width)) out.number(x);
     out.end_array();
   }
-  return out.end_array().end_object().take();
+  out.end_array();
 }
 
-int run_model(const std::filesystem::path& directory) {
+std::string to_json(const engine::TextModel& model, const engine::States& states, bool hidden) {
+  json::Writer out;
+  out.begin_object();
+  if (!states.logits.empty()) {
+    const engine::HeadInfo& head = model.heads()[0];
+    out.key("logits");
+    if (head.kind == engine::HeadKind::kTokens) {
+      write_rows(states.logits[0], head.labels.size(), out);
+    } else {
+      out.begin_array();
+      for (const float x : states.logits[0]) out.number(x);
+      out.end_array();
+    }
+  }
+  if (hidden) {
+    out.key("last_hidden_state");
+    write_rows(states.last_hidden_state, model.hidden(), out);
+  }
+  return out.end_object().take();
+}
+
+int run_model(const std::filesystem::path& directory, bool hidden) {
   const auto model = engine::TextModel::open(directory);
   if (!model) return report(model.error());
+  if ((*model)->heads().empty() && !hidden) {
+    return report({Code::kInvalid, fmt::format("{}: the model has no head to give logits; --hidden "
+                                               "writes its hidden states",
+                                               directory.string())});
+  }
+  std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::vector<int32_t> ids, ids_of(**model, row));
-    SIGNALBOX_TRY(const std::vector<float> states, (*model)->last_hidden_state(ids));
-    return hidden_state_row(states, (*model)->hidden());
+    SIGNALBOX_TRY(const engine::States states, (*model)->states(ids));
+    return to_json(**model, states, hidden);
   });
   return done ? kExitOk : report(done.error());
 }
@@ -58,19 +84,19 @@ int run_model(const std::filesystem::path& directory) {
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox run",
-      "Reads lines {\"ids\": [...]} or {\"text\": ...}, writes {\"last_hidden_state\": "
-      "[[...], ...]}.");
+      "Reads lines {\"ids\": [...]} or {\"text\": ...}, writes {\"logits\": [...]}, or [[...], ...]"
+      "\nwith a row a token for a head that labels tokens.");
   options.add_options()("model", "model directory or the name of a pulled model",
-                        cxxopts::value<std::string>());
-  options.add_options()(
-      "hidden", "write the last hidden states (this version has no heads to write logits of)");
+                        cxxopts::value<std::string>(), "DIR");
+  options.add_options()("hidden", "also write \"last_hidden_state\", a row a token");
   return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    return run_model(model_directory(parsed["model"].as<std::string>()));
+    return run_model(model_directory(parsed["model"].as<std::string>()),
+                     parsed.count("hidden") != 0);
   });
 }
 
 }  // namespace
 
-const Command kRunCommand = {"run", "hidden states of token ids or texts", run};
+const Command kRunCommand = {"run", "logits and hidden states of token ids or texts", run};
 
 }  // namespace signalbox::tools

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
+#include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -25,18 +25,6 @@ using tokenizer::Encoding;
 using tokenizer::Tokenizer;
 using tokenizer::TruncationSide;
 using tokenizer::TruncationStrategy;
-
-// For each byte of the text, and its end: how many code points begin before it.
-std::vector<uint32_t> code_points_before(std::string_view text) {
-  std::vector<uint32_t> before(text.size() + 1);
-  uint32_t count = 0;
-  for (size_t i = 0; i < text.size();) {
-    const size_t end = i + utf8::decode(text, i).bytes;
-    for (before[i++] = count++; i < end; ++i) before[i] = count;
-  }
-  before[text.size()] = count;
-  return before;
-}
 
 // What a row's windows may come to together: with a stride almost as long as a window, they are
 // many times the text.

@@ -1,6 +1,6 @@
 #pragma once
-// What an encoder's config.json means to the mathematics. A value that would change the result and
-// is not built is refused by name rather than ignored.
+// What a BERT's config.json means to the mathematics. A value that would change the result and is
+// not built is refused by name rather than ignored.
 
 #include <cstdint>
 
@@ -10,11 +10,13 @@
 namespace signalbox::engine {
 
 /// BERT: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2018, in Hugging
-/// Face's naming.
+/// Face's naming. RoBERTa (Liu et al., 2019) and XLM-RoBERTa are the same network, but for where
+/// positions begin.
 struct BertConfig {
   int32_t vocabulary = 0;
-  int32_t positions = 0;  // most tokens of one text
-  int32_t types = 0;      // segment types
+  int32_t positions = 0;       // rows of the position table
+  int32_t first_position = 0;  // the row of a text's first token
+  int32_t types = 0;           // segment types
   int32_t layers = 0;
   int32_t hidden = 0;
   int32_t heads = 0;         // hidden is a multiple
@@ -22,6 +24,7 @@ struct BertConfig {
   float norm_eps = 0;
 
   int32_t head_dim() const { return hidden / heads; }
+  int32_t tokens_max() const { return positions - first_position; }
 };
 
 /// Errors: kUnsupported for another architecture or option, kCorrupt for values out of range.

@@ -1,0 +1,269 @@
+// Architectures by name, and the few steps from hidden states to scores.
+
+#include "engine/heads.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/labels.h"
+#include "engine/scratch.h"
+#include "engine/tensor_reader.h"
+
+namespace signalbox::engine {
+namespace {
+
+enum class Family : uint8_t { kBert, kRoberta, kModernBert };
+
+bool fits(Family family, std::string_view model_type) {
+  switch (family) {
+    case Family::kBert:
+      return model_type == "bert";
+    case Family::kRoberta:
+      return model_type == "roberta" || model_type == "xlm-roberta";
+    case Family::kModernBert:
+      return model_type == "modernbert";
+  }
+  return false;
+}
+
+struct Architecture {
+  std::string_view name;
+  Family family;
+  std::optional<HeadKind> head;  // none: a bare encoder, or one with a language model's head
+};
+
+constexpr std::array kArchitectures = {
+    Architecture{"BertModel", Family::kBert, {}},
+    Architecture{"BertForMaskedLM", Family::kBert, {}},
+    Architecture{"BertForPreTraining", Family::kBert, {}},
+    Architecture{"BertForSequenceClassification", Family::kBert, HeadKind::kSequence},
+    Architecture{"BertForTokenClassification", Family::kBert, HeadKind::kTokens},
+    Architecture{"RobertaModel", Family::kRoberta, {}},
+    Architecture{"RobertaForMaskedLM", Family::kRoberta, {}},
+    Architecture{"RobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
+    Architecture{"RobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"XLMRobertaModel", Family::kRoberta, {}},
+    Architecture{"XLMRobertaForMaskedLM", Family::kRoberta, {}},
+    Architecture{"XLMRobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
+    Architecture{"XLMRobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"ModernBertModel", Family::kModernBert, {}},
+    Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
+    Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
+    Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
+};
+
+std::string known_architectures() {
+  std::string out;
+  for (const Architecture& known : kArchitectures) {
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", known.name);
+  }
+  return out;
+}
+
+}  // namespace
+
+class HeadReader {
+ public:
+  HeadReader(const std::filesystem::path& directory, const weights::HfConfig& config,
+             const weights::SafeTensors& file, const kernels::Table& kernels,
+             const TrunkShape& trunk)
+      : directory_(directory),
+        config_(config),
+        root_(config.root()),
+        file_(file),
+        trunk_(trunk),
+        reader_(file, kernels, ""),
+        head_(kernels) {}
+
+  Result<std::optional<Head>> read() {
+    SIGNALBOX_TRY(const std::vector<std::string> names, root_.strings("architectures"));
+    if (names.empty()) return std::nullopt;
+    const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
+    if (known == kArchitectures.end()) {
+      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
+                  root_.where("architectures[0]"), names[0], known_architectures());
+    }
+    SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
+    if (!fits(known->family, type)) {
+      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
+                  root_.where("architectures[0]"), names[0], type);
+    }
+    if (!known->head) return std::nullopt;
+    head_.info_.name = (directory_ / "").parent_path().filename().string();  // "models/pii/" too
+    head_.info_.kind = *known->head;
+    std::string classifier = "classifier";
+    if (known->family == Family::kModernBert) {
+      SIGNALBOX_TRY_VOID(read_prediction_head());
+    } else if (known->head == HeadKind::kSequence) {
+      const bool roberta = known->family == Family::kRoberta;
+      read_tanh(roberta ? "classifier.dense" : "bert.pooler.dense");
+      if (roberta) classifier = "classifier.out_proj";
+    }
+    SIGNALBOX_TRY_VOID(read_classifier(classifier));
+    if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
+    return std::move(head_);
+  }
+
+ private:
+  // ModernBERT: dense, activation and norm, of the pooled vector or of each token.
+  Result<void> read_prediction_head() {
+    SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", "cls"));
+    if (pooling != "cls" && pooling != "mean") {
+      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: cls, mean)",
+                  root_.where("classifier_pooling"), pooling);
+    }
+    head_.pooling_ = pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
+    SIGNALBOX_TRY(const std::string activation, root_.string("classifier_activation", "gelu"));
+    if (activation == "tanh") {
+      head_.activation_ = Head::Activation::kTanh;
+    } else if (activation == "relu") {
+      head_.activation_ = Head::Activation::kRelu;
+    } else if (activation != "gelu") {
+      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: gelu, relu, tanh)",
+                  root_.where("classifier_activation"), activation);
+    }
+    SIGNALBOX_TRY(const bool dense_bias, root_.boolean("classifier_bias", false));
+    SIGNALBOX_TRY(const bool norm_bias, root_.boolean("norm_bias", false));
+    SIGNALBOX_TRY(const double eps, root_.number("norm_eps", 0, 1, 1e-5));
+    head_.norm_eps_ = static_cast<float>(eps);
+    head_.dense_ = reader_.linear("head.dense", trunk_.hidden, trunk_.hidden, dense_bias);
+    head_.norm_ = reader_.norm("head.norm", trunk_.hidden, norm_bias);
+    return {};
+  }
+
+  // BERT's pooler and RoBERTa's like: the first token's state through a dense layer and tanh.
+  void read_tanh(const std::string& name) {
+    head_.activation_ = Head::Activation::kTanh;
+    head_.dense_ = reader_.linear(name, trunk_.hidden, trunk_.hidden, true);
+  }
+
+  Result<void> read_classifier(const std::string& name) {
+    SIGNALBOX_TRY(int32_t classes, root_.integer("num_labels", 1, 1 << 16, 2));
+    const int64_t rows = rows_of(file_, name + ".weight");
+    if (rows > 1 << 16) {
+      return fail(Code::kCorrupt, "{}: tensor \"{}.weight\" has {} rows, a head has at most {}",
+                  file_.name(), name, rows, 1 << 16);
+    }
+    if (rows > 0) classes = static_cast<int32_t>(rows);
+    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
+    if (!reader_.status()) return reader_.status();
+    SIGNALBOX_TRY(head_.info_.labels, read_labels(directory_, config_, classes));
+    return read_scores(classes);
+  }
+
+  // What sentence-transformers' cross-encoders do with their one number, if the file says it.
+  Result<std::string> read_cross_encoder_activation() {
+    SIGNALBOX_TRY(const auto section, root_.object("sentence_transformers"));
+    if (section) return section->string("activation_fn", "");
+    return root_.string("sbert_ce_default_activation_function", "");
+  }
+
+  Result<void> read_scores(int32_t classes) {
+    SIGNALBOX_TRY(const std::string problem, root_.string("problem_type", ""));
+    SIGNALBOX_TRY(const std::string activation, read_cross_encoder_activation());
+    Scores& scores = head_.info_.scores;
+    if (head_.info_.kind == HeadKind::kSequence && classes == 1 && problem.empty() &&
+        activation.ends_with(".Identity")) {
+      scores = Scores::kRaw;
+      return {};
+    }
+    if (head_.info_.kind == HeadKind::kTokens || problem == "single_label_classification") {
+      scores = Scores::kSoftmax;
+    } else if (problem == "regression") {
+      scores = Scores::kRaw;
+    } else if (problem == "multi_label_classification") {
+      scores = Scores::kSigmoid;
+    } else if (problem.empty()) {
+      scores = classes == 1 ? Scores::kSigmoid : Scores::kSoftmax;
+    } else {
+      return fail(Code::kUnsupported,
+                  "{}: \"{}\" is not built (built: single_label_classification, "
+                  "multi_label_classification, regression)",
+                  root_.where("problem_type"), problem);
+    }
+    return {};
+  }
+
+  const std::filesystem::path& directory_;
+  const weights::HfConfig& config_;
+  const weights::HfObject root_;
+  const weights::SafeTensors& file_;
+  const TrunkShape& trunk_;
+  TensorReader reader_;
+  Head head_;
+};
+
+Result<std::optional<Head>> Head::open(const std::filesystem::path& directory,
+                                       const weights::HfConfig& config,
+                                       const weights::SafeTensors& file,
+                                       const kernels::Table& kernels, const TrunkShape& trunk) {
+  return HeadReader(directory, config, file, kernels, trunk).read();
+}
+
+void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_t hidden,
+          const float* x, float* out) {
+  if (pooling == Pooling::kMean) {
+    kernels.mean_rows(tokens, hidden, x, out);
+    return;
+  }
+  const int64_t row = pooling == Pooling::kFirst ? 0 : tokens - 1;
+  std::copy_n(x + row * hidden, hidden, out);
+}
+
+void Head::activate(int32_t rows, float* y) const {
+  const int64_t n = int64_t{rows} * dense_->out();
+  switch (activation_) {
+    case Activation::kGelu:
+      kernels_->gelu(n, y);
+      return;
+    case Activation::kTanh:
+      kernels_->tanh(n, y);
+      return;
+    case Activation::kRelu:
+      kernels_->relu(n, y);
+      return;
+  }
+}
+
+std::vector<float> Head::logits(const Batch& batch, const float* x) const {
+  const int32_t hidden = classifier_.in();
+  const bool whole = info_.kind == HeadKind::kSequence;
+  const int32_t rows = whole ? batch.sequences() : batch.tokens();
+  std::vector<float> pooled;  // (rows, hidden)
+  if (whole) {
+    pooled.resize(int64_t{rows} * hidden);
+    for (int32_t i = 0; i < rows; ++i) {
+      pool(*kernels_, pooling_, batch.length(i), hidden, x + int64_t{batch.begin(i)} * hidden,
+           pooled.data() + int64_t{i} * hidden);
+    }
+    x = pooled.data();
+  }
+  std::vector<float> out(int64_t{rows} * classes());
+  std::vector<float> dense(dense_ ? int64_t{std::min(rows, kBlockTokens)} * hidden : 0);
+  for_blocks(rows, [&](int64_t begin, int32_t count) {
+    const float* from = x + begin * hidden;  // (count, hidden)
+    if (dense_) {
+      dense_->apply(*kernels_, count, from, dense.data());
+      activate(count, dense.data());
+      if (norm_) norm_->apply(*kernels_, count, norm_eps_, dense.data(), dense.data());
+      from = dense.data();
+    }
+    classifier_.apply(*kernels_, count, from, out.data() + begin * classes());
+  });
+  return out;
+}
+
+void Head::to_scores(std::span<float> logits) const {
+  if (info_.scores == Scores::kRaw) return;
+  if (info_.scores == Scores::kSigmoid) {
+    for (float& x : logits) x = 1 / (1 + std::exp(-x));
+    return;
+  }
+  const float largest = *std::ranges::max_element(logits);
+  float sum = 0;
+  for (float& x : logits) sum += x = std::exp(x - largest);
+  for (float& x : logits) x /= sum;
+}
+
+}  // namespace signalbox::engine

@@ -1,0 +1,13 @@
+#pragma once
+// The forward pass of ModernBERT.
+
+#include "engine/trunk.h"
+
+namespace signalbox::engine {
+
+/// As open_trunk, for model_type modernbert.
+Result<std::unique_ptr<const Trunk>> open_modern_bert(const weights::HfConfig& config,
+                                                      const weights::SafeTensors& file,
+                                                      const kernels::Table& kernels);
+
+}  // namespace signalbox::engine

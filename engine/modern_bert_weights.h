@@ -1,0 +1,42 @@
+#pragma once
+// The parameters of a ModernBERT encoder, laid out for the forward pass. The token table stays in
+// the file: only the rows of tokens at hand are read.
+
+#include <optional>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/linear.h"
+#include "engine/modern_bert_config.h"
+#include "kernels/kernels.h"
+#include "weights/safetensors.h"
+
+namespace signalbox::engine {
+
+struct ModernBertLayerWeights {
+  Buffer<float> packed;  // what the four products look into: one block, so that it gets huge pages
+  std::optional<Norm> attention_norm;  // none in the first layer: the embeddings are normalised
+  Linear qkv;                          // hidden to 3 hidden
+  Linear attention_out;                // hidden to hidden
+  Norm mlp_norm;
+  Linear up;    // hidden to 2 intermediate: what is activated, then its gate
+  Linear down;  // intermediate to hidden
+};
+
+struct ModernBertWeights {
+  weights::Tensor tokens;  // (vocabulary, hidden), F32, F16 or BF16, in the file
+  Norm embedding_norm;
+  std::vector<ModernBertLayerWeights> layers;
+  Norm final_norm;
+};
+
+/// Reads every parameter, checking names and shapes against the config; the prefix "model." of
+/// models with a head is understood, and a decoder over the vocabulary is left alone, tied or not.
+/// The result looks into `file`, which must outlive it. Errors: kCorrupt naming the tensor,
+/// kUnsupported for its type.
+Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& file,
+                                                   const ModernBertConfig& config,
+                                                   const kernels::Table& kernels);
+
+}  // namespace signalbox::engine

@@ -1,0 +1,107 @@
+// modules.json is a list of steps: the encoder, the pooling, and a normalisation that embed() does
+// anyway.
+
+#include "engine/pooling_config.h"
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "weights/hf_config.h"
+
+namespace signalbox::engine {
+namespace {
+
+constexpr size_t kBytesMax = 1 << 20;
+
+struct Mode {
+  const char* key;
+  std::optional<Pooling> pooling;  // none: not built
+};
+
+constexpr Mode kModes[] = {
+    {"pooling_mode_mean_tokens", Pooling::kMean}, {"pooling_mode_cls_token", Pooling::kFirst},
+    {"pooling_mode_lasttoken", Pooling::kLast},   {"pooling_mode_max_tokens", {}},
+    {"pooling_mode_mean_sqrt_len_tokens", {}},    {"pooling_mode_weightedmean_tokens", {}}};
+
+// 1_Pooling/config.json
+Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) {
+  SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
+  const weights::HfObject config = file.root();
+  SIGNALBOX_TRY(const int32_t width,
+                config.integer("word_embedding_dimension", 1, 1 << 14, hidden));
+  if (width != hidden) {
+    return fail(Code::kCorrupt, "{}: {}, the model's hidden_size is {}",
+                config.where("word_embedding_dimension"), width, hidden);
+  }
+  std::optional<Pooling> out;
+  for (const Mode& mode : kModes) {
+    SIGNALBOX_TRY(const bool chosen, config.boolean(mode.key, false));
+    if (!chosen) continue;
+    if (!mode.pooling || out) {
+      return fail(Code::kUnsupported, "{}: true is not built (built: one of mean, cls, lasttoken)",
+                  config.where(mode.key));
+    }
+    out = mode.pooling;
+  }
+  if (!out) return fail(Code::kCorrupt, "{}: no pooling mode is true", path.string());
+  return *out;
+}
+
+// sentence_bert_config.json, beside the encoder's own files.
+Result<int32_t> read_tokens_max(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return 0;
+  SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
+  SIGNALBOX_TRY(const bool lower, file.root().boolean("do_lower_case", false));
+  if (lower) {
+    return fail(Code::kUnsupported, "{}: true is not built (a tokenizer.json says it itself)",
+                file.root().where("do_lower_case"));
+  }
+  return file.root().integer("max_seq_length", 1, 1 << 20, 0);
+}
+
+// The last word of "sentence_transformers.models.Pooling".
+std::string_view kind_of(std::string_view type) {
+  const size_t dot = type.rfind('.');
+  return dot == std::string_view::npos ? type : type.substr(dot + 1);
+}
+
+}  // namespace
+
+Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden) {
+  const std::filesystem::path path = directory / "modules.json";
+  PoolingConfig out;
+  if (!std::filesystem::exists(path)) return out;
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  const auto modules = json::Document::parse(std::string(file.text().substr(0, kBytesMax + 1)),
+                                             {.bytes = kBytesMax, .depth = 8});
+  if (!modules) return fail(Code::kCorrupt, "{}: {}", path.string(), modules.error().message);
+  if (!modules->root().is_array()) {
+    return fail(Code::kCorrupt, "{}: expected an array of modules", path.string());
+  }
+  size_t index = 0;
+  for (const json::Value& module : modules->root().items()) {
+    const auto type = module.find("type");
+    const auto place = module.find("path");
+    if (!type || !type->is_string() || !place || !place->is_string()) {
+      return fail(Code::kCorrupt, "{}: [{}]: expected an object with \"type\" and \"path\"",
+                  path.string(), index);
+    }
+    const std::string_view kind = kind_of(type->text());
+    if (kind == "Pooling") {
+      const std::filesystem::path inside = std::filesystem::path(place->text()).lexically_normal();
+      if (inside.is_absolute() || (!inside.empty() && *inside.begin() == "..")) {
+        return fail(Code::kCorrupt, "{}: [{}].path: \"{}\" leads out of the model directory",
+                    path.string(), index, place->text());
+      }
+      SIGNALBOX_TRY(out.pooling, read_pooling(directory / place->text() / "config.json", hidden));
+    } else if (kind != "Transformer" && kind != "Normalize") {
+      return fail(Code::kUnsupported,
+                  "{}: [{}].type: \"{}\" is not built (built: Transformer, Pooling, Normalize)",
+                  path.string(), index, type->text());
+    }
+    ++index;
+  }
+  SIGNALBOX_TRY(out.tokens_max, read_tokens_max(directory / "sentence_bert_config.json"));
+  return out;
+}
+
+}  // namespace signalbox::engine

@@ -1,0 +1,23 @@
+// model_type to the code that knows it.
+
+#include "engine/trunk.h"
+
+#include "engine/bert.h"
+#include "engine/modern_bert.h"
+
+namespace signalbox::engine {
+
+Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
+                                                const weights::SafeTensors& file,
+                                                const kernels::Table& kernels) {
+  SIGNALBOX_TRY(const std::string type, config.root().string("model_type", ""));
+  if (type == "modernbert") return open_modern_bert(config, file, kernels);
+  if (type == "bert" || type == "roberta" || type == "xlm-roberta") {
+    return open_bert(config, file, kernels);
+  }
+  return fail(Code::kUnsupported,
+              "{}: \"{}\" is not built (built: bert, modernbert, roberta, xlm-roberta)",
+              config.root().where("model_type"), type);
+}
+
+}  // namespace signalbox::engine

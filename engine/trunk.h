@@ -1,0 +1,55 @@
+#pragma once
+// An encoder without heads: token ids in, hidden states out. Heads read what a trunk computed, so
+// any number of them costs one pass.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/error.h"
+#include "kernels/kernels.h"
+#include "weights/hf_config.h"
+#include "weights/safetensors.h"
+
+namespace signalbox::engine {
+
+struct Scratch;
+
+struct TrunkShape {
+  int32_t vocabulary = 0;
+  int32_t types = 1;       // segment types of tokens
+  int32_t tokens_max = 0;  // of one sequence
+  int32_t layers = 0;
+  int32_t hidden = 0;
+  int32_t heads = 0;  // of attention; hidden is a multiple
+  int32_t wide = 0;   // widest row inside a feed-forward layer
+
+  int32_t head_dim() const { return hidden / heads; }
+};
+
+/// Immutable and thread-safe.
+class Trunk {
+ public:
+  virtual ~Trunk() = default;
+  const TrunkShape& shape() const { return shape_; }
+
+  /// Runs scratch.batch through the first `layers` layers and what ends the network after its last;
+  /// scratch.x (tokens, hidden) holds the hidden states afterwards. A sequence's rows do not depend
+  /// on the other sequences, to the last bit. Preconditions: 0 <= layers <= shape().layers, the
+  /// batch was checked against the shape, and scratch.reserve() was called for it.
+  virtual void encode(Scratch& scratch, int32_t layers) const = 0;
+
+ protected:
+  explicit Trunk(const TrunkShape& shape) : shape_(shape) {}
+
+ private:
+  TrunkShape shape_;
+};
+
+/// The trunk that config.json describes. It looks into `file` and `kernels`, which outlive it.
+/// Errors: kUnsupported for an architecture or an option that is not built, kCorrupt for values and
+/// tensors that contradict each other; each names the file and what in it.
+Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
+                                                const weights::SafeTensors& file,
+                                                const kernels::Table& kernels);
+
+}  // namespace signalbox::engine

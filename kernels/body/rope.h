@@ -1,0 +1,33 @@
+#pragma once
+// Rotary positions: each pair of dimensions is turned by its angle. A token's cosines and sines are
+// shared by all heads, so they are read from a table rather than computed.
+
+#include "kernels/body/vector.h"
+
+namespace signalbox::kernels::body {
+
+// In place, x (head_dim), half = head_dim / 2.
+template <class Arch>
+inline void rotate(int64_t half, const float* cosines, const float* sines, float* x) {
+  for_lanes<Arch>(half, [&](int64_t i, int64_t part) {
+    const Batch<Arch> a = load_at<Arch>(x, i, part), b = load_at<Arch>(x + half, i, part);
+    const Batch<Arch> c = load_at<Arch>(cosines, i, part), s = load_at<Arch>(sines, i, part);
+    store_at<Arch>(a * c - b * s, x, i, part);
+    store_at<Arch>(b * c + a * s, x + half, i, part);
+  });
+}
+
+template <class Arch>
+void rope(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv) {
+  const int64_t half = head_dim / 2;
+  const int64_t hidden = static_cast<int64_t>(heads) * head_dim;
+  for (int64_t t = 0; t < tokens; ++t) {
+    const float* cosines = rotations + t * head_dim;
+    float* queries_and_keys = qkv + t * 3 * hidden;
+    for (int64_t head = 0; head < 2 * int64_t{heads}; ++head) {
+      rotate<Arch>(half, cosines, cosines + half, queries_and_keys + head * head_dim);
+    }
+  }
+}
+
+}  // namespace signalbox::kernels::body

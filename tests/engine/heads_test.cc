@@ -1,0 +1,301 @@
+// Heads over a trunk from the outside: labels, scores, pairs, many heads at once, embeddings with
+// options; and that no answer depends on its batch.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "engine/engine.h"
+#include "tests/engine/random_network.h"
+
+namespace signalbox::engine {
+namespace {
+
+constexpr const char* kSequence = "ModernBertForSequenceClassification";
+constexpr const char* kTokens = "ModernBertForTokenClassification";
+
+RandomNetwork network(std::string_view architecture, std::string_view more = "") {
+  return RandomNetwork(fmt::format("{{{}{}}}", small_modern_bert(architecture), more), true);
+}
+
+std::unique_ptr<const TextModel> open(const RandomNetwork& random,
+                                      const OpenOptions& options = {}) {
+  auto model = TextModel::open(random.directory(), options);
+  EXPECT_TRUE(model) << model.error().message;
+  return std::move(model).value_or(nullptr);
+}
+
+Answer answer(const TextModel& model, const Input& input, size_t head = 0) {
+  auto answers = model.answer({&input, 1});
+  EXPECT_TRUE(answers) << answers.error().message;
+  return std::move(answers->at(head));
+}
+
+void write(const RandomNetwork& random, const char* file, std::string_view text) {
+  const auto path = random.directory() / file;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+double sum(const std::vector<float>& values) {
+  double out = 0;
+  for (const float x : values) out += x;
+  return out;
+}
+
+TEST(Heads, a_bare_encoder_has_none) {
+  const auto model = open(network("ModernBertModel"));
+  EXPECT_TRUE(model->heads().empty());
+  const Input input{"abc", {}};
+  EXPECT_TRUE(model->answer({&input, 1})->empty());
+}
+
+TEST(Heads, scores_are_the_softmax_of_the_logits) {
+  const RandomNetwork random = network(kSequence);
+  const auto model = open(random);
+  const Answer found = answer(*model, {"hello there", {}});
+  const auto logits = random.reference(model->encode("hello there").value()).logits;
+  double total = 0;
+  for (const double x : logits) total += std::exp(x);
+  ASSERT_EQ(found.scores.size(), logits.size());
+  for (size_t i = 0; i < logits.size(); ++i)
+    EXPECT_NEAR(found.scores[i], std::exp(logits[i]) / total, 1e-4);
+  EXPECT_NEAR(sum(found.scores), 1, 1e-6);
+}
+
+TEST(Heads, labels_of_a_multi_label_head_are_scored_one_by_one) {
+  const RandomNetwork random =
+      network(kSequence, R"(,"problem_type":"multi_label_classification")");
+  const auto model = open(random);
+  EXPECT_EQ(model->heads()[0].scores, Scores::kSigmoid);
+  const Answer found = answer(*model, {"hello", {}});
+  const auto logits = random.reference(model->encode("hello").value()).logits;
+  for (size_t i = 0; i < logits.size(); ++i)
+    EXPECT_NEAR(found.scores[i], 1 / (1 + std::exp(-logits[i])), 1e-4);
+}
+
+TEST(Heads, a_regression_keeps_its_number) {
+  const RandomNetwork random = network(kSequence, R"(,"problem_type":"regression")");
+  const auto model = open(random);
+  const Answer found = answer(*model, {"hello", {}});
+  const auto logits = random.reference(model->encode("hello").value()).logits;
+  for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(found.scores[i], logits[i], 1e-4);
+}
+
+TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_says_otherwise) {
+  const std::string plain = small_modern_bert(kSequence);
+  const std::string one = plain.substr(0, plain.rfind(',')) + R"(,"num_labels":1)";
+  EXPECT_EQ(open(RandomNetwork("{" + one + "}"))->heads()[0].scores, Scores::kSigmoid);
+  for (const char* more :
+       {R"("sentence_transformers":{"activation_fn":"torch.nn.modules.linear.Identity"})",
+        R"("sbert_ce_default_activation_function":"torch.nn.modules.linear.Identity")"}) {
+    EXPECT_EQ(open(RandomNetwork(fmt::format("{{{},{}}}", one, more)))->heads()[0].scores,
+              Scores::kRaw);
+  }
+}
+
+TEST(Heads, labels_come_from_the_config_then_from_mapping_files) {
+  const RandomNetwork plain = network(kSequence);
+  EXPECT_EQ(open(plain)->heads()[0].labels[4], "LABEL_4");
+  const RandomNetwork named =
+      network(kSequence, R"(,"id2label":{"1":"b","0":"a","2":"c","4":"e","3":"d"})");
+  EXPECT_EQ(open(named)->heads()[0].labels, (std::vector<std::string>{"a", "b", "c", "d", "e"}));
+  const std::vector<std::string> expected = {"v", "w", "x", "y", "z"};
+  const struct {
+    const char *file, *text;
+  } files[] = {
+      {"category_mapping.json", R"({"category_to_idx":{"v":0,"w":1,"x":2,"y":3,"z":4},)"
+                                R"("idx_to_category":{"0":"v","1":"w","2":"x","3":"y","4":"z"}})"},
+      {"pii_type_mapping.json", R"({"label_to_idx":{"z":4,"w":1,"x":2,"y":3,"v":0}})"},
+      {"jailbreak_type_mapping.json",
+       R"({"id_to_label":{"0":"v","1":"w","2":"x","3":"y","4":"z"}})"},
+  };
+  for (const auto& [file, text] : files) {
+    write(named, file, text);
+    EXPECT_EQ(open(named)->heads()[0].labels, expected) << file;
+    std::filesystem::remove(named.directory() / file);
+  }
+}
+
+TEST(Heads, token_labels_become_spans) {
+  const RandomNetwork random =
+      network(kTokens, R"(,"id2label":{"0":"O","1":"B-X","2":"I-X","3":"B-Y","4":"I-Y"})");
+  const auto model = open(random);
+  EXPECT_EQ(model->heads()[0].kind, HeadKind::kTokens);
+  const std::string text = "some words of the text that have many letters in them";
+  const Answer found = answer(*model, {text, {}});
+  ASSERT_FALSE(found.entities.empty());
+  uint32_t last = 0;
+  for (const Entity& entity : found.entities) {
+    EXPECT_TRUE(entity.type == "X" || entity.type == "Y");
+    EXPECT_LE(last, entity.begin);
+    EXPECT_LT(entity.begin, entity.end);
+    EXPECT_LE(entity.end, text.size());
+    EXPECT_GT(entity.score, 0.2f);
+    EXPECT_LE(entity.score, 1.0f);
+    last = entity.end;
+  }
+}
+
+TEST(Heads, many_heads_read_one_trunk) {
+  const RandomNetwork own = network(kSequence), other = network(kTokens),
+                      third = network(kSequence);
+  Checkpoint tensors = third.tensors();  // its own trunk is not looked at
+  for (auto& [name, tensor] : tensors) {
+    if (name.starts_with("model.")) std::ranges::fill(tensor.values, 0.0f);
+    if (name == "classifier.weight") std::ranges::reverse(tensor.values);
+  }
+  third.write(tensors);
+  const auto model = open(own, {.heads = {other.directory(), third.directory()}});
+  ASSERT_EQ(model->heads().size(), 3u);
+  EXPECT_EQ(model->heads()[1].kind, HeadKind::kTokens);
+  EXPECT_EQ(model->heads()[1].name, other.directory().filename().string());
+  const Input input{"one pass", {}};
+  const auto all = model->answer({&input, 1});
+  ASSERT_TRUE(all);
+  EXPECT_EQ((*all)[0].scores, answer(*open(own), input).scores);
+  EXPECT_TRUE((*all)[1].scores.empty());
+  EXPECT_NE((*all)[2].scores, (*all)[0].scores);
+  const auto states = model->states(model->encode("one pass").value());
+  EXPECT_EQ(states->logits.size(), 3u);
+}
+
+TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
+  const RandomNetwork own = network(kSequence), bare = network("ModernBertModel");
+  const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, (bare.directory() / "config.json").string() +
+                                      ": architectures: names no architecture with a head");
+  const RandomNetwork wider(
+      R"({"model_type":"modernbert","architectures":["ModernBertForSequenceClassification"],)"
+      R"("vocab_size":50,"hidden_size":32,"intermediate_size":8,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2})");
+  const auto wrong = TextModel::open(own.directory(), {.heads = {wider.directory()}});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("has shape [32, 32], expected [48, 48]"), std::string::npos)
+      << wrong.error().message;
+}
+
+TEST(Heads, an_answer_has_the_same_bits_in_every_batch) {
+  for (const char* architecture : {kSequence, kTokens}) {
+    const RandomNetwork random =
+        network(architecture, R"(,"norm_bias":true,"classifier_pooling":"mean")");
+    const auto model = open(random);
+    std::vector<std::string> texts;
+    for (int i = 0; i < 60; ++i) {
+      texts.emplace_back();
+      for (int k = 0; k < 1 + i * 7 % 41; ++k)
+        texts.back() += fmt::format("{} ", char('a' + k % 26));
+    }
+    std::vector<Input> inputs;
+    for (const std::string& text : texts) inputs.push_back({text, {}});
+    const auto together = model->answer(inputs);
+    ASSERT_TRUE(together);
+    std::vector<float> embeddings(texts.size() * model->dim()), alone(model->dim());
+    const std::vector<std::string_view> views(texts.begin(), texts.end());
+    ASSERT_TRUE(model->embed(views, embeddings));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const Answer single = answer(*model, inputs[i]);
+      EXPECT_EQ(single.scores, (*together)[i].scores) << i;
+      ASSERT_EQ(single.entities.size(), (*together)[i].entities.size()) << i;
+      for (size_t k = 0; k < single.entities.size(); ++k) {
+        EXPECT_EQ(single.entities[k].begin, (*together)[i].entities[k].begin);
+        EXPECT_EQ(single.entities[k].score, (*together)[i].entities[k].score);
+      }
+      ASSERT_TRUE(model->embed({&views[i], 1}, alone));
+      EXPECT_EQ(std::memcmp(alone.data(), &embeddings[i * alone.size()], alone.size() * 4), 0) << i;
+    }
+  }
+}
+
+TEST(Heads, a_pair_is_one_sequence_and_its_segments_count_in_bert) {
+  const RandomNetwork random(
+      R"({"model_type":"bert","architectures":["BertForSequenceClassification"],"vocab_size":56,)"
+      R"("hidden_size":24,"intermediate_size":20,"num_hidden_layers":2,"num_attention_heads":2,)"
+      R"("max_position_embeddings":64,"type_vocab_size":2,"layer_norm_eps":1e-12,"num_labels":3})",
+      true);
+  const auto model = open(random);
+  const Answer pair = answer(*model, {"a b", "c d"}), swapped = answer(*model, {"c d", "a b"});
+  EXPECT_NE(pair.scores, swapped.scores);
+  Checkpoint tensors = random.tensors();  // without a difference between segments
+  auto& types = tensors.at("bert.embeddings.token_type_embeddings.weight").values;
+  std::copy_n(types.begin(), 24, types.begin() + 24);
+  random.write(tensors);
+  EXPECT_NE(answer(*open(random), {"a b", "c d"}).scores, pair.scores);
+}
+
+class Embeddings : public testing::Test {
+ protected:
+  std::vector<float> embed(const TextModel& model, const EmbedOptions& options) const {
+    std::vector<float> out(options.dim != 0 ? options.dim : model.dim());
+    const auto done = model.embed({&text_, 1}, options, out);
+    EXPECT_TRUE(done) << done.error().message;
+    return out;
+  }
+  // The normalised first `dim` numbers of `from`.
+  static void expect_direction(const std::vector<double>& from, const std::vector<float>& found) {
+    double squares = 0;
+    for (size_t i = 0; i < found.size(); ++i) squares += from[i] * from[i];
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], from[i] / std::sqrt(squares), 1e-5) << i;
+  }
+
+  const std::string_view text_ = "a small text";
+  const RandomNetwork random_ = network("ModernBertModel");
+  const std::unique_ptr<const TextModel> model_ = open(random_);
+  const std::vector<double> states_ = random_.reference(model_->encode(text_).value()).hidden;
+  const size_t hidden_ = static_cast<size_t>(model_->hidden());
+};
+
+TEST_F(Embeddings, pooling_is_a_choice) {
+  expect_direction(states_, embed(*model_, {.pooling = Pooling::kFirst}));
+  expect_direction({states_.end() - static_cast<int64_t>(hidden_), states_.end()},
+                   embed(*model_, {.pooling = Pooling::kLast}));
+  std::vector<double> mean(hidden_);
+  for (size_t i = 0; i < states_.size(); ++i) mean[i % hidden_] += states_[i];
+  expect_direction(mean, embed(*model_, {.pooling = Pooling::kMean}));
+  EXPECT_EQ(embed(*model_, {}), embed(*model_, {.pooling = Pooling::kMean}));
+}
+
+TEST_F(Embeddings, fewer_dimensions_are_the_first_ones_normalised) {
+  for (const int32_t dim : {1, 7, 48}) {
+    expect_direction(states_, embed(*model_, {.dim = dim, .pooling = Pooling::kFirst}));
+  }
+}
+
+TEST_F(Embeddings, leaving_early_is_a_network_of_fewer_layers) {
+  write(random_, "config.json", fmt::format("{{{}}}", small_modern_bert("ModernBertModel", 2)));
+  EXPECT_EQ(embed(*model_, {.layers = 2}), embed(*open(random_), {}));
+  EXPECT_NE(embed(*model_, {.layers = 2}), embed(*model_, {}));
+}
+
+TEST_F(Embeddings, options_out_of_range_are_refused) {
+  std::vector<float> out(49);
+  EXPECT_EQ(model_->embed({&text_, 1}, {.dim = 49}, out).error().message,
+            "49 dimensions, the model has 48");
+  EXPECT_EQ(model_->embed({&text_, 1}, {.layers = 5}, out).error().message,
+            "5 layers, the model has 4");
+  EXPECT_EQ(model_->embed({&text_, 1}, {.layers = -1}, out).error().code, Code::kInvalid);
+}
+
+TEST_F(Embeddings, a_sentence_transformers_directory_says_how) {
+  write(random_, "modules.json",
+        R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},)"
+        R"({"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},)"
+        R"({"idx":2,"path":"2_Normalize","type":"sentence_transformers.models.Normalize"}])");
+  write(random_, "1_Pooling/config.json",
+        R"({"word_embedding_dimension":48,"pooling_mode_cls_token":true,)"
+        R"("pooling_mode_mean_tokens":false,"pooling_mode_max_tokens":false})");
+  write(random_, "sentence_bert_config.json", R"({"max_seq_length":6,"do_lower_case":false})");
+  const auto model = open(random_);
+  EXPECT_EQ(model->tokens_max(), 6);
+  EXPECT_EQ(model->encode(text_)->size(), 6u);
+  const auto states = random_.reference(model->encode(text_).value()).hidden;
+  expect_direction(states, embed(*model, {}));
+}
+
+}  // namespace
+}  // namespace signalbox::engine

@@ -1,0 +1,86 @@
+// Every network that the engine claims to run, against the same in double precision, within 1e-4 of
+// the largest value. The networks are lines of data/networks.jsonl.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <ostream>
+
+#include "engine/engine.h"
+#include "kernels/kernels.h"
+#include "tests/engine/random_network.h"
+
+namespace signalbox::engine {
+namespace {
+
+struct Case {
+  std::string name;
+  std::string config;
+  std::string dtype;
+  std::vector<int32_t> lengths;
+};
+
+void PrintTo(const Case& network, std::ostream* out) {
+  *out << network.name;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/engine/data/networks.jsonl");
+  std::string first;
+  std::getline(file, first);
+  const auto defaults = json::Document::parse(first).value();
+  for (std::string line; std::getline(file, line);) {
+    const auto document = json::Document::parse(std::move(line)).value();
+    const json::Value row = document.root();
+    Case& added = out.emplace_back();
+    added.name = row.find("name")->text();
+    const auto base = defaults.root().find(row.find("base")->text()).value();
+    added.config = merge_objects(row.find("config").value(), base);
+    added.dtype = row.find("dtype") ? row.find("dtype")->text() : "F32";
+    const auto lengths = row.find("lengths");
+    for (const json::Value& length : (lengths ? *lengths : *base.find("lengths")).items())
+      added.lengths.push_back(static_cast<int32_t>(length.integer().value()));
+  }
+  return out;
+}
+
+void expect_close(const std::vector<double>& expected, const std::vector<float>& found,
+                  const std::string& what) {
+  ASSERT_EQ(expected.size(), found.size()) << what;
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(std::isfinite(found[i])) << what;
+    largest = std::max(largest, std::abs(expected[i]));
+    worst = std::max(worst, std::abs(expected[i] - found[i]));
+  }
+  EXPECT_LE(worst, 1e-4 * largest) << what;
+}
+
+class Reference : public testing::TestWithParam<Case> {};
+
+TEST_P(Reference, the_engine_computes_what_the_formulas_say) {
+  if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
+  const Case& network = GetParam();
+  const RandomNetwork random(network.config, false, network.dtype);
+  const auto model = TextModel::open(random.directory());
+  ASSERT_TRUE(model) << model.error().message;
+  for (const int32_t length : network.lengths) {
+    const std::vector<int32_t> ids = random.ids(length);
+    const auto found = (*model)->states(ids);
+    ASSERT_TRUE(found) << found.error().message;
+    const ReferenceOutput expected = random.reference(ids);
+    const std::string what = fmt::format("{} tokens", length);
+    expect_close(expected.hidden, found->last_hidden_state, "hidden states of " + what);
+    ASSERT_EQ(found->logits.size(), expected.logits.empty() ? 0u : 1u);
+    if (!found->logits.empty())
+      expect_close(expected.logits, found->logits[0], "logits of " + what);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Reference, testing::ValuesIn(cases()),
+                         [](const auto& network) { return network.param.name; });
+
+}  // namespace
+}  // namespace signalbox::engine

@@ -1,0 +1,232 @@
+// run, classify, tag and embed from outside: rows in, rows out, exit codes.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/json.h"
+#include "tests/engine/random_network.h"
+
+namespace signalbox::tools {
+namespace {
+
+using engine::RandomNetwork;
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// `signalbox COMMAND --model DIR MORE` on the rows of `input`.
+Outcome run(const char* command, const RandomNetwork& network, const std::string& input,
+            const std::string& more = "") {
+  const engine::TemporaryDirectory folder;
+  const auto in = folder.path() / "in", out = folder.path() / "out", err = folder.path() / "err";
+  std::ofstream(in, std::ios::binary) << input;
+  const std::string line =
+      fmt::format("{} {} --model {} {} <{} >{} 2>{}", SIGNALBOX_PROGRAM, command,
+                  network.directory().string(), more, in.string(), out.string(), err.string());
+  const int status = std::system(line.c_str());
+  return {WEXITSTATUS(status), read_file(out), read_file(err)};
+}
+
+json::Document parse(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  auto document = json::Document::parse(outcome.out);
+  EXPECT_TRUE(document) << outcome.out;
+  return *std::move(document);
+}
+
+RandomNetwork network(std::string_view architecture, std::string_view more = "",
+                      bool tokenizer = true) {
+  return RandomNetwork(fmt::format("{{{}{}}}", engine::small_modern_bert(architecture), more),
+                       tokenizer);
+}
+
+constexpr const char* kSequence = "ModernBertForSequenceClassification";
+constexpr const char* kTokens = "ModernBertForTokenClassification";
+constexpr const char* kLabels =
+    R"(,"id2label":{"0":"law","1":"maths","2":"physics","3":"health","4":"other"})";
+
+void expect_row(const json::Value& row, const double* expected, size_t count) {
+  size_t i = 0;
+  for (const json::Value& x : row.items()) {
+    ASSERT_LT(i, count);
+    EXPECT_NEAR(x.number().value(), expected[i++], 1e-4);
+  }
+  EXPECT_EQ(i, count);
+}
+
+TEST(RunCommand, writes_the_logits_of_a_sequence_and_its_hidden_states_when_asked) {
+  const RandomNetwork random = network(kSequence, "", false);  // ids need no tokenizer
+  const auto expected = random.reference({5, 6, 7});
+  const std::string input = "{\"ids\": [5, 6, 7]}\n";
+  const auto plain = parse(run("run", random, input));
+  expect_row(plain.root().find("logits").value(), expected.logits.data(), 5);
+  EXPECT_FALSE(plain.root().find("last_hidden_state"));
+  const auto with_hidden = parse(run("run", random, input, "--hidden"));
+  EXPECT_TRUE(with_hidden.root().find("logits"));
+  size_t row = 0;
+  for (const json::Value& states : with_hidden.root().find("last_hidden_state")->items())
+    expect_row(states, &expected.hidden[48 * row++], 48);
+  EXPECT_EQ(row, 3u);
+}
+
+TEST(RunCommand, writes_a_row_of_logits_a_token) {
+  const RandomNetwork random = network(kTokens);
+  const auto expected = random.reference({5, 6, 7});
+  const auto found = parse(run("run", random, "{\"ids\": [5, 6, 7]}\n"));
+  size_t row = 0;
+  for (const json::Value& logits : found.root().find("logits")->items())
+    expect_row(logits, &expected.logits[5 * row++], 5);
+  EXPECT_EQ(row, 3u);
+  EXPECT_EQ(run("run", random, "{\"text\": \"abc\"}\n{\"text\": \"d\"}\n").exit_code, 0);
+}
+
+TEST(RunCommand, names_a_bad_row) {
+  const RandomNetwork random = network(kSequence);
+  const struct {
+    const char *input, *message;
+  } cases[] = {
+      {"{\"ids\": [5, 56]}", "signalbox: line 1: id 56 is outside the vocabulary of 56\n"},
+      {"{\"ids\": [5, 1.5]}", "signalbox: line 1: ids[1]: expected a token id, found 1.5\n"},
+      {"{\"ids\": 3}", "signalbox: line 1: ids: expected an array of integers\n"},
+      {"{\"ids\": []}", "signalbox: line 1: no ids, expected at least one\n"},
+      {"{}", "signalbox: line 1: text: missing\n"},
+  };
+  for (const auto& [input, message] : cases) {
+    const Outcome outcome = run("run", random, input);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.err, message);
+  }
+}
+
+TEST(RunCommand, a_model_without_a_head_needs_hidden) {
+  const RandomNetwork bare = network("ModernBertModel");
+  const Outcome outcome = run("run", bare, "{\"ids\": [5]}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("no head to give logits; --hidden"), std::string::npos) << outcome.err;
+  EXPECT_EQ(run("run", bare, "{\"ids\": [5]}\n", "--hidden").exit_code, 0);
+}
+
+TEST(ClassifyCommand, writes_the_best_label_and_every_score) {
+  const RandomNetwork random = network(kSequence, kLabels);
+  const auto found = parse(run("classify", random, "{\"text\": \"a small text\"}\n"));
+  const json::Value scores = found.root().find("scores").value();
+  double total = 0, best = 0;
+  std::string best_label;
+  for (const json::Member& member : scores.members()) {
+    const double score = member.value.number().value();
+    total += score;
+    if (score > best) best_label = member.key;
+    best = std::max(best, score);
+  }
+  EXPECT_NEAR(total, 1, 1e-5);
+  EXPECT_EQ(found.root().find("label")->text(), best_label);
+  EXPECT_EQ(found.root().find("score")->number().value(), best);
+  EXPECT_TRUE(scores.find("physics"));
+}
+
+TEST(ClassifyCommand, reads_pairs) {
+  const RandomNetwork random = network(kSequence, kLabels);
+  const Outcome alone = run("classify", random, "{\"text\": \"a\"}\n");
+  const Outcome pair = run("classify", random, "{\"text\": \"a\", \"pair\": \"b\"}\n");
+  EXPECT_EQ(pair.exit_code, 0) << pair.err;
+  EXPECT_NE(alone.out, pair.out);
+  const Outcome bad = run("classify", random, "{\"text\": \"a\", \"pair\": 1}\n");
+  EXPECT_EQ(bad.err, "signalbox: line 1: pair: expected a string, found number\n");
+}
+
+TEST(ClassifyCommand, says_which_command_a_token_head_needs) {
+  const Outcome outcome = run("classify", network(kTokens), "");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("no head that classifies texts (it labels tokens: `signalbox tag`)"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(run("tag", network(kSequence), "").err.find("`signalbox classify`"), std::string::npos);
+}
+
+TEST(TagCommand, counts_code_points) {
+  // Every token begins an entity, so each word is in one.
+  const RandomNetwork random =
+      network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
+  const auto found =
+      parse(run("tag", random, "{\"text\": \"\xC3\xA9\xC3\xA9 b \xF0\x9F\x8C\x8D c\"}\n"));
+  std::vector<std::string> texts;
+  std::vector<int64_t> starts, ends;
+  for (const json::Value& entity : found.root().find("entities")->items()) {
+    texts.emplace_back(entity.find("text")->text());
+    starts.push_back(entity.find("start")->integer().value());
+    ends.push_back(entity.find("end")->integer().value());
+    EXPECT_EQ(entity.find("type")->text().size(), 1u);
+    EXPECT_GT(entity.find("score")->number().value(), 0.2);
+  }
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"\xC3\xA9", "\xC3\xA9", "b", "\xF0\x9F\x8C\x8D", "c"}));
+  EXPECT_EQ(starts, (std::vector<int64_t>{0, 1, 3, 5, 7}));
+  EXPECT_EQ(ends, (std::vector<int64_t>{1, 2, 4, 6, 8}));
+}
+
+TEST(TagCommand, a_text_of_nothing_has_no_entities) {
+  EXPECT_EQ(run("tag", network(kTokens), "{\"text\": \"\"}\n").out, "{\"entities\":[]}\n");
+}
+
+TEST(EmbedCommand, cuts_leaves_early_and_pools_as_told) {
+  const RandomNetwork random = network("ModernBertModel");
+  const std::string input = "{\"text\": \"a small text\"}\n";
+  const auto plain = parse(run("embed", random, input));
+  size_t count = 0;
+  for (const json::Value& x : plain.root().find("embedding")->items())
+    count += x.is_number() ? 1 : 0;
+  EXPECT_EQ(count, 48u);
+  const auto short_one = parse(run("embed", random, input, "--dim 8 --layers 2 --pooling last"));
+  double squares = 0;
+  count = 0;
+  for (const json::Value& x : short_one.root().find("embedding")->items()) {
+    squares += x.number().value() * x.number().value();
+    ++count;
+  }
+  EXPECT_EQ(count, 8u);
+  EXPECT_NEAR(squares, 1, 1e-5);
+}
+
+TEST(EmbedCommand, refuses_options_by_name) {
+  const RandomNetwork random = network("ModernBertModel");
+  const Outcome pooling = run("embed", random, "", "--pooling max");
+  EXPECT_EQ(pooling.exit_code, 2);
+  EXPECT_EQ(pooling.err, "signalbox embed: --pooling: expected mean, cls or last, found \"max\"\n");
+  EXPECT_EQ(run("embed", random, "", "--dim 0").exit_code, 2);
+  const Outcome layers = run("embed", random, "{\"text\": \"a\"}\n", "--layers 9");
+  EXPECT_EQ(layers.exit_code, 1);
+  EXPECT_EQ(layers.err, "signalbox: line 1: 9 layers, the model has 4\n");
+}
+
+TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
+  const RandomNetwork random = network(kSequence, "", false);
+  const Outcome outcome = run("classify", random, "{\"text\": \"a\"}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "signalbox: line 1: " + (random.directory() / "tokenizer.json").string() +
+                             ": the model directory has none, so it reads ids and no text\n");
+}
+
+TEST(ModelCommands, bad_usage_exits_with_two) {
+  for (const char* command : {"run", "classify", "tag", "embed"}) {
+    const std::string line =
+        fmt::format("{} {} --nonsense >/dev/null 2>&1", SIGNALBOX_PROGRAM, command);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2) << command;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::tools

@@ -1,0 +1,64 @@
+// `signalbox classify`: texts in, the scores of a sequence head out.
+
+#include <algorithm>
+#include <cxxopts.hpp>
+#include <iostream>
+
+#include "base/json_writer.h"
+#include "engine/engine.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scores) {
+  const auto best = std::ranges::max_element(scores) - scores.begin();
+  json::Writer out;
+  out.begin_object().member("label", head.labels[best]).member("score", scores[best]);
+  out.key("scores").begin_object();
+  for (size_t i = 0; i < scores.size(); ++i) out.member(head.labels[i], scores[i]);
+  return out.end_object().end_object().take();
+}
+
+int classify(const std::filesystem::path& directory) {
+  const auto model = engine::TextModel::open(directory);
+  if (!model) return report(model.error());
+  const auto heads = (*model)->heads();
+  if (heads.empty() || heads[0].kind != engine::HeadKind::kSequence) {
+    return report(
+        {Code::kInvalid,
+         fmt::format("{}: the model has no head that classifies texts{}", directory.string(),
+                     heads.empty() ? "" : " (it labels tokens: `signalbox tag`)")});
+  }
+  std::ios::sync_with_stdio(false);
+  const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
+    engine::Input input;
+    SIGNALBOX_TRY(input.text, string_member(row, "text"));
+    if (row.find("pair")) {
+      SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
+    }
+    SIGNALBOX_TRY(const auto answers, (*model)->answer({&input, 1}));
+    return to_json(heads[0], answers[0].scores);
+  });
+  return done ? kExitOk : report(done.error());
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options("signalbox classify",
+                           "Reads lines {\"text\": ..., \"pair\": ...?}, writes {\"label\", "
+                           "\"score\", \"scores\": {label: "
+                           "score}}.");
+  options.add_options()("model", "model directory or the name of a pulled model",
+                        cxxopts::value<std::string>(), "DIR");
+  return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
+    return classify(model_directory(parsed["model"].as<std::string>()));
+  });
+}
+
+}  // namespace
+
+const Command kClassifyCommand = {"classify", "labels of texts, or of pairs of texts", run};
+
+}  // namespace signalbox::tools
