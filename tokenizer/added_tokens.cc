@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/unicode/unicode.h"
 
 namespace signalbox::tokenizer {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "tokenizer/bpe.h"
+#include "tokenizer/models/bpe.h"
 
 namespace signalbox::tokenizer {
 

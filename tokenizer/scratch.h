@@ -1,9 +1,9 @@
 #pragma once
 // What models need while they work on a word. One to a thread, reused by every call.
 
-#include "tokenizer/bpe.h"
-#include "tokenizer/unigram.h"
-#include "tokenizer/word_cache.h"
+#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/unigram.h"
+#include "tokenizer/models/word_cache.h"
 
 namespace signalbox::tokenizer {
 

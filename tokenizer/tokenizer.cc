@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "tokenizer/compiled.h"
-#include "tokenizer/hf_json.h"
+#include "tokenizer/hf/file.h"
 #include "tokenizer/pipeline.h"
 
 namespace signalbox::tokenizer {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/models/vocabulary.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/vocabulary.h"
 
 namespace signalbox::tokenizer {
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "tests/tokenizer/support.h"
-#include "tokenizer/hf_sections.h"
+#include "tokenizer/hf/sections.h"
 #include "tokenizer/scratch.h"
 
 namespace signalbox::tokenizer {

@@ -2,7 +2,7 @@
 // agreed with the reference (tokenizers 0.23.2, asked through a Precompiled normalizer that makes
 // one letter of each cluster), and cases that say what the rules are.
 
-#include "tokenizer/graphemes.h"
+#include "tokenizer/normalize/graphemes.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/tokenizer/support.h"
-#include "tokenizer/hf_sections.h"
+#include "tokenizer/hf/sections.h"
 
 namespace signalbox::tokenizer {
 namespace {

@@ -1,6 +1,6 @@
 // The double array against a plain search.
 
-#include "tokenizer/piece_trie.h"
+#include "tokenizer/models/piece_trie.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The Precompiled normalizer on small tables of rules, and tables that are wrong. What the texts
 // become was asked of the reference.
 
-#include "tokenizer/precompiled.h"
+#include "tokenizer/normalize/precompiled.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Against what the reference wrote after it had read: data/numbers.jsonl.
 
-#include "tokenizer/reference_number.h"
+#include "tokenizer/hf/reference_number.h"
 
 #include <cmath>
 #include <cstdlib>

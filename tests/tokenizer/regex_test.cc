@@ -1,11 +1,11 @@
 // data/regex.jsonl: what matches where, in bytes. data/regex_refused.jsonl: what is not translated.
 
-#include "tokenizer/regex.h"
+#include "tokenizer/unicode/regex.h"
 
 #include <sstream>
 
 #include "tests/tokenizer/support.h"
-#include "tokenizer/json_field.h"
+#include "tokenizer/hf/json_field.h"
 
 namespace signalbox::tokenizer {
 namespace {

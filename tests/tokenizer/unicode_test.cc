@@ -2,7 +2,7 @@
 // reference (tokenizers 0.23.2). Should a system's utf8proc bring newer data, this fails and
 // unicode.cc needs new rows.
 
-#include "tokenizer/unicode.h"
+#include "tokenizer/unicode/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Unigram on small vocabularies. What the words become was asked of the reference.
 
-#include "tokenizer/unigram.h"
+#include "tokenizer/models/unigram.h"
 
 #include <gtest/gtest.h>
 

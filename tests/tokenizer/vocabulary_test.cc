@@ -1,6 +1,6 @@
 // The flat table against a plain search.
 
-#include "tokenizer/vocabulary.h"
+#include "tokenizer/models/vocabulary.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -13,9 +13,9 @@
 #include <memory>
 
 #include "tests/tools/sample_text.h"
-#include "tokenizer/graphemes.h"
+#include "tokenizer/normalize/graphemes.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/unicode/unicode.h"
 #include "tools/sentencepiece_model.h"
 #include "tools/sentencepiece_to_hf.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "tokenizer/hf_sections.h"
-#include "tokenizer/replace.h"
+#include "tokenizer/hf/sections.h"
+#include "tokenizer/normalize/replace.h"
 
 namespace {
 

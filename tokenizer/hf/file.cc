@@ -1,0 +1,54 @@
+// The whole file, section by section. `truncation` and `padding` are settings of the program that
+// saved the file (this one's come with each call), and `decoder` turns ids back into text, which no
+// classifier needs: the three are passed over.
+
+#include "tokenizer/hf/file.h"
+
+#include <string_view>
+#include <utility>
+
+#include "tokenizer/hf/sections.h"
+#include "tokenizer/pipeline.h"
+
+namespace signalbox::tokenizer {
+namespace {
+
+Result<void> check_version(const Field& root) {
+  SIGNALBOX_TRY(const auto version, root.optional_member("version"));
+  if (!version) return {};
+  SIGNALBOX_TRY(const std::string_view name, version->string());
+  if (name != "1.0") return not_built(*version, "1.0");
+  return {};
+}
+
+}  // namespace
+
+Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables) {
+  auto document = json::Document::parse(std::move(json));
+  if (!document) return fail(Code::kCorrupt, "{}", document.error().message);
+  const Field root(document->root(), "");
+  SIGNALBOX_TRY_VOID(check_version(root));
+  SIGNALBOX_TRY(const Field model, root.member("model"));
+  SIGNALBOX_TRY(Normalizers normalizers, read_normalizers(root));
+  SIGNALBOX_TRY(Pretokenizer pretokenizer, read_pretokenizer(root));
+  SIGNALBOX_TRY(LoadedModel loaded, read_model(model, pretokenizer.byte_level, tables));
+  int32_t ids_end = loaded.vocabulary->ids_end();
+  SIGNALBOX_TRY(Added added, read_added_tokens(root, normalizers, *loaded.vocabulary, ids_end));
+  SIGNALBOX_TRY(Postprocessor postprocessor, read_postprocessor(root, ids_end));
+  auto spaces =
+      postprocessor.trims() ? spaces_of_pieces(*loaded.vocabulary) : std::vector<Spaces>();
+  return Pipeline::Parts{
+      .storage = {},
+      .raw_tokens = AddedTokens(std::move(added.raw)),
+      .normalized_tokens = AddedTokens(std::move(added.normalized)),
+      .normalizers = std::move(normalizers),
+      .pretokenizer = std::move(pretokenizer),
+      .model = std::move(loaded.model),
+      .postprocessor = std::move(postprocessor),
+      .spaces = std::move(spaces),
+      .verbatim_id = loaded.verbatim_id,
+      .vocabulary_size = ids_end,
+  };
+}
+
+}  // namespace signalbox::tokenizer
