@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   options: {
     program: { type: "string" },
     seed: { type: "string", default: "1" },
-    count: { type: "string", default: "60000" },
+    count: { type: "string", default: "70000" },
     only: { type: "string" },
   },
 });
