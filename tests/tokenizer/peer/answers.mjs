@@ -80,7 +80,11 @@ async function ours(setting, rows) {
 /// A setting as options of `signalbox tokenize`.
 export function asOptions({ file, cut, specialTokens }) {
   const options = ["--tokenizer", file];
-  if (cut) options.push("--max-tokens", String(cut.tokensMax), "--truncation", cut.strategy, "--truncation-side", cut.side);
+  if (cut) {
+    options.push("--max-tokens", String(cut.tokensMax));
+    options.push("--truncation", cut.strategy, "--truncation-side", cut.side);
+  }
+  if (cut?.stride !== undefined) options.push("--stride", String(cut.stride));
   if (!specialTokens) options.push("--no-special-tokens");
   return options;
 }
@@ -102,30 +106,38 @@ function run({ program, ...setting }, rows) {
   });
 }
 
-const kFields = ["ids", "offsets", "type_ids"];
-
-// A row without an answer of the peer, because it panics or lacks an unknown token; or with one that special tokens alone
-// make longer than the limit, which ours always keeps.
-const isNoQuestion = ({ cut }, theirs) => theirs.error !== undefined || theirs.ids.length > (cut?.tokensMax ?? Infinity);
+// A row without an answer of the peer, because it panics or lacks an unknown token; or with one that special tokens
+// alone make longer than the limit, which ours always keeps.
+const isNoQuestion = ({ cut }, { error, ids }) => error !== undefined || ids.length > (cut?.tokensMax ?? Infinity);
 
 // What differs first, in words, or "" where the answers are the same. Ours may still be text.
 function difference(setting, theirs, mine) {
   if (isNoQuestion(setting, theirs) || mine.error === kLeft || JSON.stringify(theirs) === mine) return "";
   const answer = typeof mine === "string" ? JSON.parse(mine) : mine;
   if (answer.error) return answer.error;
-  for (const field of kFields) {
-    const count = Math.max(theirs[field].length, answer[field].length);
+  const [left, right] = [theirs, answer].map(({ overflow, ...first }) => [first, ...(overflow ?? [])]);
+  if (left.length !== right.length) return `windows: peer ${left.length}, ours ${right.length}`;
+  for (const [i, window] of left.entries()) {
+    const what = firstOf(window, right[i]);
+    if (what) return left.length > 1 ? `windows[${i}].${what}` : what;
+  }
+  return "";
+}
+
+function firstOf(theirs, mine) {
+  for (const field of Object.keys(theirs)) {
+    const count = Math.max(theirs[field].length, mine[field].length);
     for (let i = 0; i < count; ++i) {
-      const [left, right] = [theirs[field][i], answer[field][i]].map((item) => JSON.stringify(item) ?? "none");
+      const [left, right] = [theirs[field][i], mine[field][i]].map((item) => JSON.stringify(item) ?? "none");
       if (left !== right) return `${field}[${i}]: peer ${left}, ours ${right}`;
     }
   }
   return "";
 }
 
-/// Tries rows, {text, pair?}, on {program, file, cut?, specialTokens}, where `cut` is {tokensMax, strategy, side}. `found`
-/// holds those whose answers differ: {row, peer, ours, what}; `asked` is how many the peer answered. Throws Refused where a
-/// side does not take the file.
+/// Tries rows, {text, pair?}, on {program, file, cut?, specialTokens}; `cut` is {tokensMax, strategy, side, stride?}, and a
+/// stride asks for all windows. `found` holds those whose answers differ: {row, peer, ours, what}; `asked` is how
+/// many the peer answered. Throws Refused where a side does not take the file.
 export async function compare(setting, rows) {
   const sides = await Promise.allSettled([allAnswers(peer, setting, rows), allAnswers(ours, setting, rows)]);
   for (const { reason } of sides) {

@@ -10,7 +10,8 @@ const kMark = "\u2581";
 
 // The patterns that published files hold, and strings.
 const kGpt4 =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" +
+  "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 const kGpt2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 const kPatterns = [
   { String: " " },
@@ -33,7 +34,7 @@ const sequence = (random, key, make) => {
 };
 
 function oneNormalizer(random, charsMap) {
-  switch (random.below(charsMap ? 14 : 13)) {
+  switch (random.below(charsMap ? 15 : 14)) {
     case 0:
     case 1:
       return {
@@ -67,6 +68,8 @@ function oneNormalizer(random, charsMap) {
     case 11:
     case 12:
       return { type: "Prepend", prepend: random.pick([kMark, " ", "ab"]) };
+    case 13:
+      return { type: "Nmt" };
     default:
       return { type: "Precompiled", precompiled_charsmap: charsMap };
   }
@@ -112,7 +115,8 @@ const byteLevel = (random) => ({
 // A byte-level model reads words of GPT-2's alphabet only, so there ByteLevel comes last, and nowhere else.
 function pretokenizer(random, family) {
   if (family !== "byte-level") {
-    return random.pick([null, onePretokenizer(random), onePretokenizer(random), sequence(random, "pretokenizers", onePretokenizer)]);
+    if (random.once(4)) return null;
+    return random.once(3) ? sequence(random, "pretokenizers", onePretokenizer) : onePretokenizer(random);
   }
   const last = byteLevel(random);
   if (random.flip()) return last;
@@ -160,7 +164,11 @@ function postprocessor(random, pieces) {
   return random.once(3) ? { type: "Sequence", processors: [byteLevel(random), last] } : last;
 }
 
-const kContents = ["ab", "abc", "b c", " ", "<x>", "\u00C9", "\u4E2D", "X", "\u0301", "[MASK]", "Stra\u00DFe", "e", "##", "the", "\u0130", "-", "\u00A0", "a b", "\n", kMark, "\u2581a", "</s>", "  "];
+const kContents = [
+  ...["ab", "abc", "b c", "a b", "<x>", "X", "[MASK]", "e", "##", "the", "-", "</s>"],
+  ...["\u00C9", "\u4E2D", "\u0301", "Stra\u00DFe", "\u0130"],
+  ...[" ", "  ", "\n", "\u00A0", kMark, "\u2581a"],
+];
 
 // The peer gives a token that is new the next id, whatever the file says; and two that normalise alike, or to nothing,
 // are a contradiction that we refuse.
@@ -202,7 +210,7 @@ function variant(random, family, model) {
     case "byte-fallback":
       return { ...model, fuse_unk: random.flip(), byte_fallback: !random.once(3), ignore_merges: random.once(3) };
     default:
-      return { ...model, byte_fallback: false };
+      return { ...model, byte_fallback: random.once(3) };
   }
 }
 

@@ -20,11 +20,12 @@ function open({ file, cut }) {
   // What a saved file holds of these is the habit of the program that saved it.
   tokenizer.disablePadding();
   tokenizer.disableTruncation();
-  if (cut) {
-    const { tokensMax, strategy, side } = cut;
-    tokenizer.setTruncation(tokensMax, { strategy: kStrategies[strategy], direction: side });
-  }
+  if (cut) truncate(tokenizer, cut);
   return tokenizer;
+}
+
+function truncate(tokenizer, { tokensMax, strategy, side, stride }) {
+  tokenizer.setTruncation(tokensMax, { strategy: kStrategies[strategy], direction: side, stride: stride ?? 0 });
 }
 
 const shape = (encoding) => ({
@@ -32,18 +33,41 @@ const shape = (encoding) => ({
   offsets: encoding.getOffsets(),
   type_ids: encoding.getTypeIds(),
 });
+const withoutTypes = (encoding) => ({ ids: encoding.getIds(), offsets: encoding.getOffsets() });
+
+// The peer reads no text beyond its limit, so that its windows end there. All of them come of a whole encoding that is
+// cut when the special tokens are added. On that way type ids are lost, and "longest first" judges by whole lengths where
+// encoding judges by what was read.
+async function windows(tokenizer, cut, rows) {
+  const whole = async (texts) => tokenizer.encodeBatch(texts, { addSpecialTokens: false });
+  tokenizer.disableTruncation();
+  const firsts = await whole(rows.map((row) => row.text));
+  const seconds = await whole(rows.map((row) => row.pair ?? ""));
+  truncate(tokenizer, cut);
+  return rows.map((row, i) => {
+    try {
+      const encoding = tokenizer.postProcess(firsts[i], row.pair === undefined ? null : seconds[i], true);
+      return { ...withoutTypes(encoding), overflow: encoding.getOverflowing().map(withoutTypes) };
+    } catch (error) {
+      return { error: error.message };
+    }
+  });
+}
 
 async function answers(setting, rows) {
   const tokenizer = open(setting);
+  if (setting.cut?.stride !== undefined) return windows(tokenizer, setting.cut, rows);
   const inputs = rows.map((row) => (row.pair === undefined ? row.text : [row.text, row.pair]));
   const options = { addSpecialTokens: setting.specialTokens };
   try {
     return (await tokenizer.encodeBatch(inputs, options)).map(shape);
   } catch {
     // Some row has no answer: find out which.
-    const one = (row) => tokenizer.encode(row.text, row.pair ?? null, options).then(shape, (e) => ({ error: e.message }));
     const list = [];
-    for (const row of rows) list.push(await one(row));
+    for (const { text, pair } of rows) {
+      const answer = tokenizer.encode(text, pair ?? null, options);
+      list.push(await answer.then(shape, (error) => ({ error: error.message })));
+    }
     return list;
   }
 }

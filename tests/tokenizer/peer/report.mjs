@@ -40,7 +40,9 @@ function* simpler(json) {
     if (json[section].type !== "Sequence") continue;
     const [list, steps] = Object.entries(json[section]).find(([, value]) => Array.isArray(value));
     for (const step of steps) yield { ...json, [section]: step };
-    for (const at of steps.keys()) yield { ...json, [section]: { ...json[section], [list]: steps.filter((_, i) => i !== at) } };
+    for (const at of steps.keys()) {
+      yield { ...json, [section]: { ...json[section], [list]: steps.filter((_, i) => i !== at) } };
+    }
   }
   const end = size(json.model);
   for (const at of json.added_tokens.keys()) {
@@ -74,8 +76,8 @@ async function smallConfiguration(setting, json, found) {
   return best;
 }
 
-/// What to print about the first of some differences. `setting.json` is there where the configuration was made here, and
-/// `setting.save` puts one into a file and says which.
+/// What to print about the first of some differences. `setting.json` is there where the configuration was made here,
+/// and `setting.save` puts one into a file and says which.
 export async function report(name, setting, found, rows) {
   let json = setting.json;
   let small = found[0];
@@ -85,10 +87,12 @@ export async function report(name, setting, found, rows) {
     where = { ...setting, ...setting.save(json) };
   }
   small = await smallRow(where, small);
-  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`, `  options: ${asOptions(where).join(" ")}`];
+  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`];
+  lines.push(`  options: ${asOptions(where).join(" ")}`);
   if (json) {
     const { model, added_tokens, normalizer, pre_tokenizer, post_processor } = json;
-    const shown = { added_tokens, normalizer, pre_tokenizer, post_processor, model: { ...model, vocab: size(model), merges: model.merges?.length } };
+    const summary = { ...model, vocab: size(model), merges: model.merges?.length };
+    const shown = { added_tokens, normalizer, pre_tokenizer, post_processor, model: summary };
     for (const [key, value] of Object.entries(shown)) lines.push(`  ${key}: ${escaped(value)}`);
   }
   for (const [key, text] of Object.entries(small.row)) lines.push(`  ${key}: ${escaped(text)}`);

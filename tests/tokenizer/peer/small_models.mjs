@@ -1,5 +1,5 @@
 // Models of a few thousand pieces, taken from the real files so that real text still splits well: a random configuration
-// is loaded by both sides for a few dozen rows only, and a whole vocabulary would be all the time it takes.
+// is loaded by both sides for a few dozen rows only, and a whole vocabulary would take all of the time.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -15,7 +15,8 @@ function wordPiece(file) {
   const pieces = Object.keys(read(file).model.vocab);
   const special = pieces.filter((piece) => /^\[[A-Z]+\]$/.test(piece));
   const word = /^(##)?[a-z0-9'.,\p{L}\p{M}]+$/u;
-  const words = pieces.filter((piece) => word.test(piece)).filter((piece, i) => i < kPiecesMax || piece.startsWith("##"));
+  const all = pieces.filter((piece) => word.test(piece));
+  const words = all.filter((piece, i) => i < kPiecesMax || piece.startsWith("##"));
   const vocab = numbered([...new Set([...special, ...words])]);
   return {
     type: "WordPiece",
@@ -50,8 +51,9 @@ function byteFallback(file) {
 
 function unigram(file) {
   const { model } = read(file);
-  const vocab = model.vocab.filter(
-    ([piece], id) => id < kPiecesMax || isOneCodePoint(piece) || id % 10 === 0).filter(([piece]) => !/^<extra/.test(piece));
+  const some = model.vocab.filter(([piece], id) => id < kPiecesMax || isOneCodePoint(piece) || id % 10 === 0);
+  const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
+  const vocab = some.filter(([piece]) => !piece.startsWith("<extra")).concat(bytes.map((piece) => [piece, -20]));
   return { ...model, type: "Unigram", vocab };
 }
 
