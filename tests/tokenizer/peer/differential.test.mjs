@@ -4,7 +4,7 @@
 // usage: tests/tokenizer/peer/run PROGRAM [--seed N] [--count N] [--only NAME]
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -28,7 +28,7 @@ const kCount = Number(options.count);
 assert.ok(Number.isInteger(kCount) && kCount > 0, `--count: expected a positive number, found "${options.count}"`);
 
 const kFolder = fileURLToPath(new URL("../../../build/tokenizers", import.meta.url));
-const kWork = `${kFolder}/random`;
+const kWork = `${kFolder}/random-${process.pid}`; // of this run; stays where something differed
 mkdirSync(kWork, { recursive: true });
 
 // Shares of the whole: those that the project's own models use come first.
@@ -44,7 +44,11 @@ const rowsFor = (strings, count) => Array.from({ length: count }, () => strings.
 const kNotBuilt = /\.json: (.* is not built)/;
 const isChosen = (name) => options.only === undefined || options.only === name;
 
-after(closePeer);
+let isKept = false;
+after(() => {
+  closePeer();
+  if (!isKept) rmSync(kWork, { recursive: true });
+});
 
 for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witness) => [witness, kWitnessShare])]) {
   if (!isChosen(name)) continue;
@@ -123,6 +127,7 @@ for (const family of kFamilies) {
     }
     t.diagnostic(`${total} texts and pairs that the peer had an answer to`);
     for (const [what, times] of Object.entries(passedOver)) t.diagnostic(`passed over, ${times} times: ${what}`);
+    isKept ||= reports.length > 0;
     if (reports.length > 0) assert.fail(reports.join("\n"));
   });
 }
