@@ -46,4 +46,16 @@ class Buffer {
   size_t size_ = 0;
 };
 
+/// allocate_aligned() for containers.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(size_t size) { return static_cast<T*>(allocate_aligned(size * sizeof(T))); }
+  void deallocate(T* p, size_t) { std::free(p); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+
 }  // namespace signalbox

@@ -235,7 +235,9 @@ Result<Document> Document::parse(std::string text, const Limits& limits) {
     return fail(Code::kTooLarge, "JSON: {} bytes, at most {} are read", text.size(), bytes_max);
   }
   Document document;
+  static_assert(kPadding >= simdjson::SIMDJSON_PADDING);
   document.size_ = text.size();
+  document.nodes_.reserve(text.size() / 16);  // a value each 16 bytes is dense
   document.text_ = std::move(text);
   document.text_.resize(document.size_ + simdjson::SIMDJSON_PADDING, '\0');
   SIGNALBOX_TRY_VOID(Builder(document, limits.depth).build());

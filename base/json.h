@@ -83,6 +83,9 @@ struct Limits {
 /// Owns the source and the tree. Immutable after parse(), so reading it is thread-safe.
 class Document {
  public:
+  /// A text with so many bytes of capacity to spare is not moved to make room for the parser.
+  static constexpr size_t kPadding = 64;
+
   /// The whole text must be one well-formed UTF-8 JSON array or object. Errors: kInvalid with the
   /// byte offset, kTooLarge.
   static Result<Document> parse(std::string text, const Limits& limits = {});

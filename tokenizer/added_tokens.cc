@@ -1,5 +1,5 @@
 // Matching narrows a range of the sorted contents byte by byte: a trie's walk without building one.
-// Almost every position of a text ends at the first byte.
+// At almost every position of a text, a look at two bytes tells that none begins there.
 
 #include "tokenizer/added_tokens.h"
 
@@ -32,6 +32,19 @@ bool touches_word(std::string_view text, size_t begin, size_t end) {
          (end < text.size() && unicode::is_word(utf8::decode(text, end).code_point));
 }
 
+// Whether a space, or the mark that a normalizer puts in its place, stands between other characters
+// or alone. A run of several spaces does not hold a lone one.
+bool holds_lone_space(std::string_view content) {
+  for (const std::string_view mark : {std::string_view(" "), std::string_view("\xE2\x96\x81")}) {
+    if (content.find(mark) == std::string_view::npos) continue;
+    if (content.size() == mark.size() || content.size() % mark.size() != 0) return true;
+    for (size_t i = 0; i < content.size(); i += mark.size()) {
+      if (content.substr(i, mark.size()) != mark) return true;
+    }
+  }
+  return false;
+}
+
 size_t spaces_begin(std::string_view text, size_t end, size_t limit) {
   while (end > limit) {
     const utf8::Decoded before = decode_before(text, end);
@@ -47,11 +60,30 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
   std::sort(tokens_.begin(), tokens_.end(),
             [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
   by_first_byte_.resize(256);
+  by_first_two_.resize(size_t{256} * 256);
   for (uint32_t i = 0; i < tokens_.size(); ++i) {
     Bucket& bucket = by_first_byte_[byte_at(tokens_[i].content, 0)];
     if (bucket.end == 0) bucket.begin = i;
     bucket.end = i + 1;
+    const auto first = by_first_two_.begin() + (byte_at(tokens_[i].content, 0) << 8);
+    if (tokens_[i].content.size() == 1) {
+      std::fill_n(first, 256, true);
+    } else {
+      first[byte_at(tokens_[i].content, 1)] = true;
+    }
   }
+}
+
+bool AddedTokens::may_begin_at(std::string_view text, size_t position) const {
+  return position + 1 == text.size() ||
+         by_first_two_[static_cast<size_t>(byte_at(text, position)) << 8 |
+                       byte_at(text, position + 1)];
+}
+
+bool AddedTokens::is_local() const {
+  return std::all_of(tokens_.begin(), tokens_.end(), [](const AddedToken& token) {
+    return !token.lstrip && !token.rstrip && !token.single_word && !holds_lone_space(token.content);
+  });
 }
 
 const AddedToken* AddedTokens::longest_at(std::string_view text, size_t position) const {
@@ -89,8 +121,12 @@ std::optional<AddedTokens::Part> AddedTokens::Splitter::next() {
 }
 
 std::optional<AddedTokens::Part> AddedTokens::Splitter::next_token() {
-  if (tokens_.empty()) return std::nullopt;
+  if (tokens_.tokens_.empty()) return std::nullopt;
   while (search_ < text_.size()) {
+    if (!tokens_.may_begin_at(text_, search_)) {
+      ++search_;
+      continue;
+    }
     const AddedToken* token = tokens_.longest_at(text_, search_);
     if (token == nullptr) {
       ++search_;

@@ -28,7 +28,9 @@ class AddedTokens {
   /// Contents must differ from each other and not be empty.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  bool empty() const { return tokens_.empty(); }
+  /// Whether a text may be cut before a lone space (see Normalizer::is_local) and searched part by
+  /// part with the same result.
+  bool is_local() const;
 
   /// A stretch of text between added tokens, or one added token.
   struct Part {
@@ -58,6 +60,7 @@ class AddedTokens {
   };
 
  private:
+  bool may_begin_at(std::string_view text, size_t position) const;
   const AddedToken* longest_at(std::string_view text, size_t position) const;
 
   std::vector<AddedToken> tokens_;  // by content
@@ -66,6 +69,7 @@ class AddedTokens {
     uint32_t end = 0;
   };
   std::vector<Bucket> by_first_byte_;  // (256), ranges of tokens_
+  std::vector<bool> by_first_two_;  // (256, 256): whether a token begins so, or is the first byte
 };
 
 }  // namespace signalbox::tokenizer

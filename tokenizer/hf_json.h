@@ -7,11 +7,13 @@
 #include <string>
 
 #include "base/error.h"
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/compiled.h"
+#include "tokenizer/pipeline.h"
 
 namespace signalbox::tokenizer {
 
-/// The whole file. Errors carry the path inside the file, not the file's name.
-Result<std::unique_ptr<const Tokenizer>> read_hf_json(std::string json);
+/// The whole file. With `tables`, those of a compiled form, the model's own vocabulary and merges
+/// are not read. Errors carry the path inside the file, not the file's name.
+Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables = nullptr);
 
 }  // namespace signalbox::tokenizer

@@ -1,41 +1,38 @@
 #pragma once
-// The BertNormalizer of tokenizer.json: cleans controls away, puts spaces around Chinese
-// characters, strips accents, lowers case. The reference does this in four passes over the text;
-// here each code point goes through all four at once, which gives the same text and the same
-// alignment.
+// One step of the `normalizer` of a tokenizer.json: text to text, with every byte's origin kept. A
+// sequence of them is flattened when the file is read, and the pipeline runs the steps one after
+// the other.
 
-#include <array>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "tokenizer/normalized.h"
 
 namespace signalbox::tokenizer {
 
-struct BertNormalizerOptions {
-  bool clean_text = false;  // drop NUL, U+FFFD and controls; every white space becomes a space
-  bool handle_chinese_chars = false;  // a space on both sides of each
-  bool strip_accents = false;         // NFD, then without category Mn
-  bool lowercase = false;             // code point by code point
-};
-
-/// Immutable; thread-safe. With no option set it copies the text.
-class BertNormalizer {
+/// Immutable; thread-safe.
+class Normalizer {
  public:
-  explicit BertNormalizer(const BertNormalizerOptions& options = {});
+  virtual ~Normalizer() = default;
 
-  /// Appends the normalised text to `out`. `base` is added to every source offset. Bytes that are
-  /// not UTF-8 read as U+FFFD. Cutting a text before a space and normalising both parts gives the
-  /// same as normalising the whole.
-  void normalize(std::string_view text, uint32_t base, Normalized& out) const;
+  /// True when normalize() would change nothing in this text. A cheap look that may say false where
+  /// the truth is true, never the reverse.
+  virtual bool keeps(std::string_view text) const = 0;
 
- private:
-  class Marks;
-  void put(char32_t c, Span from, Marks& marks, Normalized& out) const;
-  void put_clean(char32_t c, Span from, Marks& marks, Normalized& out) const;
-  void put_final(char32_t c, Span from, Normalized& out) const;
+  /// Appends the normal form of `in` to `out`, which does not overlap it.
+  virtual void normalize(const TextView& in, Normalized& out) const = 0;
 
-  BertNormalizerOptions options_;
-  std::array<char, 128> ascii_;  // what an ASCII character becomes, or kRemoved
+  /// Whether a text may be cut before a lone space, that is between "x" and " y" where x and y are
+  /// ASCII and no spaces, and normalised part by part with the same result.
+  virtual bool is_local() const { return false; }
+  /// The same for one text, by how it begins. It may be any bytes.
+  virtual bool is_local_in(std::string_view) const { return is_local(); }
+
+  /// Whether it puts U+2581 in the place of a lone space. Otherwise such a space stays.
+  virtual bool marks_spaces() const { return false; }
 };
+
+using Normalizers = std::vector<std::unique_ptr<const Normalizer>>;
 
 }  // namespace signalbox::tokenizer

@@ -1,14 +1,15 @@
-// Text is taken in stretches of a few kilobytes, cut before a space, so that the intermediate text
-// stays in the first cache and truncation ends the work early. That is exact: no stage looks across
-// a space. Tokens that are looked for in normalised text may hold spaces; with those, a text is
+// Where no stage looks across a lone space, which is decided when the file is read, text is taken
+// in stretches of a few kilobytes cut there: the intermediate text stays in the first cache, a
+// prompt of any length needs little memory, and truncation ends the work early. Otherwise a text is
 // taken whole.
 
 #include "tokenizer/pipeline.h"
 
-#include "base/error.h"
-#include "tokenizer/pretokenizer.h"
-
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "tokenizer/scratch.h"
 
 namespace signalbox::tokenizer {
 namespace {
@@ -17,40 +18,127 @@ constexpr size_t kStretchBytes = 2048;  // with its alignment, 18 KB
 // A thread gives back what a text larger than any model reads has taken.
 constexpr size_t kScratchBytesKept = size_t{1} << 20;
 
+bool is_ascii_mark(char c) {
+  return c > ' ' && c < 0x7F;
+}
+
+// The end of a stretch: before a lone space, or the end of the text.
 size_t stretch_end(std::string_view text, size_t begin) {
-  if (text.size() - begin <= kStretchBytes) return text.size();
-  return std::min(text.find_first_of(" \n", begin + kStretchBytes), text.size());
+  for (size_t i = begin + kStretchBytes; i + 1 < text.size(); ++i) {
+    i = text.find(' ', i);
+    if (i == std::string_view::npos) break;
+    if (i + 1 < text.size() && is_ascii_mark(text[i - 1]) && is_ascii_mark(text[i + 1])) return i;
+  }
+  return text.size();
+}
+
+bool is_local(const Pipeline::Parts& parts) {
+  bool local = parts.normalized_tokens.is_local();
+  bool cut = parts.model->is_local();
+  auto form = SpaceForm::kSpace;
+  for (size_t i = 0; i < parts.normalizers.size(); ++i) {
+    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
+    if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
+  }
+  for (const PretokenizerStep& step : parts.pretokenizer.steps) {
+    local &= step.splitter ? step.splitter->is_local(form) : step.rewriter->is_local(form);
+    cut |= step.splitter && step.splitter->cuts_at_spaces(form);
+    if (step.rewriter) form = step.rewriter->after(form);
+  }
+  return local && cut;
+}
+
+size_t bytes_of(const Normalized& normalized) {
+  return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
+}
+
+size_t bytes_of(const UnigramScratch& scratch) {
+  return scratch.best.capacity() * sizeof(UnigramScratch::Best) +
+         scratch.tokens.capacity() * sizeof(Token);
+}
+
+size_t bytes_of(const BpeScratch& scratch) {
+  return scratch.symbols.capacity() * sizeof(BpeScratch::Symbol) +
+         scratch.queue.capacity() * sizeof(BpeScratch::Candidate);
 }
 
 }  // namespace
 
 // Tokens of one text, and whether they are enough. That is asked after each word and not after an
-// added token: the reference's rule, which decides what text of a pair it finds the longer.
+// added token: the reference's rule, which decides what text of a pair it finds the longer. It asks
+// from the side that is kept.
 struct Pipeline::Output {
   std::vector<Token> tokens;
-  std::vector<Span> words;  // of the stretch at hand
+  std::vector<Spaces> spaces;         // (tokens) where the post-processor trims
+  std::vector<uint32_t> word_begins;  // in tokens, where they are counted from the right
   size_t tokens_enough = 0;
+  size_t tokens_at_enough = SIZE_MAX;
+  TruncationSide side = TruncationSide::kRight;
+  bool stops = false;  // at enough
   bool full = false;
 
-  void reset(size_t enough) {
+  void reset(size_t enough, TruncationSide cut, bool stops_at_enough) {
     tokens.clear();
+    spaces.clear();
+    word_begins.clear();
     tokens_enough = enough;
+    tokens_at_enough = SIZE_MAX;
+    side = cut;
+    stops = stops_at_enough && side == TruncationSide::kRight;
     full = false;
   }
+
+  // The word's tokens begin at `begin`.
+  void finish_word(uint32_t begin) {
+    if (side == TruncationSide::kLeft) {
+      word_begins.push_back(begin);
+    } else if (tokens.size() >= tokens_enough) {
+      tokens_at_enough = std::min(tokens_at_enough, tokens.size());
+      full = stops;
+    }
+  }
+
+  // How many tokens the reference would have of this text.
+  size_t counted() const {
+    for (auto begin = word_begins.rbegin(); begin != word_begins.rend(); ++begin) {
+      if (tokens.size() - *begin >= tokens_enough) return tokens.size() - *begin;
+    }
+    return std::min(tokens_at_enough, tokens.size());
+  }
+
+  size_t bytes() const {
+    return tokens.capacity() * sizeof(Token) + spaces.capacity() * sizeof(Spaces) +
+           word_begins.capacity() * sizeof(uint32_t);
+  }
+
+  TokenizedText of(std::string_view text) const { return {text, tokens, spaces, counted()}; }
 };
 
+// Each stage reads one buffer and writes the other of its two.
 struct Pipeline::Scratch {
-  Normalized normalized;
+  Normalized normalized[2];
+  Normalized rewritten[2];
+  std::vector<Span> words;
+  std::vector<Span> words_next;
+  ModelScratch model;
   Output first;
   Output second;
 
   void trim() {
-    const size_t bytes = normalized.source.capacity() * sizeof(Span) +
-                         (first.words.capacity() + second.words.capacity()) * sizeof(Span) +
-                         (first.tokens.capacity() + second.tokens.capacity()) * sizeof(Token);
-    if (bytes > kScratchBytesKept) *this = {};
+    size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() +
+                   second.bytes() + bytes_of(model.bpe) + bytes_of(model.unigram);
+    for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
+      bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
+    }
+    if (bytes <= kScratchBytesKept) return;
+    WordCache seen = std::move(model.words);  // of a fixed size
+    *this = {};
+    model.words = std::move(seen);
   }
 };
+
+Pipeline::Pipeline(Parts parts)
+    : parts_(std::move(parts)), is_local_(tokenizer::is_local(parts_)) {}
 
 Pipeline::Scratch& Pipeline::scratch() {
   static thread_local Scratch scratch;
@@ -59,27 +147,50 @@ Pipeline::Scratch& Pipeline::scratch() {
 
 void Pipeline::encode(std::string_view text, const EncodeOptions& options, Encoding& out) const {
   Scratch& work = scratch();
-  work.first.reset(parts_.postprocessor.single_room(options));
-  tokenize(text, work.normalized, work.first);
-  parts_.postprocessor.single(work.first.tokens, options, out);
+  work.first.reset(parts_.postprocessor.single_room(options), options.side, true);
+  tokenize(text, work, work.first);
+  parts_.postprocessor.single(work.first.of(text), options, out);
   work.trim();
+}
+
+void Pipeline::encode_windows(std::string_view text, const EncodeOptions& options,
+                              const TakeWindow& take) const {
+  Output output;  // the caller may encode while it looks at a window
+  output.reset(SIZE_MAX, options.side, false);
+  tokenize(text, scratch(), output);
+  scratch().trim();
+  parts_.postprocessor.single_windows(output.of(text), options, take);
 }
 
 void Pipeline::encode_pair(std::string_view first, std::string_view second,
                            const EncodeOptions& options, Encoding& out) const {
   Scratch& work = scratch();
-  // Not the room beside the special tokens: which text is cut depends on the lengths, seen as far
-  // as this.
-  const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
-  work.first.reset(enough);
-  work.second.reset(enough);
-  tokenize(first, work.normalized, work.first);
-  tokenize(second, work.normalized, work.second);
-  parts_.postprocessor.pair(work.first.tokens, work.second.tokens, options, out);
+  tokenize_pair(first, second, options, true, work, work.first, work.second);
+  parts_.postprocessor.pair(work.first.of(first), work.second.of(second), options, out);
   work.trim();
 }
 
-void Pipeline::tokenize(std::string_view text, Normalized& normalized, Output& out) const {
+void Pipeline::encode_pair_windows(std::string_view first, std::string_view second,
+                                   const EncodeOptions& options, const TakeWindow& take) const {
+  Output outputs[2];
+  tokenize_pair(first, second, options, false, scratch(), outputs[0], outputs[1]);
+  scratch().trim();
+  parts_.postprocessor.pair_windows(outputs[0].of(first), outputs[1].of(second), options, take);
+}
+
+void Pipeline::tokenize_pair(std::string_view first, std::string_view second,
+                             const EncodeOptions& options, bool stops, Scratch& work,
+                             Output& first_out, Output& second_out) const {
+  // Not the room beside the special tokens: which text is cut depends on the lengths, seen as far
+  // as this.
+  const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
+  first_out.reset(enough, options.side, stops);
+  second_out.reset(enough, options.side, stops);
+  tokenize(first, work, first_out);
+  tokenize(second, work, second_out);
+}
+
+void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const {
   SIGNALBOX_CHECK(text.size() < UINT32_MAX);
   AddedTokens::Splitter parts(parts_.raw_tokens, text);
   while (!out.full) {
@@ -87,47 +198,110 @@ void Pipeline::tokenize(std::string_view text, Normalized& normalized, Output& o
     if (!part) return;
     const auto begin = static_cast<uint32_t>(part->begin);
     if (part->id >= 0) {
-      out.tokens.push_back({part->id, {begin, static_cast<uint32_t>(part->end)}});
+      add_token(part->id, {begin, static_cast<uint32_t>(part->end)},
+                text.substr(part->begin, part->end - part->begin), out);
     } else {
-      tokenize_plain(text.substr(part->begin, part->end - part->begin), begin, normalized, out);
+      tokenize_plain(text.substr(part->begin, part->end - part->begin), begin, work, out);
     }
   }
 }
 
-void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Normalized& normalized,
+void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
-  const bool whole = !parts_.normalized_tokens.empty();
+  const auto& normalizers = parts_.normalizers;
+  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = whole ? text.size() : stretch_end(text, begin);
-    normalized.clear();
-    parts_.normalizer.normalize(text.substr(begin, end - begin),
-                                static_cast<uint32_t>(base + begin), normalized);
-    tokenize_normalized(normalized, out);
+    const size_t end = local ? stretch_end(text, begin) : text.size();
+    tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
+                     out);
     begin = end;
   }
 }
 
-void Pipeline::tokenize_normalized(const Normalized& normalized, Output& out) const {
-  AddedTokens::Splitter parts(parts_.normalized_tokens, normalized.text);
+void Pipeline::tokenize_stretch(std::string_view text, uint32_t base, Scratch& work,
+                                Output& out) const {
+  const TextView view(text, base);
+  if (utf8::is_valid(text)) return tokenize_normalized(normalize(view, work), work, out);
+  Normalized valid;
+  for (uint32_t i = 0; i < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    valid.append(decoded.code_point, view.source(i, decoded.bytes));
+    i += decoded.bytes;
+  }
+  tokenize_normalized(normalize(TextView(valid, base), work), work, out);
+}
+
+TextView Pipeline::normalize(TextView text, Scratch& work) const {
+  size_t next = 0;
+  for (const auto& normalizer : parts_.normalizers) {
+    if (normalizer->keeps(text.text())) continue;
+    Normalized& out = work.normalized[next];
+    next ^= 1;
+    out.clear();
+    normalizer->normalize(text, out);
+    text = TextView(out, text.base());
+  }
+  return text;
+}
+
+void Pipeline::tokenize_normalized(TextView text, Scratch& work, Output& out) const {
+  AddedTokens::Splitter parts(parts_.normalized_tokens, text.text());
   while (!out.full) {
     const auto part = parts.next();
     if (!part) return;
-    const size_t placed = out.tokens.size();
     const Span span{static_cast<uint32_t>(part->begin), static_cast<uint32_t>(part->end)};
     if (part->id >= 0) {
-      out.tokens.push_back({part->id, span});
+      add_token(part->id, text.original(span),
+                text.text().substr(part->begin, part->end - part->begin), out);
     } else {
-      out.words.clear();
-      split_bert_words(normalized.text, span, out.words);
-      for (const Span word : out.words) {
-        parts_.model.tokenize(normalized.text, word, out.tokens);
-        out.full = out.tokens.size() >= out.tokens_enough;
-        if (out.full) break;
-      }
+      tokenize_words(split(text, span, work), work, out);
     }
+  }
+}
+
+// Leaves the words in work.words, as ranges of the view that is returned.
+TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
+  work.words.assign(1, part);
+  size_t next = 0;
+  for (const PretokenizerStep& step : parts_.pretokenizer.steps) {
+    work.words_next.clear();
+    if (step.splitter) {
+      for (const Span word : work.words) step.splitter->split(text.text(), word, work.words_next);
+    } else {
+      Normalized& out = work.rewritten[next];
+      next ^= 1;
+      out.clear();
+      step.rewriter->rewrite(text, work.words, out, work.words_next);
+      text = TextView(out, text.base());
+    }
+    work.words.swap(work.words_next);
+  }
+  return text;
+}
+
+// `matched`: the token's string, with the white space it took.
+void Pipeline::add_token(int32_t id, Span place, std::string_view matched, Output& out) const {
+  out.tokens.push_back({id, place});
+  if (parts_.postprocessor.trims()) out.spaces.push_back(spaces_of(matched));
+}
+
+Spaces Pipeline::spaces_at(const Token& token, std::string_view text) const {
+  if (token.id != parts_.verbatim_id) return parts_.spaces[static_cast<size_t>(token.id)];
+  return spaces_of(text.substr(token.span.begin, token.span.end - token.span.begin));
+}
+
+void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) const {
+  const bool trims = parts_.postprocessor.trims();
+  for (const Span word : work.words) {
+    const size_t placed = out.tokens.size();
+    parts_.model->tokenize(text.text(), word, work.model, out.tokens);
     for (size_t i = placed; i < out.tokens.size(); ++i) {
-      out.tokens[i].span = normalized.original(out.tokens[i].span);
+      Token& token = out.tokens[i];
+      if (trims) out.spaces.push_back(spaces_at(token, text.text()));
+      token.span = text.original(token.span);
     }
+    out.finish_word(static_cast<uint32_t>(placed));
+    if (out.full) return;
   }
 }
 

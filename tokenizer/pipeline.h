@@ -1,45 +1,71 @@
 #pragma once
-// The stages of one tokenizer.json in their order: added tokens, normaliser, words, pieces,
+// The stages of one tokenizer.json in their order: added tokens, normalizers, words, pieces,
 // template.
 
+#include <memory>
+#include <optional>
 #include <string_view>
-#include <vector>
 
+#include "base/buffer.h"
+#include "base/mapped_file.h"
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/model.h"
 #include "tokenizer/normalizer.h"
 #include "tokenizer/postprocess.h"
+#include "tokenizer/pretokenizer.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/wordpiece.h"
 
 namespace signalbox::tokenizer {
+
+/// The memory that a compiled form's arrays lie in.
+struct Storage {
+  std::optional<MappedFile> file;
+  Buffer<char> copy;
+};
 
 class Pipeline final : public Tokenizer {
  public:
   struct Parts {
+    Storage storage;                // first, so that it outlives the model
     AddedTokens raw_tokens;         // looked for in the text as it came
-    AddedTokens normalized_tokens;  // looked for in what the normaliser made of the rest
-    BertNormalizer normalizer;
-    WordPiece model;
+    AddedTokens normalized_tokens;  // looked for in what the normalizers made of the rest
+    Normalizers normalizers;
+    Pretokenizer pretokenizer;
+    std::unique_ptr<const Model> model;
     Postprocessor postprocessor;
+    std::vector<Spaces> spaces;  // by id, where the post-processor trims
+    int32_t verbatim_id;         // but counted in the text for this one; -1: none
     int32_t vocabulary_size;
   };
-  explicit Pipeline(Parts parts) : parts_(std::move(parts)) {}
+  explicit Pipeline(Parts parts);
 
   void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const override;
   void encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options,
                    Encoding& out) const override;
+  void encode_windows(std::string_view text, const EncodeOptions& options,
+                      const TakeWindow& take) const override;
+  void encode_pair_windows(std::string_view first, std::string_view second,
+                           const EncodeOptions& options, const TakeWindow& take) const override;
   int32_t vocabulary_size() const override { return parts_.vocabulary_size; }
 
  private:
   struct Scratch;
   struct Output;
   static Scratch& scratch();
-  void tokenize(std::string_view text, Normalized& normalized, Output& out) const;
-  void tokenize_plain(std::string_view text, uint32_t base, Normalized& normalized,
-                      Output& out) const;
-  void tokenize_normalized(const Normalized& normalized, Output& out) const;
+  void tokenize(std::string_view text, Scratch& work, Output& out) const;
+  void tokenize_pair(std::string_view first, std::string_view second, const EncodeOptions& options,
+                     bool stops, Scratch& work, Output& first_out, Output& second_out) const;
+  void tokenize_plain(std::string_view text, uint32_t base, Scratch& work, Output& out) const;
+  void tokenize_stretch(std::string_view text, uint32_t base, Scratch& work, Output& out) const;
+  TextView normalize(TextView text, Scratch& work) const;
+  void tokenize_normalized(TextView text, Scratch& work, Output& out) const;
+  TextView split(TextView text, Span part, Scratch& work) const;
+  void tokenize_words(const TextView& text, Scratch& work, Output& out) const;
+  Spaces spaces_at(const Token& token, std::string_view text) const;
+  void add_token(int32_t id, Span place, std::string_view matched, Output& out) const;
 
   Parts parts_;
+  bool is_local_;  // no stage after the first normalizer looks across a lone space
 };
 
 }  // namespace signalbox::tokenizer

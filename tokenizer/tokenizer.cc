@@ -3,9 +3,13 @@
 #include "tokenizer/tokenizer.h"
 
 #include <string>
+#include <utility>
 
+#include "base/json.h"
 #include "base/mapped_file.h"
+#include "tokenizer/compiled.h"
 #include "tokenizer/hf_json.h"
+#include "tokenizer/pipeline.h"
 
 namespace signalbox::tokenizer {
 
@@ -16,16 +20,55 @@ void Encoding::clear() {
   first_tokens = second_tokens = {};
 }
 
-Result<std::unique_ptr<const Tokenizer>> Tokenizer::open(const std::filesystem::path& path) {
-  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  return parse(file.text(), path.string());
+namespace {
+
+using Opened = Result<std::unique_ptr<const Tokenizer>>;
+
+Result<Pipeline::Parts> read_json(std::string_view json, const BpeTables* tables) {
+  std::string text;
+  text.reserve(json.size() + json::Document::kPadding);
+  text += json;
+  return read_hf_json(std::move(text), tables);
 }
 
-Result<std::unique_ptr<const Tokenizer>> Tokenizer::parse(std::string_view json,
-                                                          std::string_view name) {
-  auto tokenizer = read_hf_json(std::string(json));
+// `bytes` lie in `storage`, or are JSON.
+Opened read(std::string_view bytes, Storage storage) {
+  Compiled compiled{.json = bytes, .has_tables = false, .tables = {}};
+  if (is_compiled(bytes)) {
+    SIGNALBOX_TRY(compiled, read_compiled(bytes));
+  }
+  SIGNALBOX_TRY(auto parts,
+                read_json(compiled.json, compiled.has_tables ? &compiled.tables : nullptr));
+  if (compiled.has_tables) parts.storage = std::move(storage);
+  return std::make_unique<const Pipeline>(std::move(parts));
+}
+
+}  // namespace
+
+Opened Tokenizer::open(const std::filesystem::path& path) {
+  SIGNALBOX_TRY(MappedFile file, MappedFile::open(path));
+  const std::string_view bytes = file.text();  // stays where it is when the owner moves
+  auto tokenizer = read(bytes, {std::move(file), {}});
+  if (!tokenizer) return fail_in(path.string(), std::move(tokenizer).error());
+  return tokenizer;
+}
+
+Opened Tokenizer::parse(std::string_view bytes, std::string_view name) {
+  Storage storage;
+  if (is_compiled(bytes)) {
+    storage.copy = Buffer<char>(bytes.size());
+    bytes.copy(storage.copy.data(), bytes.size());
+    bytes = {storage.copy.data(), bytes.size()};
+  }
+  auto tokenizer = read(bytes, std::move(storage));
   if (!tokenizer) return fail_in(name, std::move(tokenizer).error());
   return tokenizer;
+}
+
+Result<std::string> Tokenizer::compile(std::string_view json, std::string_view name) {
+  auto parts = read_json(json, nullptr);
+  if (!parts) return fail_in(name, std::move(parts).error());
+  return write_compiled(json, dynamic_cast<const Bpe*>(parts->model.get()));
 }
 
 }  // namespace signalbox::tokenizer

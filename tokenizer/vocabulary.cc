@@ -4,6 +4,7 @@
 #include "tokenizer/vocabulary.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/error.h"
@@ -43,44 +44,127 @@ bool ends_a_code_point(std::string_view text, size_t length) {
 }  // namespace
 
 Vocabulary::Vocabulary(const std::vector<Entry>& entries) {
-  const size_t size = std::bit_ceil(2 * entries.size() + 2);
-  shift_ = 64 - std::countr_zero(size);
-  slots_.resize(size);
-  pieces_.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    SIGNALBOX_CHECK(entry.piece.size() <= kPieceBytesMax && entry.id >= 0);
-    pieces_.push_back(
-        {static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(entry.piece.size()), entry.id});
-    text_ += entry.piece;
-    length_max_ = std::max(length_max_, entry.piece.size());
-    const uint64_t hash = hash_of(entry.piece);
-    size_t slot = hash >> shift_;
-    while (slots_[slot].piece != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = {tag_of(hash), static_cast<uint32_t>(pieces_.size())};
+  reserve(entries.size());
+  for (const Entry& entry : entries) SIGNALBOX_CHECK(add(entry.piece, entry.id));
+}
+
+void Vocabulary::reserve(size_t pieces) {
+  arrays_.pieces.own().reserve(size() + pieces);
+  const size_t slots = std::bit_ceil(2 * (size() + pieces) + 2);
+  if (slots > arrays_.slots.size()) rehash(slots);
+}
+
+void Vocabulary::rehash(size_t slots) {
+  shift_ = 64 - std::countr_zero(slots);
+  arrays_.slots.own().assign(slots, {});
+  for (uint32_t i = 0; i < size(); ++i) {
+    const std::string_view piece = entry(i).piece;
+    const uint64_t hash = hash_of(piece);
+    arrays_.slots.own()[probe(hash, piece)] = {tag_of(hash), i + 1};
   }
 }
 
-int32_t Vocabulary::probe(uint64_t hash, std::string_view text) const {
-  for (size_t slot = hash >> shift_; slots_[slot].piece != 0;
-       slot = (slot + 1) & (slots_.size() - 1)) {
-    if (slots_[slot].tag != tag_of(hash)) continue;
-    const Piece& piece = pieces_[slots_[slot].piece - 1];
-    if (std::string_view(text_).substr(piece.begin, piece.length) == text) return piece.id;
+bool Vocabulary::add(std::string_view piece, int32_t id) {
+  auto& text = arrays_.text.own();
+  SIGNALBOX_CHECK(piece.size() <= kPieceBytesMax && id >= 0);
+  SIGNALBOX_CHECK(text.size() + piece.size() < UINT32_MAX);
+  if (2 * (size() + 1) > arrays_.slots.size()) reserve(size() + 1);
+  const uint64_t hash = hash_of(piece);
+  Slot& slot = arrays_.slots.own()[probe(hash, piece)];
+  if (slot.piece != 0) return false;
+  arrays_.pieces.own().push_back(
+      {static_cast<uint32_t>(text.size()), static_cast<uint32_t>(piece.size()), id});
+  slot = {tag_of(hash), static_cast<uint32_t>(size())};
+  text.insert(text.end(), piece.begin(), piece.end());
+  length_max_ = std::max(length_max_, piece.size());
+  ids_end_ = std::max(ids_end_, id + 1);
+  return true;
+}
+
+Result<Vocabulary> Vocabulary::of(Arrays arrays, int64_t id_max) {
+  Vocabulary out;
+  out.arrays_ = std::move(arrays);
+  const auto& [text, pieces, slots] = out.arrays_;
+  for (const Piece& piece : pieces.span()) {
+    if (piece.begin > text.size() || piece.length > text.size() - piece.begin ||
+        piece.length > kPieceBytesMax || piece.id < 0 || piece.id > id_max) {
+      return fail(Code::kCorrupt, "vocabulary: a piece of {} bytes at {} with the id {}",
+                  piece.length, piece.begin, piece.id);
+    }
+    out.length_max_ = std::max<size_t>(out.length_max_, piece.length);
+    out.ids_end_ = std::max(out.ids_end_, piece.id + 1);
   }
-  return -1;
+  size_t taken = 0;
+  for (const Slot& slot : slots.span()) {
+    if (slot.piece > pieces.size()) {
+      return fail(Code::kCorrupt, "vocabulary: piece {} of {}", slot.piece, pieces.size());
+    }
+    taken += slot.piece != 0 ? 1 : 0;
+  }
+  if (!std::has_single_bit(slots.size()) || slots.size() < 2 || taken == slots.size()) {
+    return fail(Code::kCorrupt, "vocabulary: a table of {} slots, {} taken", slots.size(), taken);
+  }
+  out.shift_ = 64 - std::countr_zero(slots.size());
+  return out;
+}
+
+Vocabulary::Entry Vocabulary::entry(size_t i) const {
+  const Piece& piece = arrays_.pieces[i];
+  return {text_of(piece), piece.id};
+}
+
+// The slot that holds the piece, or the free one where it would go.
+size_t Vocabulary::probe(uint64_t hash, std::string_view text) const {
+  const Slot* slots = arrays_.slots.data();
+  const size_t mask = arrays_.slots.size() - 1;
+  size_t slot = hash >> shift_;
+  for (; slots[slot].piece != 0; slot = (slot + 1) & mask) {
+    if (slots[slot].tag == tag_of(hash) && text_of(arrays_.pieces[slots[slot].piece - 1]) == text) {
+      break;
+    }
+  }
+  return slot;
 }
 
 int32_t Vocabulary::find(std::string_view piece) const {
-  return slots_.empty() ? -1 : probe(hash_of(piece), piece);
+  if (arrays_.slots.size() == 0) return -1;
+  const uint32_t found = arrays_.slots[probe(hash_of(piece), piece)].piece;
+  return found == 0 ? -1 : arrays_.pieces[found - 1].id;
+}
+
+void Vocabulary::find_all(std::span<const std::string_view> wanted, std::span<int32_t> ids) const {
+  if (size() == 0) return std::fill(ids.begin(), ids.end(), -1);
+  const Slot* slots = arrays_.slots.data();
+  const Piece* pieces = arrays_.pieces.data();
+  std::array<uint64_t, 32> hashes;
+  for (size_t done = 0; done < wanted.size(); done += hashes.size()) {
+    const size_t count = std::min(hashes.size(), wanted.size() - done);
+    for (size_t i = 0; i < count; ++i) {
+      hashes[i] = hash_of(wanted[done + i]);
+      __builtin_prefetch(&slots[hashes[i] >> shift_]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t piece = slots[hashes[i] >> shift_].piece;
+      __builtin_prefetch(&pieces[piece == 0 ? 0 : piece - 1]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t piece = slots[hashes[i] >> shift_].piece;
+      __builtin_prefetch(text_of(pieces[piece == 0 ? 0 : piece - 1]).data());
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t piece = slots[probe(hashes[i], wanted[done + i])].piece;
+      ids[done + i] = piece == 0 ? -1 : pieces[piece - 1].id;
+    }
+  }
 }
 
 Vocabulary::Found Vocabulary::longest(std::string_view text) const {
-  size_t length = std::min(text.size(), length_max_);
+  size_t length = std::min(text.size(), length_max_);  // 0 when there are no pieces
   uint64_t hash = hash_of(text.substr(0, length));
   for (; length > 0; --length) {
     if (ends_a_code_point(text, length)) {
-      const int32_t id = probe(hash, text.substr(0, length));
-      if (id >= 0) return {id, static_cast<uint32_t>(length)};
+      const uint32_t found = arrays_.slots[probe(hash, text.substr(0, length))].piece;
+      if (found != 0) return {arrays_.pieces[found - 1].id, static_cast<uint32_t>(length)};
     }
     hash = unwind(hash, text[length - 1]);
   }

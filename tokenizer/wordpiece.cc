@@ -2,14 +2,17 @@
 
 #include "tokenizer/wordpiece.h"
 
+#include <utility>
+
 #include "base/utf8.h"
 
 namespace signalbox::tokenizer {
 namespace {
 
-Vocabulary tails_of(const std::vector<Vocabulary::Entry>& vocabulary, std::string_view prefix) {
+Vocabulary tails_of(const Vocabulary& vocabulary, std::string_view prefix) {
   std::vector<Vocabulary::Entry> tails;
-  for (const Vocabulary::Entry& entry : vocabulary) {
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    const Vocabulary::Entry entry = vocabulary.entry(i);
     if (entry.piece.starts_with(prefix)) {
       tails.push_back({entry.piece.substr(prefix.size()), entry.id});
     }
@@ -19,13 +22,14 @@ Vocabulary tails_of(const std::vector<Vocabulary::Entry>& vocabulary, std::strin
 
 }  // namespace
 
-WordPiece::WordPiece(const std::vector<Vocabulary::Entry>& vocabulary, const Options& options)
-    : heads_(vocabulary),
-      tails_(tails_of(vocabulary, options.continuing_prefix)),
+WordPiece::WordPiece(Vocabulary vocabulary, const Options& options)
+    : heads_(std::move(vocabulary)),
+      tails_(tails_of(heads_, options.continuing_prefix)),
       unknown_id_(options.unknown_id),
       word_code_points_max_(options.word_code_points_max) {}
 
-void WordPiece::tokenize(std::string_view text, Span word, std::vector<Token>& tokens) const {
+void WordPiece::tokenize(std::string_view text, Span word, ModelScratch&,
+                         std::vector<Token>& tokens) const {
   const size_t kept = tokens.size();
   uint32_t begin = word.begin;
   if (!is_too_long(text.substr(word.begin, word.end - word.begin))) {

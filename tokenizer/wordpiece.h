@@ -7,25 +7,23 @@
 #include <string_view>
 #include <vector>
 
-#include "tokenizer/normalized.h"
+#include "tokenizer/model.h"
 #include "tokenizer/vocabulary.h"
 
 namespace signalbox::tokenizer {
 
-/// Immutable; thread-safe.
-class WordPiece {
+class WordPiece final : public Model {
  public:
   struct Options {
     std::string_view continuing_prefix;
     int32_t unknown_id;
     int64_t word_code_points_max;  // a longer word is unknown
   };
-  /// Copies what it needs of `vocabulary`, whose pieces must differ from each other.
-  WordPiece(const std::vector<Vocabulary::Entry>& vocabulary, const Options& options);
+  WordPiece(Vocabulary vocabulary, const Options& options);
+  const Vocabulary& vocabulary() const { return heads_; }
 
-  /// Appends the tokens of text[word], with spans in `text`. Precondition: the word is not empty
-  /// and is valid UTF-8.
-  void tokenize(std::string_view text, Span word, std::vector<Token>& tokens) const;
+  void tokenize(std::string_view text, Span word, ModelScratch& scratch,
+                std::vector<Token>& tokens) const override;
 
  private:
   bool is_too_long(std::string_view word) const;

@@ -20,6 +20,7 @@ struct Command {
 
 extern const Command kClassifyCommand;
 extern const Command kConfigCommand;
+extern const Command kConvertCommand;
 extern const Command kEmbedCommand;
 extern const Command kModelsCommand;
 extern const Command kRouteCommand;

@@ -2,16 +2,42 @@
 
 #include "tools/jsonl.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "tools/command.h"
 
 namespace signalbox::tools {
 
+namespace {
+
+// False at the end of the input. A line that is too long is cut one byte behind the limit.
+bool read_line(std::streambuf& in, std::string& line) {
+  constexpr int kEnd = std::streambuf::traits_type::eof();
+  line.clear();
+  for (int c = in.sbumpc(); c != '\n'; c = in.sbumpc()) {
+    if (c == kEnd) return !line.empty();
+    line.push_back(static_cast<char>(c));
+    if (line.size() > kRowBytesMax) return true;
+  }
+  return true;
+}
+
+Result<void> write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
+  return fail(Code::kIo, "standard output: {}", std::strerror(errno));
+}
+
+}  // namespace
+
 Result<void> for_each_row(std::istream& in,
                           const std::function<Result<std::string>(const json::Value& row)>& row) {
   std::string line;
-  for (size_t number = 1; std::getline(in, line); ++number) {
+  for (size_t number = 1; read_line(*in.rdbuf(), line); ++number) {
+    if (line.size() > kRowBytesMax) {
+      return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
+    }
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = fmt::format("line {}", number);
     auto document = json::Document::parse(std::move(line));
@@ -19,10 +45,12 @@ Result<void> for_each_row(std::istream& in,
     auto out = row(document->root());
     if (!out) return fail_in(where, std::move(out).error());
     out->push_back('\n');
-    std::fwrite(out->data(), 1, out->size(), stdout);
+    SIGNALBOX_TRY_VOID(write(*out));
     line.clear();
   }
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) {
+    return fail(Code::kIo, "standard output: {}", std::strerror(errno));
+  }
   return {};
 }
 

@@ -10,9 +10,12 @@
 
 namespace signalbox::tools {
 
+/// A longer row is refused: ten megabytes of text are less however they are escaped.
+constexpr size_t kRowBytesMax = size_t{64} << 20;
+
 /// Calls `row` for each line that is not blank, and writes the string it returns with a line feed
 /// to standard output. Stops at the first error and returns it with its line number: "line 3: text:
-/// expected a string". Constant memory.
+/// expected a string". Holds one row at a time.
 Result<void> for_each_row(std::istream& in,
                           const std::function<Result<std::string>(const json::Value& row)>& row);
 

@@ -10,8 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kClassifyCommand, &kConfigCommand, &kEmbedCommand, &kModelsCommand,   &kRouteCommand,
-    &kRunCommand,      &kServeCommand,  &kTagCommand,   &kTokenizeCommand,
+    &kClassifyCommand, &kConfigCommand, &kConvertCommand, &kEmbedCommand, &kModelsCommand,
+    &kRouteCommand,    &kRunCommand,    &kServeCommand,   &kTagCommand,   &kTokenizeCommand,
 };
 
 int help() {

@@ -1,5 +1,6 @@
 // What rows of JSON cannot carry: bytes that are not UTF-8, long texts, several threads, reuse.
 
+#include <algorithm>
 #include <thread>
 
 #include "tests/tokenizer/support.h"
@@ -104,6 +105,66 @@ TEST(Encode, a_limit_below_the_number_of_special_tokens_still_holds) {
   EXPECT_EQ(encoding.ids, (std::vector<int32_t>{2}));
   EXPECT_EQ(encoding.offsets.size(), 1u);
   EXPECT_EQ(encoding.type_ids.size(), 1u);
+}
+
+TEST(Encode, what_becomes_of_spaces_says_where_a_long_text_may_be_cut) {
+  const std::string_view model =
+      R"("model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##",
+          "max_input_chars_per_word": 100000, "vocab": {"u": 0, "a": 1, "##a": 2, "##\u2581": 3}},
+         "added_tokens": [], "post_processor": null,
+         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})";
+  std::string text = "a";
+  for (int i = 0; i < 5000; ++i) text += " a";
+  // No space is left to split at, so this is one word of 10,001 pieces.
+  const auto one_word = small_tokenizer(
+      fmt::format(R"({{{}, "pre_tokenizer": {{"type": "BertPreTokenizer"}}}})", model));
+  const Encoding one = encode(*one_word, text);
+  ASSERT_EQ(one.ids.size(), 10'001u);
+  EXPECT_EQ(std::count(one.ids.begin(), one.ids.end(), 1), 1);
+  EXPECT_EQ(one.offsets.back(), (Span{10'000, 10'001}));
+  // Here each mark begins a word, which this model does not know.
+  const auto words = small_tokenizer(fmt::format(
+      R"({{{}, "pre_tokenizer": {{"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never"}}}})",
+      model));
+  const Encoding many = encode(*words, text);
+  ASSERT_EQ(many.ids.size(), 5001u);
+  EXPECT_EQ(many.ids.back(), 0);
+  EXPECT_EQ(many.offsets.back(), (Span{9999, 10'001}));
+}
+
+TEST(Encode, windows_over_a_long_text_cover_every_token_and_may_be_stopped) {
+  const auto tokenizer = small_tokenizer();
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "a b c ";
+  const EncodeOptions options{.tokens_max = 512, .stride = 64};
+  std::vector<Span> places;
+  int windows = 0;
+  Encoding other;
+  tokenizer->encode_windows(text, options, [&](const Encoding& window) {
+    EXPECT_LE(window.ids.size(), 512u);
+    const uint32_t shared = windows++ == 0 ? 0 : 64;
+    for (uint32_t i = window.first_tokens.begin + shared; i < window.first_tokens.end; ++i) {
+      places.push_back(window.offsets[i]);
+    }
+    tokenizer->encode("the caller may encode meanwhile", options, other);
+    return true;
+  });
+  EXPECT_EQ(windows, 7);
+  ASSERT_EQ(places.size(), 3000u);
+  for (uint32_t i = 0; i < places.size(); ++i) ASSERT_EQ(places[i], (Span{2 * i, 2 * i + 1})) << i;
+  windows = 0;
+  tokenizer->encode_windows(text, options, [&](const Encoding&) { return ++windows < 2; });
+  EXPECT_EQ(windows, 2);
+}
+
+TEST(Encode, trims_in_code_points_over_bytes_that_are_not_utf8) {
+  const auto tokenizer = small_tokenizer(
+      R"({"added_tokens": [{"id": 44, "content": "<x>", "single_word": false, "lstrip": true,
+          "rstrip": true, "normalized": false, "special": true}],
+          "post_processor": {"type": "ByteLevel", "trim_offsets": true, "add_prefix_space": false}})");
+  const Encoding encoding = encode(*tokenizer, "\xE4\xB8\xE3\x80\x80 <x> \xFF");
+  EXPECT_EQ(encoding.ids, (std::vector<int32_t>{44}));
+  EXPECT_EQ(byte_offsets(encoding), (Ranges{{6, 9}}));
 }
 
 TEST(Encode, tells_which_tokens_are_whose) {

@@ -57,6 +57,55 @@ TEST(TokenizeCommand, encodes_a_pair_and_cuts_it) {
             "\"type_ids\":[0,0,0,1,1,1]}\n");
 }
 
+TEST(TokenizeCommand, leaves_out_special_tokens_and_cuts_on_the_left) {
+  const Outcome outcome =
+      tokenize(kSmall + "--no-special-tokens --max-tokens 2 --truncation-side left",
+               "{\"text\": \"a b c\"}\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "{\"ids\":[6,7],\"offsets\":[[2,3],[4,5]],\"type_ids\":[0,0]}\n");
+}
+
+TEST(TokenizeCommand, cuts_one_text_of_a_pair) {
+  const Outcome outcome = tokenize(kSmall + "--max-tokens 6 --truncation only_second",
+                                   "{\"text\": \"a b\", \"pair\": \"c c c\"}\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "{\"ids\":[2,5,6,3,7,3],\"offsets\":[[0,0],[0,1],[2,3],[0,0],[0,1],[0,0]],"
+            "\"type_ids\":[0,0,0,0,1,1]}\n");
+}
+
+TEST(TokenizeCommand, writes_windows_behind_the_first_as_overflow) {
+  const Outcome outcome = tokenize(kSmall + "--max-tokens 4 --stride 1 --no-special-tokens",
+                                   "{\"text\": \"a b c a b\"}\n{\"text\": \"a\"}\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "{\"ids\":[5,6,7,5],\"offsets\":[[0,1],[2,3],[4,5],[6,7]],\"type_ids\":[0,0,0,0],"
+            "\"overflow\":[{\"ids\":[5,6],\"offsets\":[[6,7],[8,9]],\"type_ids\":[0,0]}]}\n"
+            "{\"ids\":[5],\"offsets\":[[0,1]],\"type_ids\":[0],\"overflow\":[]}\n");
+}
+
+TEST(TokenizeCommand, too_many_windows_are_an_error) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "a ";
+  const Outcome outcome =
+      tokenize(kSmall + "--max-tokens 2000 --stride 1999", "{\"text\": \"" + text + "\"}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "signalbox: line 1: over 4194304 tokens in all windows\n");
+}
+
+TEST(TokenizeCommand, a_row_over_the_limit_is_an_error) {
+  const Outcome outcome =
+      tokenize(kSmall, "{\"text\": \"a\"}\n{\"text\": \"" + std::string(64 << 20, 'a') + "\"}\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "signalbox: line 2: over 67108864 bytes\n");
+}
+
+TEST(TokenizeCommand, a_full_disk_is_an_error) {
+  const std::string command = "echo '{\"text\": \"a\"}' | " + std::string(SIGNALBOX_PROGRAM) +
+                              " tokenize " + kSmall + " >/dev/full 2>/dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+}
+
 TEST(TokenizeCommand, a_bad_row_is_named_by_its_line) {
   const Outcome outcome = tokenize(kSmall, "{\"text\": \"a\"}\n{\"text\": 3}\n");
   EXPECT_EQ(outcome.exit_code, 1);
@@ -70,8 +119,11 @@ TEST(TokenizeCommand, a_bad_pair_is_refused) {
 }
 
 TEST(TokenizeCommand, bad_usage_exits_with_two) {
-  for (const char* arguments : {"", "--tokenizer", "--nonsense", "--max-tokens 0 --tokenizer x",
-                                "--max-tokens many --tokenizer x", "stray --tokenizer x"}) {
+  for (const char* arguments :
+       {"", "--tokenizer", "--nonsense", "--max-tokens 0 --tokenizer x",
+        "--max-tokens many --tokenizer x", "stray --tokenizer x",
+        "--truncation longest --tokenizer x", "--truncation-side up --tokenizer x",
+        "--stride -1 --tokenizer x"}) {
     EXPECT_EQ(tokenize(arguments, "").exit_code, 2) << arguments;
   }
 }

@@ -3,8 +3,11 @@
 #include <cxxopts.hpp>
 
 #include <cstdio>
+#include <initializer_list>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json_writer.h"
@@ -20,38 +23,100 @@ namespace {
 using tokenizer::EncodeOptions;
 using tokenizer::Encoding;
 using tokenizer::Tokenizer;
+using tokenizer::TruncationSide;
+using tokenizer::TruncationStrategy;
 
-std::string to_json(const Encoding& encoding, std::string_view first, std::string_view second) {
-  const auto before_first = code_points_before(first);
-  const auto before_second = code_points_before(second);
-  json::Writer out;
-  out.begin_object().key("ids").begin_array();
+// What a row's windows may come to together: with a stride almost as long as a window, they are
+// many times the text.
+constexpr size_t kWindowTokensMax = size_t{1} << 22;
+
+struct Options {
+  EncodeOptions encode;
+  bool windows = false;
+};
+
+// One row's text or texts.
+struct Row {
+  std::string_view first;
+  std::optional<std::string_view> second;
+  std::vector<uint32_t> before_first;  // code points
+  std::vector<uint32_t> before_second;
+};
+
+Result<Row> read_row(const json::Value& row) {
+  Row out;
+  SIGNALBOX_TRY(out.first, string_member(row, "text"));
+  out.before_first = code_points_before(out.first);
+  if (row.find("pair")) {
+    SIGNALBOX_TRY(out.second, string_member(row, "pair"));
+    out.before_second = code_points_before(*out.second);
+  }
+  return out;
+}
+
+// The members of an object.
+void write(const Encoding& encoding, const Row& row, json::Writer& out) {
+  out.key("ids").begin_array();
   for (const int32_t id : encoding.ids) out.integer(id);
   out.end_array().key("offsets").begin_array();
   for (uint32_t i = 0; i < encoding.offsets.size(); ++i) {
     const bool is_second = i >= encoding.second_tokens.begin && i < encoding.second_tokens.end;
-    const auto& before = is_second ? before_second : before_first;
+    const auto& before = is_second ? row.before_second : row.before_first;
     const tokenizer::Span span = encoding.offsets[i];
     out.begin_array().integer(before[span.begin]).integer(before[span.end]).end_array();
   }
   out.end_array().key("type_ids").begin_array();
   for (const uint8_t type_id : encoding.type_ids) out.integer(type_id);
+  out.end_array();
+}
+
+// The first window is the row itself.
+Result<std::string> write_windows(const Tokenizer& tokenizer, const Options& options,
+                                  const Row& row) {
+  json::Writer out;
+  out.begin_object();
+  size_t windows = 0;
+  size_t tokens = 0;
+  const auto take = [&](const Encoding& window) {
+    tokens += window.ids.size();
+    if (tokens > kWindowTokensMax) return false;
+    const bool is_first = windows++ == 0;
+    if (!is_first) out.begin_object();
+    write(window, row, out);
+    if (is_first) {
+      out.key("overflow").begin_array();
+    } else {
+      out.end_object();
+    }
+    return true;
+  };
+  if (row.second) {
+    tokenizer.encode_pair_windows(row.first, *row.second, options.encode, take);
+  } else {
+    tokenizer.encode_windows(row.first, options.encode, take);
+  }
+  if (tokens > kWindowTokensMax) {
+    return fail(Code::kTooLarge, "over {} tokens in all windows", kWindowTokensMax);
+  }
   return out.end_array().end_object().take();
 }
 
-Result<std::string> tokenize_row(const Tokenizer& tokenizer, const EncodeOptions& options,
-                                 const json::Value& row, Encoding& encoding) {
-  SIGNALBOX_TRY(const std::string_view first, string_member(row, "text"));
-  if (!row.find("pair")) {
-    tokenizer.encode(first, options, encoding);
-    return to_json(encoding, first, {});
+Result<std::string> tokenize_row(const Tokenizer& tokenizer, const Options& options,
+                                 const json::Value& value, Encoding& encoding) {
+  SIGNALBOX_TRY(const Row row, read_row(value));
+  if (options.windows) return write_windows(tokenizer, options, row);
+  if (row.second) {
+    tokenizer.encode_pair(row.first, *row.second, options.encode, encoding);
+  } else {
+    tokenizer.encode(row.first, options.encode, encoding);
   }
-  SIGNALBOX_TRY(const std::string_view second, string_member(row, "pair"));
-  tokenizer.encode_pair(first, second, options, encoding);
-  return to_json(encoding, first, second);
+  json::Writer out;
+  out.begin_object();
+  write(encoding, row, out);
+  return out.end_object().take();
 }
 
-int tokenize(const std::string& path, const EncodeOptions& options) {
+int tokenize(const std::string& path, const Options& options) {
   const auto tokenizer = Tokenizer::open(path);
   if (!tokenizer) return report(tokenizer.error());
   std::ios::sync_with_stdio(false);
@@ -60,6 +125,47 @@ int tokenize(const std::string& path, const EncodeOptions& options) {
     return tokenize_row(**tokenizer, options, row, encoding);
   });
   return done ? kExitOk : report(done.error());
+}
+
+// One of a few names for an option's value.
+template <class Value>
+Result<Value> choice(const cxxopts::ParseResult& parsed, const char* option,
+                     std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  const std::string name = parsed[option].as<std::string>();
+  std::string names;
+  for (const auto& known : choices) {
+    if (name == known.first) return known.second;
+    names = names.empty() ? std::string(known.first) : fmt::format("{}, {}", names, known.first);
+  }
+  return fail(Code::kInvalid, "--{}: expected one of {}, found {}", option, names,
+              json::quote(name));
+}
+
+Result<int32_t> number(const cxxopts::ParseResult& parsed, const char* option, int32_t least) {
+  const auto value = parsed[option].as<int32_t>();
+  if (value < least) return fail(Code::kInvalid, "--{}: expected at least {}", option, least);
+  return value;
+}
+
+Result<Options> read_options(const cxxopts::ParseResult& parsed) {
+  Options out;
+  out.encode.special_tokens = parsed.count("no-special-tokens") == 0;
+  if (parsed.count("max-tokens") != 0) {
+    SIGNALBOX_TRY(out.encode.tokens_max, number(parsed, "max-tokens", 1));
+  }
+  SIGNALBOX_TRY(out.encode.strategy,
+                (choice<TruncationStrategy>(parsed, "truncation",
+                                            {{"longest_first", TruncationStrategy::kLongestFirst},
+                                             {"only_first", TruncationStrategy::kOnlyFirst},
+                                             {"only_second", TruncationStrategy::kOnlySecond}})));
+  SIGNALBOX_TRY(out.encode.side, (choice<TruncationSide>(parsed, "truncation-side",
+                                                         {{"right", TruncationSide::kRight},
+                                                          {"left", TruncationSide::kLeft}})));
+  out.windows = parsed.count("stride") != 0;
+  if (out.windows) {
+    SIGNALBOX_TRY(out.encode.stride, number(parsed, "stride", 0));
+  }
+  return out;
 }
 
 int run(int argc, char** argv) {
@@ -71,16 +177,19 @@ int run(int argc, char** argv) {
   add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");
   add("max-tokens", "cut each row to N tokens, special tokens included", cxxopts::value<int32_t>(),
       "N");
+  add("truncation", "which text of a pair is cut: longest_first, only_first or only_second",
+      cxxopts::value<std::string>()->default_value("longest_first"), "HOW");
+  add("truncation-side", "the side that is cut off: right or left",
+      cxxopts::value<std::string>()->default_value("right"), "SIDE");
+  add("stride",
+      "write what was cut too, as windows that share N tokens, in \"overflow\" of each row",
+      cxxopts::value<int32_t>(), "N");
+  add("no-special-tokens", "leave out [CLS] and the like");
   return with_options(options, argc, argv, {"tokenizer"}, [](const cxxopts::ParseResult& parsed) {
-    EncodeOptions encode_options;
-    if (parsed.count("max-tokens") != 0) {
-      encode_options.tokens_max = parsed["max-tokens"].as<int32_t>();
-      if (encode_options.tokens_max < 1) {
-        std::fputs("signalbox tokenize: --max-tokens: expected at least 1\n", stderr);
-        return kExitUsage;
-      }
-    }
-    return tokenize(parsed["tokenizer"].as<std::string>(), encode_options);
+    const auto chosen = read_options(parsed);
+    if (chosen) return tokenize(parsed["tokenizer"].as<std::string>(), *chosen);
+    std::fprintf(stderr, "signalbox tokenize: %s\n", chosen.error().message.c_str());
+    return static_cast<int>(kExitUsage);
   });
 }
 

@@ -1,6 +1,6 @@
 // One pass; ASCII is classified by a table.
 
-#include "tokenizer/pretokenizer.h"
+#include "tokenizer/bert_splitter.h"
 
 #include <array>
 
@@ -25,7 +25,7 @@ const std::array<Class, 128> kAscii = [] {
 
 }  // namespace
 
-void split_bert_words(std::string_view text, Span part, std::vector<Span>& words) {
+void BertSplitter::split(std::string_view text, Span part, std::vector<Span>& words) const {
   uint32_t word = part.begin;  // where the current word began
   const auto end_word = [&](uint32_t end) {
     if (word < end) words.push_back({word, end});

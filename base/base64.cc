@@ -1,0 +1,70 @@
+// Four characters stand for three bytes; the last group may be short and is filled up with "=".
+
+#include "base/base64.h"
+
+#include <array>
+#include <cstdint>
+
+namespace signalbox::base64 {
+namespace {
+
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr uint8_t kNone = 0xFF;
+
+constexpr std::array<uint8_t, 256> kValues = [] {
+  std::array<uint8_t, 256> values{};
+  for (uint8_t& value : values) value = kNone;
+  for (size_t i = 0; i < kAlphabet.size(); ++i) {
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<uint8_t>(i);
+  }
+  return values;
+}();
+
+}  // namespace
+
+std::string encode(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view group = bytes.substr(i, 3);
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (j < group.size() ? static_cast<unsigned char>(group[j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(j <= group.size() ? kAlphabet[bits >> (18 - 6 * j) & 0x3F] : '=');
+    }
+  }
+  return out;
+}
+
+Result<std::string> decode(std::string_view text) {
+  if (text.size() % 4 != 0) {
+    return fail(Code::kInvalid, "base64 of {} characters, expected a multiple of 4", text.size());
+  }
+  size_t size = text.size();  // without padding
+  while (size > 0 && text.size() - size < 2 && text[size - 1] == '=') --size;
+  std::string out;
+  out.reserve(size / 4 * 3 + 2);
+  uint32_t bits = 0;
+  int held = 0;  // how many of them are not written yet
+  for (size_t i = 0; i < size; ++i) {
+    const uint8_t value = kValues[static_cast<unsigned char>(text[i])];
+    if (value == kNone) {
+      return fail(Code::kInvalid, "base64: byte 0x{:02X} at offset {}",
+                  static_cast<unsigned char>(text[i]), i);
+    }
+    bits = bits << 6 | value;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    out.push_back(static_cast<char>(bits >> held & 0xFF));
+  }
+  if ((bits & ((1u << held) - 1)) != 0) {
+    return fail(Code::kInvalid, "base64: bits beyond the last byte at offset {}", size - 1);
+  }
+  return out;
+}
+
+}  // namespace signalbox::base64

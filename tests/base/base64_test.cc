@@ -1,0 +1,43 @@
+// RFC 4648's own examples, and texts that a lax reader would take.
+
+#include "base/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace signalbox::base64 {
+namespace {
+
+TEST(Base64, encodes_and_decodes_the_examples_of_the_standard) {
+  const std::pair<std::string, std::string> examples[] = {{"", ""},
+                                                          {"f", "Zg=="},
+                                                          {"fo", "Zm8="},
+                                                          {"foo", "Zm9v"},
+                                                          {"foob", "Zm9vYg=="},
+                                                          {"fooba", "Zm9vYmE="},
+                                                          {"foobar", "Zm9vYmFy"},
+                                                          {"\xFB\xFF\xFE", "+//+"}};
+  for (const auto& [bytes, text] : examples) {
+    EXPECT_EQ(encode(bytes), text);
+    EXPECT_EQ(decode(text).value(), bytes);
+  }
+}
+
+TEST(Base64, every_byte_comes_back) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(decode(encode(bytes)).value(), bytes);
+    bytes.push_back(static_cast<char>(i * 7));
+  }
+}
+
+TEST(Base64, refuses_what_is_not_the_one_text_of_its_bytes) {
+  for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zg==Zg==", "Zh==",
+                           "Zm9=", "Zm 9", "Zm9v\n", "Zm-_", "Zg=a"}) {
+    const auto bytes = decode(text);
+    ASSERT_FALSE(bytes) << text;
+    EXPECT_EQ(bytes.error().code, Code::kInvalid);
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::base64

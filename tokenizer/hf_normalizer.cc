@@ -1,0 +1,136 @@
+// `normalizer`: one reader a type. A sequence is flattened, and what is in a sequence may be one.
+
+#include "tokenizer/hf_sections.h"
+
+#include <string>
+#include <utility>
+
+#include "tokenizer/bert_normalizer.h"
+#include "tokenizer/character_map.h"
+#include "tokenizer/edge_normalizers.h"
+#include "tokenizer/normal_form.h"
+#include "tokenizer/replace.h"
+
+namespace signalbox::tokenizer {
+namespace {
+
+using Step = std::unique_ptr<const Normalizer>;
+
+Result<Step> read_bert(const Field& normalizer) {
+  BertNormalizerOptions options;
+  SIGNALBOX_TRY(options.clean_text, flag(normalizer, "clean_text"));
+  SIGNALBOX_TRY(options.handle_chinese_chars, flag(normalizer, "handle_chinese_chars"));
+  SIGNALBOX_TRY(options.lowercase, flag(normalizer, "lowercase"));
+  options.strip_accents = options.lowercase;  // what null stands for
+  SIGNALBOX_TRY(const auto strip_accents, normalizer.optional_member("strip_accents"));
+  if (strip_accents) {
+    SIGNALBOX_TRY(options.strip_accents, strip_accents->boolean());
+  }
+  return std::make_unique<BertNormalizer>(options);
+}
+
+template <bool kCompatible, bool kComposed>
+Result<Step> read_normal_form(const Field&) {
+  return std::make_unique<NormalForm>(
+      NormalForm::Kind{.compatible = kCompatible, .composed = kComposed});
+}
+
+template <CharacterMap::Map kMap>
+Result<Step> read_character_map(const Field&) {
+  return std::make_unique<CharacterMap>(kMap);
+}
+
+Result<Step> read_strip(const Field& normalizer) {
+  SIGNALBOX_TRY(const bool left, flag(normalizer, "strip_left"));
+  SIGNALBOX_TRY(const bool right, flag(normalizer, "strip_right"));
+  return std::make_unique<Strip>(left, right);
+}
+
+// Content for nothing, or nothing for content: what the reference puts there has no source, and the
+// steps behind it abort or go wrong. So both are refused.
+Result<Step> read_prepend(const Field& normalizer) {
+  SIGNALBOX_TRY(const Field prepend, normalizer.member("prepend"));
+  SIGNALBOX_TRY(const std::string_view content, prepend.string());
+  if (content.empty()) return prepend.corrupt("expected text, found nothing");
+  return std::make_unique<Prepend>(content);
+}
+
+Result<Step> read_replace(const Field& normalizer) {
+  SIGNALBOX_TRY(const std::string_view content, text(normalizer, "content"));
+  SIGNALBOX_TRY(const Field pattern, normalizer.member("pattern"));
+  SIGNALBOX_TRY(const auto literal, pattern.optional_member("String"));
+  SIGNALBOX_TRY(const auto expression, pattern.optional_member("Regex"));
+  if (literal.has_value() == expression.has_value()) {
+    return pattern.corrupt("expected String or Regex");
+  }
+  if (literal) {
+    SIGNALBOX_TRY(const std::string_view found, literal->string());
+    if (found.empty()) return literal->corrupt("expected text, found nothing");
+    return std::make_unique<ReplaceString>(found, content);
+  }
+  SIGNALBOX_TRY(const std::string_view written, expression->string());
+  auto regex = Regex::compile(written);
+  if (!regex) return fail_in(expression->path(), std::move(regex).error());
+  if (regex->may_be_empty()) {
+    return fail(Code::kUnsupported, "{}: {} may match nothing at all, which is not built",
+                expression->path(), in_quotes(written));
+  }
+  return std::make_unique<ReplaceRegex>(std::move(*regex), content);
+}
+
+struct Reader {
+  std::string_view type;
+  Result<Step> (*read)(const Field& normalizer);
+};
+
+constexpr Reader kReaders[] = {
+    {"BertNormalizer", read_bert},
+    {"Lowercase", read_character_map<unicode::to_lower>},
+    {"NFC", read_normal_form<false, true>},
+    {"NFD", read_normal_form<false, false>},
+    {"NFKC", read_normal_form<true, true>},
+    {"NFKD", read_normal_form<true, false>},
+    {"Nmt", read_character_map<clean_for_translation>},
+    {"Precompiled", read_precompiled},
+    {"Prepend", read_prepend},
+    {"Replace", read_replace},
+    {"Strip", read_strip},
+    {"StripAccents", read_character_map<without_marks>},
+};
+
+constexpr std::string_view kSequence = "Sequence";
+
+std::string built() {
+  std::string out;
+  for (const Reader& reader : kReaders) out += fmt::format("{}, ", reader.type);
+  return out += kSequence;
+}
+
+Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
+  SIGNALBOX_TRY(const Field type, type_of(normalizer));
+  const std::string_view name = type.value().text();
+  if (name == kSequence) {
+    SIGNALBOX_TRY(const Field list, normalizer.member("normalizers"));
+    SIGNALBOX_TRY(const auto elements, list.elements());
+    for (const Field& element : elements) SIGNALBOX_TRY_VOID(read_steps(element, steps));
+    return {};
+  }
+  for (const Reader& reader : kReaders) {
+    if (reader.type != name) continue;
+    SIGNALBOX_TRY(Step step, reader.read(normalizer));
+    steps.push_back(std::move(step));
+    return {};
+  }
+  return not_built(type, built());
+}
+
+}  // namespace
+
+Result<Normalizers> read_normalizers(const Field& root) {
+  Normalizers steps;
+  SIGNALBOX_TRY(const auto normalizer, root.optional_member("normalizer"));
+  if (normalizer) SIGNALBOX_TRY_VOID(read_steps(*normalizer, steps));
+  return steps;
+}
+
+}  // namespace signalbox::tokenizer

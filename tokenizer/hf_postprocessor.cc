@@ -1,0 +1,199 @@
+// `post_processor`.
+
+#include "tokenizer/hf_sections.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace signalbox::tokenizer {
+namespace {
+
+using Kind = TemplatePiece::Kind;
+
+// `special_tokens` of a template: the ids that each name stands for.
+Result<std::vector<int32_t>> special_ids(const Field& processor, const Field& id, int32_t ids_end) {
+  SIGNALBOX_TRY(const std::string_view name, id.string());
+  SIGNALBOX_TRY(const Field known, processor.member("special_tokens"));
+  SIGNALBOX_TRY_VOID(known.expect(json::Type::kObject));
+  const auto found = known.value().find(name);
+  if (!found) return id.corrupt("{} is not in {}", in_quotes(name), known.path());
+  const Field token(*found, fmt::format("{}[{}]", known.path(), in_quotes(name)));
+  SIGNALBOX_TRY(const Field ids, token.member("ids"));
+  SIGNALBOX_TRY(const auto elements, ids.elements());
+  std::vector<int32_t> out;
+  for (const Field& element : elements) {
+    SIGNALBOX_TRY(const int64_t number, element.integer(0, ids_end - 1));
+    out.push_back(static_cast<int32_t>(number));
+  }
+  return out;
+}
+
+Result<void> read_template_piece(const Field& processor, const Field& piece, int32_t ids_end,
+                                 Template& out) {
+  SIGNALBOX_TRY(const auto special, piece.optional_member("SpecialToken"));
+  SIGNALBOX_TRY(const auto sequence, piece.optional_member("Sequence"));
+  if (special.has_value() == sequence.has_value()) {
+    return piece.corrupt("expected SpecialToken or Sequence");
+  }
+  const Field& body = special ? *special : *sequence;
+  SIGNALBOX_TRY(const Field id, body.member("id"));
+  SIGNALBOX_TRY(const Field type, body.member("type_id"));
+  SIGNALBOX_TRY(const int64_t number, type.integer(0, std::numeric_limits<uint8_t>::max()));
+  const auto type_id = static_cast<uint8_t>(number);
+  if (special) {
+    SIGNALBOX_TRY(const auto ids, special_ids(processor, id, ids_end));
+    for (const int32_t special_id : ids) out.push_back({Kind::kSpecial, type_id, special_id, 0});
+    return {};
+  }
+  SIGNALBOX_TRY(const std::string_view name, id.string());
+  if (name != "A" && name != "B")
+    return id.corrupt("expected \"A\" or \"B\", found {}", in_quotes(name));
+  const bool is_first = name == "A";
+  // The reference forgets the template's type in windows behind the first.
+  const uint8_t later_type_id = is_first ? 0 : 1;
+  out.push_back({is_first ? Kind::kFirst : Kind::kSecond, type_id, 0, later_type_id});
+  return {};
+}
+
+Result<Template> read_template(const Field& processor, std::string_view key, int seconds,
+                               int32_t ids_end) {
+  SIGNALBOX_TRY(const Field form, processor.member(key));
+  SIGNALBOX_TRY(const auto pieces, form.elements());
+  Template out;
+  for (const Field& piece : pieces) {
+    SIGNALBOX_TRY_VOID(read_template_piece(processor, piece, ids_end, out));
+  }
+  const auto has = [&](TemplatePiece::Kind kind, int times) {
+    return std::count_if(out.begin(), out.end(),
+                         [&](const auto& piece) { return piece.kind == kind; }) == times;
+  };
+  if (!has(TemplatePiece::Kind::kFirst, 1) || !has(TemplatePiece::Kind::kSecond, seconds)) {
+    return form.corrupt("expected the sequence{}",
+                        seconds == 0 ? " A once" : "s A and B once each");
+  }
+  return out;
+}
+
+// BertProcessing's `sep` and `cls` are pairs of a token and its id.
+Result<int32_t> read_token_pair(const Field& processor, std::string_view key, int32_t ids_end) {
+  SIGNALBOX_TRY(const Field pair, processor.member(key));
+  SIGNALBOX_TRY(const auto elements, pair.elements());
+  if (elements.size() != 2)
+    return pair.corrupt("expected a token and its id, found {} values", elements.size());
+  SIGNALBOX_TRY_VOID(elements[0].string());
+  SIGNALBOX_TRY(const int64_t id, elements[1].integer(0, ids_end - 1));
+  return static_cast<int32_t>(id);
+}
+
+// The post-processors of a sequence, joined.
+struct Steps {
+  Postprocessor::Options options;
+  std::string_view adds;  // the one that adds special tokens
+  int32_t ids_end;
+};
+
+Result<void> read_step(const Field& processor, Steps& steps);
+
+constexpr TemplatePiece text_piece(Kind kind, uint8_t type_id, uint8_t later_type_id) {
+  return {kind, type_id, 0, later_type_id};
+}
+constexpr TemplatePiece special_piece(int32_t id, uint8_t type_id) {
+  return {Kind::kSpecial, type_id, id, 0};
+}
+
+constexpr TemplatePiece kFirst = text_piece(Kind::kFirst, 0, 0);
+constexpr TemplatePiece kSecond = text_piece(Kind::kSecond, 1, 1);
+
+Result<void> read_template_processing(const Field& processor, Steps& steps) {
+  Templates& full = steps.options.full;
+  SIGNALBOX_TRY(full.single, read_template(processor, "single", 0, steps.ids_end));
+  SIGNALBOX_TRY(full.pair, read_template(processor, "pair", 1, steps.ids_end));
+  steps.options.plain = full;
+  const auto is_special = [](const TemplatePiece& piece) { return piece.kind == Kind::kSpecial; };
+  std::erase_if(steps.options.plain.single, is_special);
+  std::erase_if(steps.options.plain.pair, is_special);
+  return {};
+}
+
+Result<void> read_bert(const Field& processor, Steps& steps) {
+  SIGNALBOX_TRY(const int32_t sep, read_token_pair(processor, "sep", steps.ids_end));
+  SIGNALBOX_TRY(const int32_t cls, read_token_pair(processor, "cls", steps.ids_end));
+  const TemplatePiece begin = special_piece(cls, 0);
+  const TemplatePiece end = special_piece(sep, 0);
+  steps.options.full = {{begin, kFirst, end}, {begin, kFirst, end, kSecond, special_piece(sep, 1)}};
+  return {};
+}
+
+Result<void> read_trim(const Field& processor, Steps& steps) {
+  SIGNALBOX_TRY(const bool trim_offsets, flag(processor, "trim_offsets"));
+  SIGNALBOX_TRY(const bool add_prefix_space, flag(processor, "add_prefix_space"));
+  if (trim_offsets) steps.options.trims.push_back(add_prefix_space);
+  return {};
+}
+
+Result<void> read_roberta(const Field& processor, Steps& steps) {
+  SIGNALBOX_TRY_VOID(read_trim(processor, steps));
+  SIGNALBOX_TRY(const int32_t sep, read_token_pair(processor, "sep", steps.ids_end));
+  SIGNALBOX_TRY(const int32_t cls, read_token_pair(processor, "cls", steps.ids_end));
+  const TemplatePiece begin = special_piece(cls, 0);
+  const TemplatePiece end = special_piece(sep, 0);
+  const TemplatePiece second = text_piece(Kind::kSecond, 0, 0);
+  steps.options.full = {{begin, kFirst, end}, {begin, kFirst, end, end, second, end}};
+  // Without special tokens the reference says 0 in the first window only.
+  steps.options.plain = {{kFirst}, {kFirst, text_piece(Kind::kSecond, 0, 1)}};
+  return {};
+}
+
+Result<void> read_byte_level(const Field& processor, Steps& steps) {
+  return read_trim(processor, steps);
+}
+
+Result<void> read_sequence(const Field& processor, Steps& steps) {
+  SIGNALBOX_TRY(const Field list, processor.member("processors"));
+  SIGNALBOX_TRY(const auto elements, list.elements());
+  for (const Field& element : elements) SIGNALBOX_TRY_VOID(read_step(element, steps));
+  return {};
+}
+
+struct Processor {
+  std::string_view name;
+  Result<void> (*read)(const Field& processor, Steps& steps);
+  bool adds;
+};
+constexpr std::array kProcessors = {
+    Processor{"BertProcessing", read_bert, true},
+    Processor{"ByteLevel", read_byte_level, false},
+    Processor{"RobertaProcessing", read_roberta, true},
+    Processor{"Sequence", read_sequence, false},
+    Processor{"TemplateProcessing", read_template_processing, true},
+};
+
+Result<void> read_step(const Field& processor, Steps& steps) {
+  SIGNALBOX_TRY(const Field type, type_of(processor));
+  const std::string_view name = type.value().text();
+  for (const Processor& known : kProcessors) {
+    if (known.name != name) continue;
+    // What the reference does with special tokens around special tokens, or with offsets behind
+    // them, nobody uses.
+    if (!steps.adds.empty() && known.read != read_sequence) {
+      return not_built(type, fmt::format("{} as the last step", steps.adds));
+    }
+    if (known.adds) steps.adds = known.name;
+    return known.read(processor, steps);
+  }
+  return not_built(type, names_of(kProcessors));
+}
+
+}  // namespace
+
+Result<Postprocessor> read_postprocessor(const Field& root, int32_t ids_end) {
+  const Templates none = {{kFirst}, {kFirst, kSecond}};
+  Steps steps{{none, none, {}}, {}, ids_end};
+  SIGNALBOX_TRY(const auto processor, root.optional_member("post_processor"));
+  if (processor) SIGNALBOX_TRY_VOID(read_step(*processor, steps));
+  return Postprocessor(std::move(steps.options));
+}
+
+}  // namespace signalbox::tokenizer

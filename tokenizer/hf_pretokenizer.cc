@@ -1,0 +1,207 @@
+// `pre_tokenizer`. Sequences are flattened, null is no step at all.
+
+#include "tokenizer/hf_sections.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "tokenizer/bert_splitter.h"
+#include "tokenizer/char_splitter.h"
+#include "tokenizer/gpt2_splitter.h"
+#include "tokenizer/metaspace.h"
+#include "tokenizer/regex_splitter.h"
+#include "tokenizer/string_splitter.h"
+#include "tokenizer/unicode.h"
+
+namespace signalbox::tokenizer {
+namespace {
+
+Result<void> read_step(const Field& step, Pretokenizer& out);
+
+template <class Step, class... Args>
+Result<void> add_splitter(Pretokenizer& out, Args&&... args) {
+  out.steps.push_back({std::make_unique<const Step>(std::forward<Args>(args)...), nullptr});
+  return {};
+}
+
+void add_marker(Pretokenizer& out, std::string mark, SpaceMarker::Prepend prepend) {
+  out.steps.push_back({nullptr, std::make_unique<const SpaceMarker>(std::move(mark), prepend)});
+}
+
+Result<bool> optional_flag(const Field& object, std::string_view key, bool otherwise) {
+  SIGNALBOX_TRY(const auto field, object.optional_member(key));
+  if (!field) return otherwise;
+  return field->boolean();
+}
+
+// A string of one code point.
+Result<std::string> character(const Field& object, std::string_view key) {
+  SIGNALBOX_TRY(const Field field, object.member(key));
+  SIGNALBOX_TRY(const std::string_view value, field.string());
+  if (utf8::count(value) != 1) {
+    return field.corrupt("expected one character, found {}", in_quotes(value));
+  }
+  return std::string(value);
+}
+
+Result<Behavior> behavior(const Field& field) {
+  SIGNALBOX_TRY(const std::string_view name, field.string());
+  if (name == "Removed") return Behavior::kRemoved;
+  if (name == "Isolated") return Behavior::kIsolated;
+  if (name == "MergedWithPrevious") return Behavior::kMergedWithPrevious;
+  if (name == "MergedWithNext") return Behavior::kMergedWithNext;
+  if (name == "Contiguous") return Behavior::kContiguous;
+  return field.corrupt(
+      "expected Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous, found {}",
+      in_quotes(name));
+}
+
+Result<void> read_bert(const Field&, Pretokenizer& out) {
+  return add_splitter<BertSplitter>(out);
+}
+
+Result<void> read_byte_level(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const bool add_prefix_space, flag(step, "add_prefix_space"));
+  SIGNALBOX_TRY_VOID(flag(step, "trim_offsets"));  // means something in post_processor only
+  SIGNALBOX_TRY(const bool use_regex, optional_flag(step, "use_regex", true));
+  if (add_prefix_space) add_marker(out, " ", SpaceMarker::Prepend::kAlways);
+  if (use_regex) SIGNALBOX_TRY_VOID(add_splitter<Gpt2Splitter>(out));
+  out.byte_level = true;
+  return {};
+}
+
+Result<SpaceMarker::Prepend> prepend_scheme(const Field& step) {
+  using Prepend = SpaceMarker::Prepend;
+  SIGNALBOX_TRY(const bool add_prefix_space, optional_flag(step, "add_prefix_space", true));
+  auto prepend = Prepend::kAlways;
+  SIGNALBOX_TRY(const auto scheme, step.optional_member("prepend_scheme"));
+  if (scheme) {
+    SIGNALBOX_TRY(const std::string_view name, scheme->string());
+    if (name == "first") {
+      prepend = Prepend::kFirst;
+    } else if (name == "never") {
+      prepend = Prepend::kNever;
+    } else if (name != "always") {
+      return scheme->corrupt("expected always, first or never, found {}", in_quotes(name));
+    }
+  }
+  // The older member says nothing that the newer does not. Two answers are refused here and there.
+  if (!add_prefix_space && prepend != Prepend::kNever) {
+    return step.corrupt("add_prefix_space is false and prepend_scheme is not never");
+  }
+  return prepend;
+}
+
+Result<void> read_metaspace(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const std::string mark, character(step, "replacement"));
+  SIGNALBOX_TRY(const SpaceMarker::Prepend prepend, prepend_scheme(step));
+  SIGNALBOX_TRY(const bool split, optional_flag(step, "split", true));
+  add_marker(out, mark, prepend);
+  return split ? add_splitter<MarkSplitter>(out, mark) : Result<void>();
+}
+
+Result<void> read_whitespace(const Field&, Pretokenizer& out) {
+  return add_splitter<WordSplitter>(out);
+}
+
+Result<void> read_whitespace_split(const Field&, Pretokenizer& out) {
+  return add_splitter<CharSplitter>(out, unicode::is_whitespace, Behavior::kRemoved);
+}
+
+Result<void> read_digits(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const bool individual, flag(step, "individual_digits"));
+  return add_splitter<CharSplitter>(out, unicode::is_numeric,
+                                    individual ? Behavior::kIsolated : Behavior::kContiguous);
+}
+
+Result<void> read_punctuation(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const auto field, step.optional_member("behavior"));
+  auto chosen = Behavior::kIsolated;
+  if (field) {
+    SIGNALBOX_TRY(chosen, behavior(*field));
+  }
+  return add_splitter<CharSplitter>(out, unicode::is_punctuation, chosen);
+}
+
+Result<void> read_char_delimiter(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(std::string delimiter, character(step, "delimiter"));
+  return add_splitter<StringSplitter>(out, std::move(delimiter), Behavior::kRemoved, false);
+}
+
+Result<void> read_fixed_length(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const auto field, step.optional_member("length"));
+  int64_t length = 5;
+  if (field) {
+    SIGNALBOX_TRY(length, field->integer(1, std::numeric_limits<int64_t>::max()));
+  }
+  return add_splitter<LengthSplitter>(out, length);
+}
+
+Result<void> read_split(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const Field pattern, step.member("pattern"));
+  SIGNALBOX_TRY(const Field how, step.member("behavior"));
+  SIGNALBOX_TRY(const Behavior chosen, behavior(how));
+  SIGNALBOX_TRY(const bool invert, flag(step, "invert"));
+  SIGNALBOX_TRY(const auto plain, pattern.optional_member("String"));
+  SIGNALBOX_TRY(const auto regex, pattern.optional_member("Regex"));
+  if (plain.has_value() == regex.has_value()) return pattern.corrupt("expected String or Regex");
+  if (regex) {
+    SIGNALBOX_TRY(const std::string_view expression, regex->string());
+    auto splitter = RegexSplitter::compile(expression, chosen, invert);
+    if (!splitter) return fail_in(regex->path(), std::move(splitter).error());
+    return add_splitter<RegexSplitter>(out, *std::move(splitter));
+  }
+  SIGNALBOX_TRY(const std::string_view delimiter, plain->string());
+  if (delimiter.empty()) return not_built(*plain, "a string that is not empty");
+  return add_splitter<StringSplitter>(out, std::string(delimiter), chosen, invert);
+}
+
+Result<void> read_sequence(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const Field list, step.member("pretokenizers"));
+  SIGNALBOX_TRY(const auto elements, list.elements());
+  for (const Field& element : elements) SIGNALBOX_TRY_VOID(read_step(element, out));
+  return {};
+}
+
+struct Kind {
+  std::string_view name;
+  Result<void> (*read)(const Field& step, Pretokenizer& out);
+};
+constexpr std::array kKinds = {
+    Kind{"BertPreTokenizer", read_bert},
+    Kind{"ByteLevel", read_byte_level},
+    Kind{"CharDelimiterSplit", read_char_delimiter},
+    Kind{"Digits", read_digits},
+    Kind{"FixedLength", read_fixed_length},
+    Kind{"Metaspace", read_metaspace},
+    Kind{"Punctuation", read_punctuation},
+    Kind{"Sequence", read_sequence},
+    Kind{"Split", read_split},
+    Kind{"Whitespace", read_whitespace},
+    Kind{"WhitespaceSplit", read_whitespace_split},
+};
+
+Result<void> read_step(const Field& step, Pretokenizer& out) {
+  SIGNALBOX_TRY(const Field type, type_of(step));
+  for (const Kind& kind : kKinds) {
+    if (type.value().text() != kind.name) continue;
+    // The model reads bytes from there on. In the reference later steps see GPT-2's letters for
+    // them.
+    if (out.byte_level && kind.read != read_sequence)
+      return not_built(type, "ByteLevel as the last step");
+    return kind.read(step, out);
+  }
+  return not_built(type, names_of(kKinds));
+}
+
+}  // namespace
+
+Result<Pretokenizer> read_pretokenizer(const Field& root) {
+  Pretokenizer out;
+  SIGNALBOX_TRY(const auto pretokenizer, root.optional_member("pre_tokenizer"));
+  if (pretokenizer) SIGNALBOX_TRY_VOID(read_step(*pretokenizer, out));
+  return out;
+}
+
+}  // namespace signalbox::tokenizer

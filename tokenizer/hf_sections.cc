@@ -1,0 +1,38 @@
+// What the readers of the sections share.
+
+#include "tokenizer/hf_sections.h"
+
+namespace signalbox::tokenizer {
+
+tl::unexpected<Error> not_built(const Field& at, std::string_view built) {
+  const json::Value value = at.value();
+  return fail(
+      Code::kUnsupported, "{}: {} is not built (built: {})", at.path(),
+      value.is_string() ? in_quotes(value.text()) : std::string(json::type_name(value.type())),
+      built);
+}
+
+Result<Field> type_of(const Field& component) {
+  SIGNALBOX_TRY(Field type, component.member("type"));
+  SIGNALBOX_TRY_VOID(type.expect(json::Type::kString));
+  return type;
+}
+
+Result<bool> flag(const Field& object, std::string_view key) {
+  SIGNALBOX_TRY(const Field field, object.member(key));
+  return field.boolean();
+}
+
+Result<std::string_view> text(const Field& object, std::string_view key) {
+  SIGNALBOX_TRY(const Field field, object.member(key));
+  return field.string();
+}
+
+Result<int32_t> id_of_piece(const Field& name, const Vocabulary& vocabulary) {
+  SIGNALBOX_TRY(const std::string_view piece, name.string());
+  const int32_t id = vocabulary.find(piece);
+  if (id < 0) return name.corrupt("expected a piece of model.vocab, found {}", in_quotes(piece));
+  return id;
+}
+
+}  // namespace signalbox::tokenizer

@@ -1,0 +1,140 @@
+// A pattern R|\s+(?!\S)|\s+ matches at a place what R matches there. Where R matches nothing and
+// white space begins, \s+ takes all of it, up to an end e that is the end of the text or followed
+// by \S. In the first case the look-ahead holds and all of it is the match. In the second it fails
+// at e and holds one character before, so the match ends there; unless that leaves \s+ nothing,
+// when the last alternative takes the one character. So R is searched, and the first white space in
+// front of what it finds is a match by this rule. What R finds stays the answer until the search
+// begins behind it, which keeps the whole linear where a backtracking matcher is not.
+
+#include "tokenizer/regex_splitter.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/utf8.h"
+#include "tokenizer/unicode.h"
+
+namespace signalbox::tokenizer {
+namespace {
+
+constexpr std::string_view kTail = R"(|\s+(?!\S)|\s+)";
+
+// Patterns that match everywhere, or whose matches hold no space, and in which a space is the first
+// character of a match or stands among white space: a lone space begins a match whatever is in
+// front.
+constexpr std::array kLocalPatterns = {
+    // GPT-4 (cl100k), Llama 3
+    std::string_view(
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+    // Qwen
+    std::string_view(
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+    // GPT-4o (o200k)
+    std::string_view(
+        R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+    // GPT-2
+    std::string_view(
+        R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"),
+};
+
+// Where white space that begins at `begin` is left to what follows it, as said above.
+size_t spaces_end(std::string_view text, size_t begin) {
+  size_t last = begin;
+  for (size_t i = begin; i < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    if (!unicode::is_whitespace(decoded.code_point)) return last == begin ? i : last;
+    last = i;
+    i += decoded.bytes;
+  }
+  return text.size();
+}
+
+// The matches of a pattern with the tail, from left to right.
+class TailedMatches {
+ public:
+  TailedMatches(const Regex& head, std::string_view text) : head_(head), text_(text) {}
+
+  std::optional<Span> next() {
+    while (from_ <= text_.size()) {
+      const auto found = find();
+      if (!found) break;
+      if (found->begin == found->end && last_end_ == found->end) {
+        if (from_ == text_.size()) break;
+        from_ += utf8::decode(text_, from_).bytes;
+        continue;
+      }
+      last_end_ = from_ = found->end;
+      return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Span> find() {
+    if (!searched_ || (head_found_ && head_found_->begin < from_)) {
+      head_found_ = head_.find(text_, from_);
+      searched_ = true;
+    }
+    const size_t end = head_found_ ? head_found_->begin : text_.size();
+    for (size_t i = from_; i < end;) {
+      const utf8::Decoded decoded = utf8::decode(text_, i);
+      if (unicode::is_whitespace(decoded.code_point)) {
+        return Span{static_cast<uint32_t>(i), static_cast<uint32_t>(spaces_end(text_, i))};
+      }
+      i += decoded.bytes;
+    }
+    return head_found_;
+  }
+
+  const Regex& head_;
+  std::string_view text_;
+  bool searched_ = false;
+  std::optional<Span> head_found_;
+  size_t from_ = 0;
+  size_t last_end_ = std::string_view::npos;  // of the match before
+};
+
+}  // namespace
+
+RegexSplitter::RegexSplitter(Regex regex, bool takes_spaces, Behavior behavior, bool invert,
+                             bool cuts_at_spaces)
+    : regex_(std::move(regex)),
+      takes_spaces_(takes_spaces),
+      behavior_(behavior),
+      invert_(invert),
+      cuts_at_spaces_(cuts_at_spaces) {}
+
+Result<RegexSplitter> RegexSplitter::compile(std::string_view pattern, Behavior behavior,
+                                             bool invert) {
+  const bool has_tail = pattern.ends_with(kTail);
+  const std::string_view head =
+      has_tail ? pattern.substr(0, pattern.size() - kTail.size()) : pattern;
+  SIGNALBOX_TRY(Regex regex, Regex::compile(head));
+  // Only where matches become words one by one.
+  const bool one_by_one =
+      behavior == Behavior::kIsolated || (behavior == Behavior::kRemoved && invert);
+  const bool cuts_at_spaces = one_by_one && std::find(kLocalPatterns.begin(), kLocalPatterns.end(),
+                                                      pattern) != kLocalPatterns.end();
+  return RegexSplitter(std::move(regex), has_tail, behavior, invert, cuts_at_spaces);
+}
+
+void RegexSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {
+  DelimiterWalk walk(behavior_, invert_, word, words);
+  const auto match = [&](Span found) {
+    walk.match({word.begin + found.begin, word.begin + found.end});
+  };
+  text = text.substr(word.begin, word.end - word.begin);
+  if (takes_spaces_) {
+    TailedMatches matches(regex_, text);
+    while (const auto found = matches.next()) match(*found);
+  } else {
+    std::vector<Span> matches;
+    regex_.find_all(text, matches);
+    for (const Span found : matches) match(found);
+  }
+  walk.finish();
+}
+
+}  // namespace signalbox::tokenizer

@@ -1,0 +1,27 @@
+// The search is the standard library's.
+
+#include "tokenizer/string_splitter.h"
+
+namespace signalbox::tokenizer {
+// A word may not end in front of a lone space that is the delimiter where that is joined to what
+// precedes it.
+bool StringSplitter::cuts_at_spaces(SpaceForm form) const {
+  const auto joins = invert_ ? Behavior::kMergedWithNext : Behavior::kMergedWithPrevious;
+  return delimiter_ == text_of(form) && behavior_ != joins;
+}
+
+bool StringSplitter::is_local(SpaceForm form) const {
+  return cuts_at_spaces(form) || delimiter_.find(text_of(form)) == std::string::npos;
+}
+
+void StringSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {
+  DelimiterWalk walk(behavior_, invert_, word, words);
+  text = text.substr(0, word.end);
+  for (size_t i = text.find(delimiter_, word.begin); i != std::string_view::npos;
+       i = text.find(delimiter_, i + delimiter_.size())) {
+    walk.match({static_cast<uint32_t>(i), static_cast<uint32_t>(i + delimiter_.size())});
+  }
+  walk.finish();
+}
+
+}  // namespace signalbox::tokenizer

@@ -1,0 +1,28 @@
+#pragma once
+// The Split of tokenizer.json with a plain string for a pattern.
+
+#include <string>
+
+#include "tokenizer/delimiters.h"
+#include "tokenizer/pretokenizer.h"
+
+namespace signalbox::tokenizer {
+
+class StringSplitter final : public Splitter {
+ public:
+  /// Precondition: `delimiter` is not empty. With `invert`, what lies between two delimiters is
+  /// one.
+  StringSplitter(std::string delimiter, Behavior behavior, bool invert)
+      : delimiter_(std::move(delimiter)), behavior_(behavior), invert_(invert) {}
+
+  void split(std::string_view text, Span word, std::vector<Span>& words) const override;
+  bool is_local(SpaceForm form) const override;
+  bool cuts_at_spaces(SpaceForm form) const override;
+
+ private:
+  std::string delimiter_;
+  Behavior behavior_;
+  bool invert_;
+};
+
+}  // namespace signalbox::tokenizer
