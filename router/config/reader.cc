@@ -92,6 +92,7 @@ void Reader::expected(const yaml::Node& node, std::string_view what) {
 }
 
 void Reader::not_built(uint32_t line, std::string_view consequence) {
+  if (not_built_depth_ > 0) return;
   notice(line, fmt::format("not built yet; {}", consequence));
 }
 
@@ -106,13 +107,13 @@ void Reader::notice(uint32_t line, std::string text) {
   notices_.push_back(std::move(remark));
 }
 
-void Reader::unknown_key(uint32_t line, std::string_view key,
-                         std::span<const std::string_view> known) {
-  std::string text = fmt::format("unknown key \"{}\"{}", key, suggestion(key, known));
+void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
+  unknown_.emplace_back(path_, &entry);
+  std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
   if (options_.strict) {
-    error(line, std::move(text));
+    error(entry.line, std::move(text));
   } else {
-    notice(line, std::move(text));
+    notice(entry.line, std::move(text));
   }
 }
 
@@ -155,7 +156,9 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
   }
   auto text = substitute_environment(node.scalar);
   if (!text) {
-    error(node.line, std::move(text).error().message);
+    std::string message = std::move(text).error().message;
+    not_built_depth_ > 0 ? notice(node.line, std::move(message))
+                         : error(node.line, std::move(message));
     return std::nullopt;
   }
   // A quoted "${PORT}" is quoted for YAML's sake; what the variable holds decides.

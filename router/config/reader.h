@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/yaml.h"
@@ -49,7 +50,11 @@ class Reader {
   /// A notice about something understood that is not built, and what follows.
   void not_built(uint32_t line, std::string_view consequence);
   /// `known` are the keys that the section has.
-  void unknown_key(uint32_t line, std::string_view key, std::span<const std::string_view> known);
+  void unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known);
+  /// The entries that were reported so, with the path of the section around each.
+  const std::vector<std::pair<std::string, const yaml::Entry*>>& unknown() const {
+    return unknown_;
+  }
 
   bool failed() const { return !errors_.empty(); }
   /// All errors, one a line, in the order of the file. Precondition: failed().
@@ -75,14 +80,26 @@ class Reader {
     path_.resize(length);
   }
 
+  /// Runs body() over a part of the file that nothing uses yet: what is not built inside it is not
+  /// worth a line of its own, and a variable that is not set there is a notice.
+  template <class Body>
+  void in_not_built(Body&& body) {
+    ++not_built_depth_;
+    body();
+    --not_built_depth_;
+  }
+
   // --- values ---
 
   /// Reports and returns nothing when the node is no scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
-  /// What was read so far. Sections are read in the order providers, routing, so that a reference
-  /// can be checked where it stands.
+  /// What was read so far. Sections are read in the order providers, global, routing, so that a
+  /// reference can be checked where it stands.
   Config config;
+  /// The routing that is being read: config.routing or that of a recipe. Its signals and
+  /// projections are complete when its decisions are read.
+  const Routing* routing = nullptr;
 
  private:
   struct Remark {
@@ -98,6 +115,8 @@ class Reader {
   std::string source_;
   LoadOptions options_;
   std::string path_;
+  int not_built_depth_ = 0;
+  std::vector<std::pair<std::string, const yaml::Entry*>> unknown_;
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };
