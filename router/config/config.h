@@ -1,15 +1,19 @@
 #pragma once
 // The configuration as the program uses it: plain structs with defaults, filled by config/load from
-// a v0.3 file of the vLLM Semantic Router. Only what is built stands here; what a file names beyond
-// that is reported by load().
+// a v0.3 file of the vLLM Semantic Router. All of the format stands here and in the headers below;
+// what of it a file uses and nothing reads yet is reported by load().
 
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "router/config/catalog.h"
+#include "router/config/providers.h"
+#include "router/config/routing.h"
+#include "router/config/services.h"
+#include "router/config/stores.h"
 
 namespace signalbox::config {
 
@@ -43,119 +47,20 @@ struct HttpLimits {
 };
 
 struct ManagementApi {
+  struct Token {
+    std::string env;  // environment variable that holds it
+    std::string role;
+  };
+  struct Auth {
+    std::string mode = "disabled";
+    std::vector<Token> tokens;
+    std::map<std::string, std::vector<std::string>> roles;  // what each may do
+  };
   bool enabled = true;
   std::string bind_address = "127.0.0.1";
   uint16_t port = 8080;
-};
-
-// --- providers ---
-
-struct ReasoningFamily {
-  enum class Type { kChatTemplateKwargs, kReasoningEffort, kTopLevelReasoningEffort };
-  Type type = Type::kChatTemplateKwargs;
-  std::string parameter;
-};
-
-struct BackendRef {
-  std::string name;
-  std::string type = "vllm";  // "echo" is the built-in one and needs no address
-  std::string host;           // from `endpoint: host:port` or `base_url`
-  uint16_t port = 0;
-  bool tls = false;         // protocol https or an https base_url
-  std::string path_prefix;  // of base_url, without the "/v1" that requests bring: "" or "/api"
-  std::string api_key_env;  // environment variable with the key; "": none
-  std::string auth_header = "Authorization";
-  std::string auth_prefix = "Bearer";
-  uint32_t weight = 1;
-};
-
-struct Model {
-  std::string name;
-  std::string provider_model_id;         // what the upstream is asked for; defaults to name
-  std::string reasoning_family;          // "": none
-  std::vector<BackendRef> backend_refs;  // at least one
-};
-
-struct Providers {
-  std::string default_model;
-  std::string default_reasoning_effort = "medium";
-  std::map<std::string, ReasoningFamily> reasoning_families;
-  std::vector<Model> models;
-
-  const Model* find(std::string_view name) const;
-};
-
-// --- routing ---
-
-struct KeywordSignal {
-  enum class Operator { kAnd, kOr, kNor };
-  std::string name;
-  Operator op = Operator::kOr;
-  std::vector<std::string> keywords;
-  bool case_sensitive = false;
-};
-
-struct EmbeddingSignal {
-  enum class Aggregation { kMean, kMax, kAny };
-  std::string name;
-  double threshold = 0.8;
-  std::vector<std::string> candidates;
-  Aggregation aggregation = Aggregation::kMax;
-};
-
-/// A node of a decision's rules, as written. `type` and `name` for a leaf, `op` and `conditions`
-/// otherwise.
-struct Rule {
-  enum class Operator { kLeaf, kAnd, kOr, kNot };
-  Operator op = Operator::kAnd;
-  std::string type;
-  std::string name;
-  std::vector<Rule> conditions;
-  uint32_t line = 0;
-};
-
-struct ModelRef {
-  std::string model;
-  std::optional<bool> use_reasoning;
-  std::string reasoning_effort;  // "": providers.defaults
-};
-
-struct SystemPromptPlugin {
-  enum class Mode { kReplace, kInsert };
-  bool enabled = true;
-  Mode mode = Mode::kReplace;
-  std::string system_prompt;
-};
-
-struct Decision {
-  std::string name;
-  std::string description;
-  int32_t priority = 0;
-  Rule rules;  // an AND of nothing: always matches, with confidence 0
-  std::vector<ModelRef> model_refs;
-  std::optional<SystemPromptPlugin> system_prompt;
-  /// Plugins the file gives this decision that are not built and would change what is sent or
-  /// refused (fast_response, ...). A request that meets such a decision is refused, never passed on
-  /// without them.
-  std::vector<std::string> missing_plugins;
-  uint32_t line = 0;
-};
-
-struct Routing {
-  enum class Strategy { kPriority, kConfidence };
-  Strategy strategy = Strategy::kPriority;
-  std::vector<KeywordSignal> keywords;
-  std::vector<EmbeddingSignal> embeddings;
-  std::vector<Decision> decisions;
-};
-
-// --- global ---
-
-struct EmbeddingModel {
-  std::string path = "models/minilm";  // a model directory
-  double soft_threshold = 0.5;         // min_score_threshold
-  bool soft_matching = false;          // enable_soft_matching
-  int32_t top_k = 1;                   // 0: every signal over its threshold matches
+  bool remote_exposure = false;
+  Auth auth;
 };
 
 struct Config {
@@ -163,10 +68,36 @@ struct Config {
   std::vector<Listener> listeners;
   Providers providers;
   Routing routing;
+  std::vector<Recipe> recipes;
+  std::vector<Entrypoint> entrypoints;
+  std::string setup;  // JSON; of other tools
   std::vector<std::string> auto_model_names{"auto", "vllm-sr/auto", "MoM"};
+
+  // global.router
+  RouterSettings router;
+  // global.services
   HttpLimits http;
   ManagementApi management;
+  ClassificationApi api;
+  ResponseApi response_api;
+  Observability observability;
+  Authz authz;
+  RateLimit ratelimit;
+  StartupStatus startup_status;
+  RouterReplay router_replay;
+  // global.stores
+  ResponseCacheStore response_cache;
+  MemoryStore memory;
+  VectorStore vector_store;
+  // global.integrations
+  ToolsIntegration tools;
+  Looper looper;
+  // global.model_catalog
   EmbeddingModel embedding_model;
+  SystemModels system_models;
+  std::vector<ExternalModel> external_models;
+  std::vector<KnowledgeBase> kbs;
+  Modules modules;
 };
 
 }  // namespace signalbox::config

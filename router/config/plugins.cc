@@ -5,46 +5,80 @@
 #include <algorithm>
 #include <array>
 
+#include "router/config/plugin_tables.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
 
-struct Known {
-  std::string_view type;
-  bool changes;  // what is sent, or whether
+enum class State {
+  kBuilt,
+  kWatches,  // not built; requests go on without it
+  kChanges,  // not built; requests that reach the decision are refused
 };
 
-constexpr auto kNotBuilt = std::to_array<Known>({
-    {"fast_response", true},
-    {"response_cache", false},
-    {"response-cache", false},
-    {"semantic_cache", false},
-    {"semantic-cache", false},
-    {"context_compression", false},
-    {"tools", true},
-    {"tool_selection", true},
-    {"hallucination", false},
-    {"response_jailbreak", true},
-    {"header_mutation", true},
-    {"router_replay", false},
-    {"memory", true},
-    {"rag", true},
-    {"image_gen", true},
-    {"request_params", true},
-});
+struct Kind {
+  std::vector<std::string_view> names;  // the first is the one to use
+  State state;
+  Value<Decision> configuration;
+  std::function<bool(const Decision&)> is_given;
+};
 
-const Section<SystemPromptPlugin>& system_prompt_section() {
-  using Mode = SystemPromptPlugin::Mode;
-  static const Section<SystemPromptPlugin> section{{
-      optional("enabled", boolean(&SystemPromptPlugin::enabled), "false leaves the request alone"),
-      optional("mode",
-               choice(&SystemPromptPlugin::mode,
-                      {{"replace", Mode::kReplace}, {"insert", Mode::kInsert}}),
-               "take the place of the client's system prompt, or stand in front of it"),
-      required("system_prompt", text(&SystemPromptPlugin::system_prompt), "the text"),
-  }};
-  return section;
+template <class U>
+Kind kind(std::vector<std::string_view> names, State state, std::optional<U> Plugins::*member,
+          SectionOf<U> section) {
+  return {std::move(names),
+          state,
+          {"a mapping",
+           [=](Reader& reader, const yaml::Node& node, Decision& out) {
+             read_section(reader, node, section(), (out.*member).emplace());
+           },
+           [=](Schema& schema) { refer_to(schema, section); }},
+          [=](const Decision& decision) { return (decision.*member).has_value(); }};
+}
+
+const std::vector<Kind>& kinds() {
+  using P = Plugins;
+  static const std::vector<Kind> all{
+      kind({"system_prompt"}, State::kBuilt, &P::system_prompt, system_prompt_section),
+      kind({"fast_response"}, State::kChanges, &P::fast_response, fast_response_section),
+      kind({"response_cache", "response-cache", "semantic_cache", "semantic-cache"},
+           State::kWatches, &P::response_cache, response_cache_section),
+      kind({"context_compression"}, State::kWatches, &P::context_compression,
+           context_compression_section),
+      kind({"tools"}, State::kChanges, &P::tools, tools_section),
+      kind({"tool_selection"}, State::kChanges, &P::tool_selection, tool_selection_section),
+      kind({"hallucination"}, State::kWatches, &P::hallucination, hallucination_section),
+      kind({"response_jailbreak"}, State::kChanges, &P::response_jailbreak,
+           response_jailbreak_section),
+      kind({"header_mutation"}, State::kChanges, &P::header_mutation, header_mutation_section),
+      kind({"router_replay"}, State::kWatches, &P::router_replay, router_replay_section),
+      kind({"memory"}, State::kChanges, &P::memory, memory_section),
+      kind({"rag"}, State::kChanges, &P::rag, rag_section),
+      kind({"image_gen"}, State::kChanges, &P::image_gen, image_gen_section),
+      kind({"request_params"}, State::kChanges, &P::request_params, request_params_section),
+  };
+  return all;
+}
+
+std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> names;
+  for (const Kind& each : kinds()) names.insert(names.end(), each.names.begin(), each.names.end());
+  return names;
+}
+
+const Kind* find_kind(std::string_view type) {
+  for (const Kind& each : kinds()) {
+    if (std::find(each.names.begin(), each.names.end(), type) != each.names.end()) return &each;
+  }
+  return nullptr;
+}
+
+// What plugins of the older files have become.
+std::string_view instead_of(std::string_view type) {
+  if (type == "jailbreak") return "it is a signal of routing.signals.jailbreak";
+  if (type == "pii") return "it is a signal of routing.signals.pii";
+  return "";
 }
 
 struct PluginText {
@@ -61,7 +95,8 @@ const Section<PluginText>& plugin_section() {
                                    if (node.kind != yaml::Kind::kMapping)
                                      return reader.expected(node, "a mapping");
                                    out.configuration = node;
-                                 }},
+                                 },
+                                 nullptr},
                "its settings"),
   }};
   return section;
@@ -76,11 +111,22 @@ bool asks_for_nothing(const PluginText& plugin) {
 }
 
 void unknown_type(Reader& reader, uint32_t line, std::string_view type) {
-  std::vector<std::string_view> known{"system_prompt"};
-  for (const Known& plugin : kNotBuilt) known.push_back(plugin.type);
   reader.at_key("type", [&] {
+    if (const std::string_view instead = instead_of(type); !instead.empty())
+      return reader.error(line, fmt::format("\"{}\" is no longer a plugin; {}", type, instead));
+    const std::vector<std::string_view> known = kind_names();
     reader.error(line, fmt::format("unknown plugin \"{}\"{}", type, suggestion(type, known)));
   });
+}
+
+void report_missing(Reader& reader, uint32_t line, const std::string& type, State state,
+                    Decision& out) {
+  if (state == State::kChanges) {
+    out.missing_plugins.push_back(type);
+    reader.not_built(line, fmt::format("{}: requests that reach this decision are refused", type));
+  } else {
+    reader.not_built(line, fmt::format("{}: requests go on without it", type));
+  }
 }
 
 void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
@@ -88,38 +134,73 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   read_section(reader, node, plugin_section(), plugin);
   if (plugin.type.empty()) return;
   const uint32_t line = node.find("type")->line;
-  if (plugin.type == "system_prompt") {
-    if (out.system_prompt)
-      return reader.error(line, "expected one system_prompt a decision, found another");
-    out.system_prompt.emplace();
-    if (plugin.configuration.kind == yaml::Kind::kNull) plugin.configuration.line = line;
-    reader.at_key("configuration", [&] {
-      read_section(reader, plugin.configuration, system_prompt_section(), *out.system_prompt);
-    });
-    return;
+  const Kind* kind = find_kind(plugin.type);
+  if (kind == nullptr) return unknown_type(reader, line, plugin.type);
+  if (kind->is_given(out)) {
+    return reader.error(
+        line, fmt::format("expected one {} a decision, found another", kind->names.front()));
   }
-  const auto known = std::find_if(kNotBuilt.begin(), kNotBuilt.end(), [&](const Known& candidate) {
-    return candidate.type == plugin.type;
+  const bool idle = asks_for_nothing(plugin);
+  if (plugin.configuration.kind == yaml::Kind::kNull) plugin.configuration.line = line;
+  const auto read = [&] {
+    reader.at_key("configuration",
+                  [&] { kind->configuration.read(reader, plugin.configuration, out); });
+  };
+  if (kind->state == State::kBuilt) return read();
+  if (!idle) report_missing(reader, line, plugin.type, kind->state, out);
+  reader.in_not_built(read);
+}
+
+// One element: the configuration's schema follows from the type.
+void describe_plugin(Schema& schema) {
+  schema.type({"object"});
+  schema.out().member("additionalProperties", false);
+  schema.out().key("required").begin_array().string("type").end_array();
+  schema.nested("properties", [&] {
+    schema.nested("type", [&] {
+      schema.words(kind_names());
+      schema.out().member("description", "which plugin");
+    });
+    schema.nested("configuration", [&] { schema.out().member("description", "its settings"); });
   });
-  if (known == kNotBuilt.end()) return unknown_type(reader, line, plugin.type);
-  if (asks_for_nothing(plugin)) return;
-  if (known->changes) {
-    out.missing_plugins.push_back(plugin.type);
-    reader.not_built(line,
-                     fmt::format("{}: requests that reach this decision are refused", plugin.type));
-  } else {
-    reader.not_built(line, fmt::format("{}: requests go on without it", plugin.type));
+  schema.out().key("allOf").begin_array();
+  for (const Kind& each : kinds()) {
+    schema.out().begin_object();
+    schema.nested("if", [&] {
+      schema.nested("properties", [&] {
+        schema.nested("type", [&] {
+          schema.out().key("enum").begin_array();
+          for (const std::string_view name : each.names) schema.out().string(name);
+          schema.out().end_array();
+        });
+      });
+    });
+    schema.nested("then", [&] {
+      schema.nested("properties", [&] {
+        schema.at_key(each.names.front(), [&] {
+          schema.nested("configuration", [&] { each.configuration.describe(schema); });
+        });
+      });
+    });
+    schema.out().end_object();
+  }
+  schema.out().end_array();
+}
+
+void read_plugins(Reader& reader, const yaml::Node& node, Decision& out) {
+  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    reader.at_index(i, [&] { read_plugin(reader, node.items[i], out); });
   }
 }
 
 }  // namespace
 
-void read_plugins(Reader& reader, const yaml::Node& node, Decision& out) {
-  if (node.kind == yaml::Kind::kNull) return;
-  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    reader.at_index(i, [&] { read_plugin(reader, node.items[i], out); });
-  }
+Value<Decision> plugins_value() {
+  return {"a list of mappings", read_plugins, [](Schema& schema) {
+            schema.type({"array"});
+            schema.nested("items", [&] { describe_plugin(schema); });
+          }};
 }
 
 }  // namespace signalbox::config

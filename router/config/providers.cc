@@ -1,112 +1,9 @@
 // `providers`: the models that requests can go to, and the servers behind them.
 
-#include <algorithm>
-
-#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
-
-// A backend as written; turned into a BackendRef once all its keys are known.
-struct BackendText {
-  BackendRef ref;
-  std::string endpoint;
-  std::string base_url;
-  bool https = false;
-};
-
-void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
-  if (ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
-  const yaml::Node* type = node.find("type");
-  reader.at_key("type", [&] {
-    reader.notice(
-        type->line,
-        fmt::format("unknown type \"{}\" is treated as vllm (known: vllm, chat, echo)", ref.type));
-  });
-}
-
-void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
-  const bool by_url = !out.base_url.empty();
-  const std::string_view key = by_url ? "base_url" : "endpoint";
-  const uint32_t line = node.find(key)->line;
-  reader.at_key(key, [&] {
-    auto address = by_url ? parse_base_url(out.base_url) : parse_endpoint(out.endpoint, out.https);
-    if (!address) return reader.error(line, std::move(address).error().message);
-    out.ref.host = address->host;
-    out.ref.port = address->port;
-    out.ref.tls = address->tls;
-    out.ref.path_prefix = address->path;
-    // Requests bring their own "/v1/...".
-    if (out.ref.path_prefix.ends_with("/v1"))
-      out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
-    if (out.ref.tls) reader.not_built(line, "calls to https upstreams fail");
-  });
-}
-
-void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
-  check_known_type(reader, node, out.ref);
-  if (!out.endpoint.empty() && !out.base_url.empty()) {
-    return reader.error(node.line, "expected endpoint or base_url, found both");
-  }
-  if (!out.endpoint.empty() || !out.base_url.empty()) return set_address(reader, node, out);
-  const bool written = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
-  if (out.ref.type != "echo" && !written)
-    reader.error(node.line, "expected endpoint, base_url or type: echo");
-}
-
-// A key that lands in the BackendRef itself.
-Value<BackendText> ref(Value<BackendRef> value) {
-  return {value.expected, [read = value.read](Reader& reader, const yaml::Node& node,
-                                              BackendText& out) { read(reader, node, out.ref); }};
-}
-
-const Section<BackendText>& backend_section() {
-  static const Section<BackendText> section{
-      {
-          optional("name", ref(text(&BackendRef::name)), "how the log calls it"),
-          optional("type", ref(text(&BackendRef::type)),
-                   "vllm, chat, or echo for the built-in one"),
-          optional("endpoint", text(&BackendText::endpoint), "host:port of the server"),
-          optional("base_url", text(&BackendText::base_url),
-                   "URL of the server, instead of endpoint"),
-          optional("protocol", choice(&BackendText::https, {{"http", false}, {"https", true}}),
-                   "how to speak to endpoint"),
-          optional("weight", ref(integer(&BackendRef::weight, 0, 1'000'000)),
-                   "share of the model's requests"),
-          optional("api_key_env", ref(text(&BackendRef::api_key_env)),
-                   "environment variable that holds the key"),
-          optional("auth_header", ref(text(&BackendRef::auth_header)),
-                   "header that carries the key"),
-          optional("auth_prefix", ref(text(&BackendRef::auth_prefix)), "word before the key"),
-          remark<BackendText>("provider"),
-          not_built<BackendText>("api_key", "name an environment variable in api_key_env instead"),
-          not_built<BackendText>("extra_headers", "they are not sent"),
-          not_built<BackendText>("api_version", "it is not sent"),
-          not_built<BackendText>("chat_path", "requests keep the client's path"),
-      },
-      check_backend};
-  return section;
-}
-
-void read_backends(Reader& reader, const yaml::Node& node, Model& out) {
-  struct Backends {
-    std::vector<BackendText> all;
-  } backends;
-  list(&Backends::all, backend_section).read(reader, node, backends);
-  for (BackendText& backend : backends.all) out.backend_refs.push_back(std::move(backend.ref));
-  if (!out.backend_refs.empty() && std::all_of(out.backend_refs.begin(), out.backend_refs.end(),
-                                               [](const BackendRef& b) { return b.weight == 0; })) {
-    reader.error(node.line, "expected at least one backend with a weight above 0");
-  }
-}
-
-void check_api_format(Reader& reader, const yaml::Node& node, Model&) {
-  const auto format = reader.scalar(node, "openai or anthropic");
-  if (!format || format->text == "openai") return;
-  if (format->text != "anthropic") return reader.expected(node, "one of openai, anthropic");
-  reader.not_built(node.line, "requests go out in OpenAI's form");
-}
 
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   if (out.provider_model_id.empty()) out.provider_model_id = out.name;
@@ -120,6 +17,11 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
           fmt::format("unknown family \"{}\" (known: {})", out.reasoning_family, join(known)));
     });
   }
+  if (out.api_format == Model::ApiFormat::kAnthropic) {
+    reader.at_key("api_format", [&] {
+      reader.not_built(node.find("api_format")->line, "requests go out in OpenAI's form");
+    });
+  }
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -128,20 +30,73 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   }
 }
 
+const Section<Pricing>& pricing_section() {
+  static const Section<Pricing> section{{
+      optional("currency", text(&Pricing::currency), "of the prices"),
+      optional("prompt_per_1m", positive(&Pricing::prompt_per_1m), "a million tokens read"),
+      optional("cached_input_per_1m", positive(&Pricing::cached_input_per_1m),
+               "a million tokens read from the server's cache"),
+      optional("cache_write_per_1m", positive(&Pricing::cache_write_per_1m),
+               "a million tokens written to it"),
+      optional("completion_per_1m", positive(&Pricing::completion_per_1m),
+               "a million tokens generated"),
+  }};
+  return section;
+}
+
+const Section<Reliability>& reliability_section() {
+  using R = Reliability;
+  static const Section<Reliability> section{{
+      optional("lb_policy", string(&R::lb_policy), "round_robin, least_request, ..."),
+      optional("retry_count", count(&R::retry_count), "further attempts after a failure"),
+      optional("retry_on", string(&R::retry_on), "which failures, with commas between them"),
+      optional("consecutive_5xx", count(&R::consecutive_5xx), "errors until a backend is ejected"),
+      optional("base_ejection_time", duration(&R::base_ejection_time), "for how long"),
+      optional("max_ejection_percent", integer(&R::max_ejection_percent, 0, 100),
+               "of the backends at a time"),
+      optional("health_check_path", string(&R::health_check_path), "asked to see who is alive"),
+      optional("health_check_interval", duration(&R::health_check_interval), "how often"),
+      optional("health_check_timeout", duration(&R::health_check_timeout), "for an answer"),
+  }};
+  return section;
+}
+
+const Section<PiiPolicy>& pii_policy_section() {
+  static const Section<PiiPolicy> section{{
+      optional("allow_by_default", boolean(&PiiPolicy::allow_by_default),
+               "whether types that are not listed may pass"),
+      optional("pii_types_allowed", texts(&PiiPolicy::pii_types_allowed), "types that may pass"),
+  }};
+  return section;
+}
+
 const Section<Model>& model_section() {
+  using ApiFormat = Model::ApiFormat;
   static const Section<Model> section{
       {
           required("name", text(&Model::name), "what clients and decisions call it"),
           optional("provider_model_id", text(&Model::provider_model_id),
                    "what the server calls it; default: name"),
           optional("reasoning_family", text(&Model::reasoning_family), "how reasoning is switched"),
-          required("backend_refs", Value<Model>{"a list of backends", read_backends},
-                   "the servers that have it"),
-          optional("api_format", Value<Model>{"openai or anthropic", check_api_format},
+          required("backend_refs", backends_value(), "the servers that have it"),
+          optional("api_format",
+                   choice(&Model::api_format,
+                          {{"openai", ApiFormat::kOpenAi}, {"anthropic", ApiFormat::kAnthropic}}),
                    "the server's protocol"),
-          not_built<Model>("pricing", "costs are not counted"),
-          not_built<Model>("reliability", "a failed call is not tried again elsewhere"),
-          not_built<Model>("external_model_ids", "provider_model_id is sent to every backend"),
+          optional("pricing", object(&Model::pricing, pricing_section), "what its tokens cost")
+              .not_built("costs are not counted"),
+          optional("reliability", object(&Model::reliability, reliability_section),
+                   "retries, health and ejection of backends")
+              .not_built("a failed call is not tried again elsewhere"),
+          optional("external_model_ids", text_map(&Model::external_model_ids),
+                   "what each provider calls it")
+              .not_built("provider_model_id is sent to every backend"),
+          optional("pii_policy", object(&Model::pii_policy, pii_policy_section),
+                   "which personal data it may see")
+              .not_built("personal data is not looked for"),
+          removed<Model>("endpoints", "backends are listed in backend_refs"),
+          removed<Model>("preferred_endpoints", "backends are listed in backend_refs"),
+          removed<Model>("access_key", "a key is named by api_key_env of a backend"),
       },
       check_model};
   return section;
@@ -199,6 +154,15 @@ const Section<Providers>& providers_section() {
           required("defaults", group(defaults_section),
                    "what holds unless a decision says otherwise"),
           required("models", named_list(&Providers::models, model_section), "the models"),
+          removed<Providers>("default_model", "it is providers.defaults.default_model"),
+          removed<Providers>("reasoning_families",
+                             "they are providers.defaults.reasoning_families"),
+          removed<Providers>("default_reasoning_effort",
+                             "it is providers.defaults.default_reasoning_effort"),
+          removed<Providers>("model_targets", "each of providers.models has its backend_refs"),
+          removed<Providers>("backends", "each of providers.models has its backend_refs"),
+          removed<Providers>("auth_profiles", "each backend has its api_key_env"),
+          removed<Providers>("external_models", "they are global.model_catalog.external"),
       },
       check_providers};
   return section;

@@ -92,6 +92,7 @@ void Reader::expected(const yaml::Node& node, std::string_view what) {
 }
 
 void Reader::not_built(uint32_t line, std::string_view consequence) {
+  if (not_built_depth_ > 0) return;
   notice(line, fmt::format("not built yet; {}", consequence));
 }
 
@@ -155,7 +156,9 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
   }
   auto text = substitute_environment(node.scalar);
   if (!text) {
-    error(node.line, std::move(text).error().message);
+    std::string message = std::move(text).error().message;
+    not_built_depth_ > 0 ? notice(node.line, std::move(message))
+                         : error(node.line, std::move(message));
     return std::nullopt;
   }
   // A quoted "${PORT}" is quoted for YAML's sake; what the variable holds decides.

@@ -75,14 +75,26 @@ class Reader {
     path_.resize(length);
   }
 
+  /// Runs body() over a part of the file that nothing uses yet: what is not built inside it is not
+  /// worth a line of its own, and a variable that is not set there is a notice.
+  template <class Body>
+  void in_not_built(Body&& body) {
+    ++not_built_depth_;
+    body();
+    --not_built_depth_;
+  }
+
   // --- values ---
 
   /// Reports and returns nothing when the node is no scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
-  /// What was read so far. Sections are read in the order providers, routing, so that a reference
-  /// can be checked where it stands.
+  /// What was read so far. Sections are read in the order providers, global, routing, so that a
+  /// reference can be checked where it stands.
   Config config;
+  /// The routing that is being read: config.routing or that of a recipe. Its signals and
+  /// projections are complete when its decisions are read.
+  const Routing* routing = nullptr;
 
  private:
   struct Remark {
@@ -98,6 +110,7 @@ class Reader {
   std::string source_;
   LoadOptions options_;
   std::string path_;
+  int not_built_depth_ = 0;
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };

@@ -5,21 +5,13 @@
 namespace signalbox::config {
 namespace {
 
-void check_version(Reader& reader, const yaml::Node& node, Config&) {
-  const auto version = reader.scalar(node, "v0.3");
-  if (version && version->text != "v0.3") reader.expected(node, "v0.3");
-}
-
-const Section<Routing>& routing_section() {
-  static const Section<Routing> section{{
-      optional("strategy", strategy_value(), "what orders the decisions that match"),
-      optional("signals", group(signals_section), "what is looked for in a request"),
-      optional("decisions", named_list(&Routing::decisions, decision_section),
-               "what follows from it"),
-      not_built<Routing>("modelCards", "the cards of models are not consulted"),
-      not_built<Routing>("projections", "conditions on projection are never met"),
-  }};
-  return section;
+Value<Config> version_value() {
+  return {"v0.3",
+          [](Reader& reader, const yaml::Node& node, Config&) {
+            const auto version = reader.scalar(node, "v0.3");
+            if (version && version->text != "v0.3") reader.expected(node, "v0.3");
+          },
+          [](Schema& schema) { schema.out().member("const", "v0.3"); }};
 }
 
 void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
@@ -67,6 +59,7 @@ void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
+  check_entrypoints(reader, node, config);
   add_default_listener(config);
 }
 
@@ -81,16 +74,21 @@ Value<Routing> strategy_value() {
 const Section<Config>& root_section() {
   static const Section<Config> section{
       {
-          required("version", Value<Config>{"v0.3", check_version}, "of the format"),
+          required("version", version_value(), "of the format"),
           optional("listeners", named_list(&Config::listeners, listener_section),
                    "where clients connect"),
           required("providers", object(&Config::providers, providers_section), "the models behind"),
           optional("global", group(global_section),
                    "the process and its models"),  // before routing, whose strategy wins
-          optional("routing", object(&Config::routing, routing_section), "who answers what"),
-          not_built<Config>("entrypoints", "the top-level routing serves every model name"),
-          not_built<Config>("recipes", "the top-level routing serves every request"),
-          not_built<Config>("setup", "it has no effect"),
+          optional("routing", main_routing_value(), "who answers what"),
+          optional("entrypoints", list(&Config::entrypoints, entrypoint_section),
+                   "model names that lead to recipes")
+              .not_built("the top-level routing serves every model name"),
+          optional("recipes", named_list(&Config::recipes, recipe_section),
+                   "routings beside the one above")
+              .not_built("the top-level routing serves every request"),
+          optional("setup", anything(&Config::setup), "of tools that write this file")
+              .not_built("it has no effect"),
       },
       check_file};
   return section;

@@ -1,4 +1,5 @@
-// A decision's `rules`: conditions on signals under AND, OR and NOT.
+// A decision's `rules`: conditions on signals under AND, OR and NOT. A condition is checked against
+// the signals of the routing it stands in.
 
 #include <algorithm>
 #include <array>
@@ -8,57 +9,143 @@
 namespace signalbox::config {
 namespace {
 
-constexpr auto kBuiltTypes = std::to_array<std::string_view>({"keyword", "embedding"});
-constexpr auto kOtherTypes = std::to_array<std::string_view>(
-    {"domain", "fact_check", "user_feedback", "reask", "preference", "language", "context",
-     "structure", "complexity", "modality", "authz", "jailbreak", "pii", "kb", "conversation",
-     "event", "metadata", "classifier", "projection"});
-
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+using Names = std::vector<std::string>;
 
 template <class Signal>
-std::vector<std::string_view> names_of(const std::vector<Signal>& signals) {
-  std::vector<std::string_view> names;
+Names names_of(const std::vector<Signal>& signals) {
+  Names names;
   for (const Signal& signal : signals) names.push_back(signal.name);
   return names;
 }
 
+template <class Signal>
+Names names_and(const std::vector<Signal>& signals, std::initializer_list<std::string_view> more) {
+  Names names = names_of(signals);
+  for (const std::string_view name : more) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  return names;
+}
+
+Names complexity_names(const Routing& routing) {
+  Names names;
+  for (const ComplexitySignal& signal : routing.complexity) {
+    for (const std::string_view level : {":hard", ":medium", ":easy"})
+      names.push_back(std::string(signal.name).append(level));
+  }
+  return names;
+}
+
+Names role_names(const Routing& routing) {
+  Names names;
+  for (const RoleBinding& binding : routing.role_bindings) names.push_back(binding.role);
+  return names;
+}
+
+Names output_names(const Routing& routing) {
+  Names names;
+  for (const Mapping& mapping : routing.projections.mappings) {
+    for (const Mapping::Output& output : mapping.outputs) names.push_back(output.name);
+  }
+  return names;
+}
+
+struct SignalType {
+  std::string_view name;
+  bool built;
+  Names (*names)(const Routing&);  // that conditions may ask for
+};
+
+// The names of classes need not be listed among the signals: the classifier has them.
+constexpr auto kTypes = std::to_array<SignalType>({
+    {"keyword", true, [](const Routing& r) { return names_of(r.keywords); }},
+    {"embedding", true, [](const Routing& r) { return names_of(r.embeddings); }},
+    {"domain", false,
+     [](const Routing& r) {
+       return names_and(r.domains, {"biology", "business", "chemistry", "computer science",
+                                    "economics", "engineering", "health", "history", "law", "math",
+                                    "other", "philosophy", "physics", "psychology"});
+     }},
+    {"fact_check", false,
+     [](const Routing& r) {
+       return names_and(r.fact_check, {"needs_fact_check", "no_fact_check_needed"});
+     }},
+    {"user_feedback", false,
+     [](const Routing& r) {
+       return names_and(r.user_feedbacks,
+                        {"satisfied", "need_clarification", "wrong_answer", "want_different"});
+     }},
+    {"reask", false, [](const Routing& r) { return names_of(r.reasks); }},
+    {"preference", false, [](const Routing& r) { return names_of(r.preferences); }},
+    {"language", false, [](const Routing& r) { return names_of(r.language); }},
+    {"context", false, [](const Routing& r) { return names_of(r.context); }},
+    {"structure", false, [](const Routing& r) { return names_of(r.structure); }},
+    {"complexity", false, complexity_names},
+    {"modality", false,
+     [](const Routing& r) {
+       return names_and(r.modality, {"AR", "DIFFUSION", "BOTH"});
+     }},
+    {"authz", false, role_names},
+    {"jailbreak", false, [](const Routing& r) { return names_of(r.jailbreak); }},
+    {"pii", false, [](const Routing& r) { return names_of(r.pii); }},
+    {"kb", false, [](const Routing& r) { return names_of(r.kb); }},
+    {"conversation", false, [](const Routing& r) { return names_of(r.conversation); }},
+    {"event", false, [](const Routing& r) { return names_of(r.events); }},
+    {"metadata", false, [](const Routing& r) { return names_of(r.metadata); }},
+    {"classifier", false, [](const Routing& r) { return names_of(r.classifiers); }},
+    {"projection", false, output_names},
+});
+
+const SignalType* find_type(std::string_view name) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const SignalType& type) { return type.name == name; });
+  return found == kTypes.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> type_names() {
+  std::vector<std::string_view> names;
+  for (const SignalType& type : kTypes) names.push_back(type.name);
+  return names;
+}
+
 void unknown_type(Reader& reader, uint32_t line, std::string_view type) {
-  std::vector<std::string_view> known(kBuiltTypes.begin(), kBuiltTypes.end());
-  known.insert(known.end(), kOtherTypes.begin(), kOtherTypes.end());
   reader.at_key("type", [&] {
-    reader.error(line, fmt::format("unknown signal type \"{}\"{}", type, suggestion(type, known)));
+    reader.error(line,
+                 fmt::format("unknown signal type \"{}\"{}", type, suggestion(type, type_names())));
+  });
+}
+
+void check_name(Reader& reader, uint32_t line, const SignalType& type, std::string_view name) {
+  if (reader.routing == nullptr) return;
+  const Names names = type.names(*reader.routing);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  reader.at_key("name", [&] {
+    reader.error(
+        line, fmt::format("unknown {} signal \"{}\"{}", type.name, name, suggestion(name, known)));
   });
 }
 
 void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
   rule.op = Rule::Operator::kLeaf;
   if (rule.type.empty()) return;
-  const uint32_t type_line = node.find("type")->line;
-  if (contains(kOtherTypes, rule.type)) return;  // said once a decision, by read_rules()
-  if (!contains(kBuiltTypes, rule.type)) return unknown_type(reader, type_line, rule.type);
+  const SignalType* type = find_type(rule.type);
+  if (type == nullptr) return unknown_type(reader, node.find("type")->line, rule.type);
   if (rule.name.empty()) {
     if (node.find("name") != nullptr) return;
     reader.at_key("name",
                   [&] { reader.error(node.line, "missing; expected the name of a signal"); });
     return;
   }
-  for (const std::string_view key : {"label", "predicate", "on_error"}) {
-    const yaml::Node* value = node.find(key);
-    if (value == nullptr) continue;
-    reader.at_key(key,
-                  [&] { reader.not_built(value->line, "the condition is evaluated without it"); });
+  if (type->built) {  // of the others it is said once a decision that they are not
+    for (const std::string_view key : {"label", "predicate", "on_error"}) {
+      const yaml::Node* value = node.find(key);
+      if (value == nullptr) continue;
+      reader.at_key(
+          key, [&] { reader.not_built(value->line, "the condition is evaluated without it"); });
+    }
   }
-  const Routing& routing = reader.config.routing;
-  const auto known =
-      rule.type == "keyword" ? names_of(routing.keywords) : names_of(routing.embeddings);
-  if (contains(known, rule.name)) return;
-  reader.at_key("name", [&] {
-    reader.error(node.find("name")->line, fmt::format("unknown {} signal \"{}\" (known: {})",
-                                                      rule.type, rule.name, join(known)));
-  });
+  check_name(reader, node.find("name")->line, *type, rule.name);
 }
 
 void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
@@ -82,6 +169,7 @@ void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
 }
 
 const Section<Rule>& rule_section() {
+  using OnError = Rule::OnError;
   static const Section<Rule> section{
       {
           optional("type", text(&Rule::type), "the kind of signal"),
@@ -92,33 +180,53 @@ const Section<Rule>& rule_section() {
                                       {"NOT", Rule::Operator::kNot}}),
                    "how conditions combine"),
           optional("conditions", list(&Rule::conditions, rule_section), "what it combines"),
-          remark<Rule>("label"),  // these three: see check_leaf()
-          remark<Rule>("predicate"),
-          remark<Rule>("on_error"),
+          optional("label", text(&Rule::label), "of type classifier: the class that is meant"),
+          optional("predicate", object(&Rule::predicate, predicate_section),
+                   "bounds of the signal's confidence"),
+          optional("on_error",
+                   choice(&Rule::on_error,
+                          {{"match", OnError::kMatch}, {"no_match", OnError::kNoMatch}}),
+                   "what holds when the signal cannot be computed"),
       },
       check_rule};
   return section;
 }
 
 void collect_missing_types(const Rule& rule, std::vector<std::string_view>& types) {
-  if (rule.op == Rule::Operator::kLeaf && contains(kOtherTypes, rule.type) &&
-      !contains(types, rule.type)) {
-    types.push_back(rule.type);
+  const SignalType* type = rule.op == Rule::Operator::kLeaf ? find_type(rule.type) : nullptr;
+  if (type != nullptr && !type->built &&
+      std::find(types.begin(), types.end(), type->name) == types.end()) {
+    types.push_back(type->name);
   }
   for (const Rule& condition : rule.conditions) collect_missing_types(condition, types);
 }
 
 }  // namespace
 
-void read_rules(Reader& reader, const yaml::Node& node, Rule& out) {
-  if (node.kind == yaml::Kind::kNull) return;
-  if (node.kind != yaml::Kind::kMapping) return reader.expected(node, "a mapping");
-  read_section(reader, node, rule_section(), out);
-  std::vector<std::string_view> types;
-  collect_missing_types(out, types);
-  if (types.empty()) return;
-  reader.not_built(node.line,
-                   fmt::format("conditions on {} are never met, nor is NOT of them", join(types)));
+Value<Decision> rules_value() {
+  return {"a mapping",
+          [](Reader& reader, const yaml::Node& node, Decision& out) {
+            read_section(reader, node, rule_section(), out.rules);
+            std::vector<std::string_view> types;
+            collect_missing_types(out.rules, types);
+            if (types.empty()) return;
+            reader.not_built(node.line, fmt::format("conditions on {} are never met, nor is NOT of "
+                                                    "them",
+                                                    join(types)));
+          },
+          [](Schema& schema) { refer_to(schema, rule_section); }};
+}
+
+Value<ComplexitySignal> composer_value() {
+  return {"a mapping",
+          [](Reader& reader, const yaml::Node& node, ComplexitySignal& out) {
+            read_section(reader, node, rule_section(), out.composer.emplace());
+          },
+          [](Schema& schema) { refer_to(schema, rule_section); }};
+}
+
+bool is_signal_type(std::string_view type) {
+  return find_type(type) != nullptr;
 }
 
 }  // namespace signalbox::config

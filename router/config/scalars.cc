@@ -55,6 +55,19 @@ std::optional<std::chrono::milliseconds> to_duration(std::string_view text) {
   return std::chrono::milliseconds(std::llround(total));
 }
 
+// "999", "32K", "1.5m".
+std::optional<int64_t> to_tokens(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  double scale = 1;
+  if (text.ends_with('K') || text.ends_with('k')) scale = 1e3;
+  if (text.ends_with('M') || text.ends_with('m')) scale = 1e6;
+  if (scale != 1) text.remove_suffix(1);
+  const auto count = convert<double>(text);
+  if (!count || !(*count >= 0 && *count * scale <= 1e12)) return std::nullopt;
+  return static_cast<int64_t>(*count * scale);
+}
+
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -112,23 +125,17 @@ void read_text(Reader& reader, const yaml::Node& node, std::string& out) {
   out = std::move(scalar->text);
 }
 
-void read_texts(Reader& reader, const yaml::Node& node, std::vector<std::string>& out) {
-  if (node.kind == yaml::Kind::kNull) return;
-  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of strings");
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    reader.at_index(i, [&] {
-      std::string item;
-      read_text(reader, node.items[i], item);
-      if (!item.empty()) out.push_back(std::move(item));
-    });
-  }
-}
-
 bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
   const auto scalar = reader.scalar(node, "true or false");
   if (!scalar) return false;
-  const bool yes = equal_ignoring_case(scalar->text, "true");
-  if (scalar->quoted || (!yes && !equal_ignoring_case(scalar->text, "false"))) {
+  // YAML 1.1 has the other words as well, and files of that time use them.
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return !scalar->quoted && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      return equal_ignoring_case(scalar->text, word);
+    });
+  };
+  const bool yes = is_one_of({"true", "yes", "on"});
+  if (!yes && !is_one_of({"false", "no", "off"})) {
     report(reader, node, *scalar, "true or false");
     return false;
   }
@@ -141,14 +148,26 @@ bool read_integer(Reader& reader, const yaml::Node& node, std::string_view expec
   return read_between(reader, node, expected, low, high, out, convert<int64_t>);
 }
 
-void read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,
+bool read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,
                  double high, double& out) {
-  read_between(reader, node, expected, low, high, out, convert<double>);
+  return read_between(reader, node, expected, low, high, out, convert<double>);
 }
 
 bool read_bytes(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                 int64_t high, int64_t& out) {
   return read_between(reader, node, expected, low, high, out, to_bytes);
+}
+
+bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t& out) {
+  const auto scalar = reader.scalar(node, expected);
+  if (!scalar) return false;
+  const std::optional<int64_t> value = to_tokens(scalar->text);
+  if (value) {
+    out = *value;
+  } else {
+    report(reader, node, {scalar->text, false}, expected);
+  }
+  return value.has_value();
 }
 
 void read_duration(Reader& reader, const yaml::Node& node, std::string_view expected,

@@ -1,45 +1,27 @@
 #pragma once
 // A section of the file as data: a table of its keys, each with the type it takes, where it lands
-// and what it is for. The reader walks the table, so adding a key is adding a line, and whatever
-// else needs to know the keys (messages that name the nearest known one, a printed schema) reads
-// the same table.
+// and what it is for. The reader walks the table, and so do the messages that name the nearest
+// known key and the schema that `signalbox config schema` prints: adding a key is adding a line.
 //
 //   const Section<Listener>& listener_section() {
 //     static const Section<Listener> section{{
-//         required("port", integer(&Listener::port, 0, 65535), "TCP port; 0 lets the system
-//         choose"),
-//         ...
+//         required("port", integer(&Listener::port, 0, 65535), "TCP port"),
+//         optional("timeout", duration(&Listener::timeout, 1ms, 24h), "for a whole request"),
+//         optional("tls", object(&Listener::tls, tls_section), "certificates")
+//             .not_built("connections are not encrypted"),
 //     }};
 //     return section;
 //   }
 
-#include <chrono>
-#include <functional>
-#include <initializer_list>
-#include <limits>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "router/config/reader.h"
-#include "router/config/scalars.h"
+#include "router/config/values.h"
 
 namespace signalbox::config {
 
-/// What a key takes: in words, and as code that reads a node into the struct T of the section.
-template <class T>
-struct Value {
-  std::string expected;  // "an integer from 0 to 65535"
-  std::function<void(Reader&, const yaml::Node&, T&)> read;
-};
-
 enum class Presence : uint8_t {
-  kOptional,
+  kOptional,  // null is the same as not given
   kRequired,
-  kRemark,    // for people; changes nothing
-  kNotBuilt,  // known to the format; `doc` says what follows from its absence
+  kRemark,   // for people; changes nothing
+  kRemoved,  // an error: it meant something in older files
 };
 
 template <class T>
@@ -47,7 +29,21 @@ struct Field {
   std::string_view key;
   Presence presence;
   Value<T> value;
-  std::string_view doc;
+  std::string_view doc;          // of a removed key: what to write instead
+  std::string consequence = {};  // of the key's meaning not being built yet; "": it is built
+  std::vector<std::string_view> aliases = {};
+
+  /// The key is read and checked, and a file that uses it is told what follows from its having no
+  /// effect.
+  Field not_built(std::string_view what_follows) && {
+    consequence = what_follows;
+    return std::move(*this);
+  }
+  /// Another name under which files have the key.
+  Field alias(std::string_view other) && {
+    aliases.push_back(other);
+    return std::move(*this);
+  }
 };
 
 template <class T>
@@ -71,11 +67,51 @@ Field<T> optional(std::string_view key, Value<T> value, std::string_view doc) {
 }
 template <class T>
 Field<T> remark(std::string_view key) {
-  return {key, Presence::kRemark, {}, {}};
+  return {key, Presence::kRemark, {}, "for people"};
 }
 template <class T>
-Field<T> not_built(std::string_view key, std::string_view consequence) {
-  return {key, Presence::kNotBuilt, {}, consequence};
+Field<T> removed(std::string_view key, std::string_view instead) {
+  return {key, Presence::kRemoved, {}, instead};
+}
+
+// --- reading ---
+
+/// The entry of a field under its key or one of its other names; two of them are an error.
+template <class T>
+const yaml::Entry* find_entry(Reader& reader, const yaml::Node& node, const Field<T>& field) {
+  const yaml::Entry* found = nullptr;
+  for (const yaml::Entry& entry : node.entries) {
+    const auto& others = field.aliases;
+    if (entry.key != field.key &&
+        std::find(others.begin(), others.end(), entry.key) == others.end())
+      continue;
+    if (found != nullptr) {
+      reader.error(entry.line, fmt::format("\"{}\" and \"{}\" are the same; expected one of them",
+                                           found->key, entry.key));
+    }
+    found = &entry;
+  }
+  return found;
+}
+
+template <class T>
+void read_field(Reader& reader, const yaml::Node& node, const Field<T>& field, T& out) {
+  const yaml::Entry* entry = find_entry(reader, node, field);
+  reader.at_key(entry == nullptr ? field.key : std::string_view(entry->key), [&] {
+    if (entry == nullptr) {
+      if (field.presence == Presence::kRequired)
+        reader.error(node.line, fmt::format("missing; expected {}", field.value.expected));
+      return;
+    }
+    const yaml::Node& value = entry->value;
+    if (field.presence == Presence::kRemoved)
+      return reader.error(entry->line, fmt::format("no longer a key; {}", field.doc));
+    if (field.presence == Presence::kRemark) return;
+    if (field.presence == Presence::kOptional && value.kind == yaml::Kind::kNull) return;
+    if (field.consequence.empty()) return field.value.read(reader, value, out);
+    if (!is_idle(value)) reader.not_built(value.line, field.consequence);
+    reader.in_not_built([&] { field.value.read(reader, value, out); });
+  });
 }
 
 template <class T>
@@ -83,129 +119,95 @@ void read_section(Reader& reader, const yaml::Node& node, const Section<T>& sect
   if (node.kind != yaml::Kind::kMapping && node.kind != yaml::Kind::kNull) {
     return reader.expected(node, "a mapping");
   }
-  std::vector<std::string_view> known;
+  std::vector<std::string_view> keys;  // what a message may suggest
+  std::vector<std::string_view> all;   // and what else is understood
   for (const Field<T>& field : section.fields) {
-    known.push_back(field.key);
-    const yaml::Node* value = node.find(field.key);
-    reader.at_key(field.key, [&] {
-      if (value == nullptr) {
-        if (field.presence == Presence::kRequired) {
-          reader.error(node.line, fmt::format("missing; expected {}", field.value.expected));
-        }
-      } else if (field.presence == Presence::kNotBuilt) {
-        if (!is_idle(*value)) reader.not_built(value->line, field.doc);
-      } else if (field.presence != Presence::kRemark) {
-        field.value.read(reader, *value, out);
-      }
-    });
+    if (field.presence != Presence::kRemoved) keys.push_back(field.key);
+    all.push_back(field.key);
+    all.insert(all.end(), field.aliases.begin(), field.aliases.end());
+    read_field(reader, node, field, out);
   }
   for (const yaml::Entry& entry : node.entries) {
-    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-      reader.unknown_key(entry.line, entry.key, known);
+    if (std::find(all.begin(), all.end(), entry.key) == all.end()) {
+      reader.unknown_key(entry.line, entry.key, keys);
     }
   }
   if (section.check) section.check(reader, node, out);
 }
 
-// --- scalars ---
+// --- describing ---
 
-/// Text that is not empty.
 template <class T>
-Value<T> text(std::string T::*member) {
-  return {"a string", [member](Reader& reader, const yaml::Node& node, T& out) {
-            read_text(reader, node, out.*member);
-          }};
+void describe_field(Schema& schema, std::string_view key, const Field<T>& field) {
+  schema.nested(key, [&] {
+    schema.at_key(field.key, [&] {
+      if (field.value.describe) field.value.describe(schema);
+    });
+    std::string doc(field.doc);
+    if (!field.consequence.empty()) doc += "; not built yet: " + field.consequence;
+    if (key != field.key) schema.out().member("deprecated", true);
+    schema.out().member("description", doc);
+  });
 }
 
+/// The members of a section's schema.
+template <class T>
+void describe_section(Schema& schema, const Section<T>& section) {
+  schema.type({"object"});
+  schema.out().member("additionalProperties", false);
+  schema.nested("properties", [&] {
+    for (const Field<T>& field : section.fields) {
+      if (field.presence == Presence::kRemoved) continue;
+      describe_field(schema, field.key, field);
+      for (const std::string_view other : field.aliases) describe_field(schema, other, field);
+    }
+  });
+  schema.out().key("required").begin_array();
+  for (const Field<T>& field : section.fields) {
+    if (field.presence == Presence::kRequired && field.aliases.empty())
+      schema.out().string(field.key);
+  }
+  schema.out().end_array();
+}
+
+template <class T>
+void refer_to(Schema& schema, SectionOf<T> section) {
+  schema.section(reinterpret_cast<const void*>(section),
+                 [section](Schema& inner) { describe_section(inner, section()); });
+}
+
+// --- values that hold others ---
+
+/// A mapping with a struct of its own; an optional member is there when the mapping is.
 template <class T, class M>
-Value<T> boolean(M T::*member) {
-  return {"true or false", [member](Reader& reader, const yaml::Node& node, T& out) {
-            bool value = false;
-            if (read_boolean(reader, node, value)) out.*member = value;
-          }};
-}
-
-template <class T, class M>
-Value<T> integer(M T::*member, int64_t low, int64_t high) {
-  const std::string expected = fmt::format("an integer from {} to {}", low, high);
-  return {expected, [=](Reader& reader, const yaml::Node& node, T& out) {
-            int64_t value = 0;
-            if (read_integer(reader, node, expected, low, high, value))
-              out.*member = static_cast<M>(value);
-          }};
-}
-
-template <class T>
-Value<T> number(double T::*member, double low, double high) {
-  const std::string expected = fmt::format("a number from {} to {}", low, high);
-  return {expected, [=](Reader& reader, const yaml::Node& node, T& out) {
-            read_number(reader, node, expected, low, high, out.*member);
-          }};
-}
-
-template <class T, class M>
-Value<T> bytes(M T::*member, int64_t low, int64_t high) {
-  const std::string expected =
-      fmt::format("a size from {} to {} bytes such as 64KiB or 32MiB", low, high);
-  return {expected, [=](Reader& reader, const yaml::Node& node, T& out) {
-            int64_t value = 0;
-            if (read_bytes(reader, node, expected, low, high, value))
-              out.*member = static_cast<M>(value);
-          }};
-}
-
-template <class T>
-Value<T> duration(std::chrono::milliseconds T::*member, std::chrono::milliseconds low,
-                  std::chrono::milliseconds high) {
-  const std::string expected = fmt::format("a duration from {}ms to {}s such as 300s or 250ms",
-                                           low.count(), high.count() / 1000);
-  return {expected, [=](Reader& reader, const yaml::Node& node, T& out) {
-            read_duration(reader, node, expected, low, high, out.*member);
-          }};
-}
-
-/// One of some words, upper and lower case alike.
-template <class T, class E>
-Value<T> choice(E T::*member, std::vector<std::pair<std::string_view, E>> words) {
-  std::vector<std::string_view> names;
-  for (const auto& [word, value] : words) names.push_back(word);
-  const std::string expected = "one of " + join(names);
-  return {expected, [=](Reader& reader, const yaml::Node& node, T& out) {
-            if (const auto index = read_choice(reader, node, expected, names))
-              out.*member = words[*index].second;
-          }};
-}
-
-// --- containers ---
-
-/// A list of non-empty strings.
-template <class T>
-Value<T> texts(std::vector<std::string> T::*member) {
-  return {"a list of strings", [member](Reader& reader, const yaml::Node& node, T& out) {
-            read_texts(reader, node, out.*member);
-          }};
-}
-
-template <class T, class U>
-Value<T> object(U T::*member, SectionOf<U> section) {
-  return {"a mapping", [=](Reader& reader, const yaml::Node& node, T& out) {
-            read_section(reader, node, section(), out.*member);
-          }};
+Value<T> object(M T::*member, SectionOf<StoredType<M>> section) {
+  return {"a mapping",
+          [=](Reader& reader, const yaml::Node& node, T& out) {
+            if constexpr (std::is_same_v<M, StoredType<M>>) {
+              read_section(reader, node, section(), out.*member);
+            } else {
+              read_section(reader, node, section(), (out.*member).emplace());
+            }
+          },
+          [=](Schema& schema) { refer_to(schema, section); }};
 }
 
 /// A mapping that lands in the same struct as the section around it.
 template <class T>
 Value<T> group(SectionOf<T> section) {
-  return {"a mapping", [=](Reader& reader, const yaml::Node& node, T& out) {
+  return {"a mapping",
+          [=](Reader& reader, const yaml::Node& node, T& out) {
             read_section(reader, node, section(), out);
-          }};
+          },
+          [=](Schema& schema) { refer_to(schema, section); }};
 }
 
 /// A list of mappings. An element is kept even when it has errors: what refers to it is then not an
 /// error as well.
 template <class T, class U>
 Value<T> list(std::vector<U> T::*member, SectionOf<U> section) {
-  return {"a list of mappings", [=](Reader& reader, const yaml::Node& node, T& out) {
+  return {"a list of mappings",
+          [=](Reader& reader, const yaml::Node& node, T& out) {
             if (node.kind == yaml::Kind::kNull) return;
             if (node.kind != yaml::Kind::kSequence)
               return reader.expected(node, "a list of mappings");
@@ -216,6 +218,10 @@ Value<T> list(std::vector<U> T::*member, SectionOf<U> section) {
                 (out.*member).push_back(std::move(item));
               });
             }
+          },
+          [=](Schema& schema) {
+            schema.type({"array"});
+            schema.nested("items", [&] { refer_to(schema, section); });
           }};
 }
 
@@ -223,7 +229,8 @@ Value<T> list(std::vector<U> T::*member, SectionOf<U> section) {
 template <class T, class U>
 Value<T> named_list(std::vector<U> T::*member, SectionOf<U> section) {
   Value<T> plain = list(member, section);
-  return {plain.expected, [=, read = plain.read](Reader& reader, const yaml::Node& node, T& out) {
+  return {plain.expected,
+          [=, read = plain.read](Reader& reader, const yaml::Node& node, T& out) {
             read(reader, node, out);
             std::map<std::string_view, uint32_t> lines;
             for (size_t i = 0; i < node.items.size() && i < (out.*member).size(); ++i) {
@@ -240,13 +247,15 @@ Value<T> named_list(std::vector<U> T::*member, SectionOf<U> section) {
                 });
               });
             }
-          }};
+          },
+          plain.describe};
 }
 
 /// A mapping from names to mappings.
 template <class T, class U>
 Value<T> map(std::map<std::string, U> T::*member, SectionOf<U> section) {
-  return {"a mapping", [=](Reader& reader, const yaml::Node& node, T& out) {
+  return {"a mapping",
+          [=](Reader& reader, const yaml::Node& node, T& out) {
             if (node.kind == yaml::Kind::kNull) return;
             if (node.kind != yaml::Kind::kMapping) return reader.expected(node, "a mapping");
             for (const yaml::Entry& entry : node.entries) {
@@ -254,6 +263,10 @@ Value<T> map(std::map<std::string, U> T::*member, SectionOf<U> section) {
                 read_section(reader, entry.value, section(), (out.*member)[entry.key]);
               });
             }
+          },
+          [=](Schema& schema) {
+            schema.type({"object"});
+            schema.nested("additionalProperties", [&] { refer_to(schema, section); });
           }};
 }
 

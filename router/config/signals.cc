@@ -1,4 +1,6 @@
-// `routing.signals`: what is looked for in a request.
+// `routing.signals`: one list a type of signal.
+
+#include <algorithm>
 
 #include "router/config/sections.h"
 
@@ -7,113 +9,82 @@ namespace {
 
 constexpr std::string_view kNever = "conditions on it are never met";
 
-void check_method(Reader& reader, const yaml::Node& node, KeywordSignal&) {
-  const auto method = reader.scalar(node, "one of regex, bm25, ngram, fuzzy");
-  if (!method || method->text == "regex") return;
-  if (method->text != "bm25" && method->text != "ngram" && method->text != "fuzzy") {
-    return reader.expected(node, "one of regex, bm25, ngram, fuzzy");
-  }
-  reader.not_built(node.line, "the keywords are matched as they are written");
-}
-
-const Section<KeywordSignal>& keyword_section() {
-  using Operator = KeywordSignal::Operator;
-  constexpr std::string_view kUnused = "it has no effect";
-  static const Section<KeywordSignal> section{
-      {
-          required("name", text(&KeywordSignal::name), "what conditions call it"),
-          optional(
-              "operator",
-              choice(&KeywordSignal::op,
-                     {{"AND", Operator::kAnd}, {"OR", Operator::kOr}, {"NOR", Operator::kNor}}),
-              "how many keywords must occur: all, any, none"),
-          required("keywords", texts(&KeywordSignal::keywords),
-                   "words and phrases, matched as whole words"),
-          optional("case_sensitive", boolean(&KeywordSignal::case_sensitive),
-                   "tell upper from lower case"),
-          optional("method", Value<KeywordSignal>{"one of regex, bm25, ngram, fuzzy", check_method},
-                   "how keywords are compared with the text"),
-          remark<KeywordSignal>("description"),
-          not_built<KeywordSignal>("fuzzy_match", kUnused),
-          not_built<KeywordSignal>("fuzzy_threshold", kUnused),
-          not_built<KeywordSignal>("bm25_threshold", kUnused),
-          not_built<KeywordSignal>("ngram_threshold", kUnused),
-          not_built<KeywordSignal>("ngram_arity", kUnused),
-      },
-      [](Reader& reader, const yaml::Node& node, KeywordSignal&) {
-        const yaml::Node* keywords = node.find("keywords");
-        if (keywords == nullptr || !is_idle(*keywords)) return;
-        reader.at_key("keywords", [&] {
-          reader.error(keywords->line, "expected at least one keyword, found none");
-        });
-      }};
-  return section;
-}
-
-void check_modality(Reader& reader, const yaml::Node& node, EmbeddingSignal&) {
-  const auto modality = reader.scalar(node, "one of text, image, audio");
-  if (!modality || modality->text == "text") return;
-  if (modality->text != "image" && modality->text != "audio") {
-    return reader.expected(node, "one of text, image, audio");
-  }
-  reader.not_built(node.line, "the request's text is compared");
-}
-
-const Section<EmbeddingSignal>& embedding_section() {
-  using Aggregation = EmbeddingSignal::Aggregation;
-  static const Section<EmbeddingSignal> section{
-      {
-          required("name", text(&EmbeddingSignal::name), "what conditions call it"),
-          optional("threshold", number(&EmbeddingSignal::threshold, -1, 1),
-                   "least similarity that matches"),
-          required("candidates", texts(&EmbeddingSignal::candidates),
-                   "examples of what to recognise"),
-          optional("aggregation_method",
-                   choice(&EmbeddingSignal::aggregation, {{"mean", Aggregation::kMean},
-                                                          {"max", Aggregation::kMax},
-                                                          {"any", Aggregation::kAny}}),
-                   "how the similarities to the candidates become one"),
-          optional("query_modality",
-                   Value<EmbeddingSignal>{"one of text, image, audio", check_modality},
-                   "which part of the request is compared"),
-          remark<EmbeddingSignal>("description"),
-      },
-      [](Reader& reader, const yaml::Node& node, EmbeddingSignal&) {
-        const yaml::Node* candidates = node.find("candidates");
-        if (candidates == nullptr || !is_idle(*candidates)) return;
-        reader.at_key("candidates", [&] {
-          reader.error(candidates->line, "expected at least one candidate, found none");
-        });
-      }};
-  return section;
+// A list of classes with fixed names: another name is never found, which is worth saying.
+template <class T>
+Value<T> classes(std::vector<ClassSignal> T::*member, std::vector<std::string_view> known) {
+  Value<T> all = named_list(member, class_section);
+  return {all.expected,
+          [=, read = all.read](Reader& reader, const yaml::Node& node, T& out) {
+            read(reader, node, out);
+            for (size_t i = 0; i < node.items.size() && i < (out.*member).size(); ++i) {
+              const std::string& name = (out.*member)[i].name;
+              if (name.empty() || std::find(known.begin(), known.end(), name) != known.end())
+                continue;
+              reader.at_index(i, [&] {
+                reader.notice(node.items[i].line, fmt::format("\"{}\" is never found{}", name,
+                                                              suggestion(name, known)));
+              });
+            }
+          },
+          all.describe};
 }
 
 }  // namespace
 
 const Section<Routing>& signals_section() {
-  static const Section<Routing> section{{
-      optional("keywords", named_list(&Routing::keywords, keyword_section),
+  using R = Routing;
+  static const Section<R> section{{
+      optional("keywords", named_list(&R::keywords, keyword_section),
                "words that must or must not occur"),
-      optional("embeddings", named_list(&Routing::embeddings, embedding_section),
+      optional("embeddings", named_list(&R::embeddings, embedding_section),
                "texts of similar meaning"),
-      not_built<Routing>("domains", kNever),
-      not_built<Routing>("fact_check", kNever),
-      not_built<Routing>("user_feedbacks", kNever),
-      not_built<Routing>("reasks", kNever),
-      not_built<Routing>("preferences", kNever),
-      not_built<Routing>("language", kNever),
-      not_built<Routing>("context", kNever),
-      not_built<Routing>("structure", kNever),
-      not_built<Routing>("complexity", kNever),
-      not_built<Routing>("modality", kNever),
-      not_built<Routing>("role_bindings", kNever),
-      not_built<Routing>("jailbreak", kNever),
-      not_built<Routing>("pii", kNever),
-      not_built<Routing>("kb", kNever),
-      not_built<Routing>("conversation", kNever),
-      not_built<Routing>("events", kNever),
-      not_built<Routing>("metadata", kNever),
-      not_built<Routing>("classifiers", kNever),
+      optional("domains", named_list(&R::domains, domain_section), "fields of knowledge")
+          .not_built(kNever),
+      optional("fact_check", classes(&R::fact_check, {"needs_fact_check", "no_fact_check_needed"}),
+               "whether facts are asked for")
+          .not_built(kNever),
+      optional("user_feedbacks",
+               classes(&R::user_feedbacks,
+                       {"satisfied", "need_clarification", "wrong_answer", "want_different"}),
+               "what the user thinks of the last answer")
+          .not_built(kNever),
+      optional("reasks", named_list(&R::reasks, reask_section), "the same question again")
+          .not_built(kNever),
+      optional("preferences", named_list(&R::preferences, preference_section),
+               "how the user wants answers")
+          .not_built(kNever),
+      optional("language", named_list(&R::language, language_section), "of the request")
+          .not_built(kNever),
+      optional("context", named_list(&R::context, context_section), "how long the request is")
+          .not_built(kNever),
+      optional("structure", named_list(&R::structure, structure_section), "how it is built")
+          .not_built(kNever),
+      optional("modality", classes(&R::modality, {"AR", "DIFFUSION", "BOTH"}),
+               "text, image or both as the answer")
+          .not_built(kNever),
+      optional("role_bindings", named_list(&R::role_bindings, role_binding_section), "who asks")
+          .not_built(kNever),
+      optional("jailbreak", named_list(&R::jailbreak, jailbreak_section),
+               "attempts to override instructions")
+          .not_built(kNever),
+      optional("pii", named_list(&R::pii, pii_section), "personal data").not_built(kNever),
+      optional("kb", named_list(&R::kb, kb_section), "knowledge bases of examples")
+          .not_built(kNever),
+      optional("conversation", named_list(&R::conversation, conversation_section),
+               "turns, tools and images")
+          .not_built(kNever),
+      optional("events", named_list(&R::events, event_section), "events named in the text")
+          .not_built(kNever),
+      optional("metadata", named_list(&R::metadata, metadata_section), "of the request")
+          .not_built(kNever),
+      optional("classifiers", named_list(&R::classifiers, classifier_section),
+               "classifiers of one's own")
+          .not_built(kNever),
+      // Last: its composer has conditions on the others.
+      optional("complexity", named_list(&R::complexity, complexity_section), "how hard it is")
+          .not_built(kNever),
+      removed<R>("category_kb", "knowledge bases are global.model_catalog.kbs and signals.kb"),
+      removed<R>("taxonomy", "knowledge bases are global.model_catalog.kbs and signals.kb"),
   }};
   return section;
 }

@@ -198,7 +198,7 @@ listeners:
   - {name: "n-${SIGNALBOX_TEST_PORT}-${SIGNALBOX_TEST_EMPTY:-e}", port: "${SIGNALBOX_TEST_PORT}"}
   - {name: "$${LITERAL} $5", port: "${SIGNALBOX_TEST_UNSET:-12}"}
 @providers
-routing: {modelCards: ["${SIGNALBOX_TEST_UNSET}"]}
+routing: {decisions: [{name: x, annotations: {owner: "${SIGNALBOX_TEST_UNSET}"}}]}
 )");
   EXPECT_EQ(config.listeners[0].name, "n-4711-e");
   EXPECT_EQ(config.listeners[0].port, 4711);
@@ -215,7 +215,7 @@ routing:
     domains: [{name: math}]
     pii: []
   decisions:
-    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: m}, {type: pii, name: p}]}}
+    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
     - {name: y, tier: 2, algorithm: {type: static}}
     - name: z
       algorithm: {type: knn}
@@ -231,7 +231,7 @@ zebra: 1
   EXPECT_EQ(notices_of(text),
             "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
             "f.yaml:6: routing.signals.domains: not built yet; conditions on it are never met\n"
-            "f.yaml:9: routing.decisions[0].rules: not built yet; conditions on domain, pii are "
+            "f.yaml:9: routing.decisions[0].rules: not built yet; conditions on domain, modality are "
             "never met, nor is "
             "NOT of them\n"
             "f.yaml:9: routing.decisions[0].tier: not built yet; strategy alone orders the "

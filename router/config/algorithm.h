@@ -1,0 +1,199 @@
+#pragma once
+// A decision's `algorithm` as structs: how one of several models is chosen, or how several answer
+// together. The blocks of those that choose stand in `global.router.model_selection` as well.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::config {
+
+// --- those that choose one model ---
+
+struct RouterDc {
+  double temperature = 0.07;
+  uint32_t dimension_size = 0;  // 0: the embedding model's own
+  double min_similarity = 0.3;
+  bool use_query_contrastive = false;
+  bool use_model_contrastive = false;
+  bool require_descriptions = false;
+  bool use_capabilities = false;
+};
+
+struct AutoMix {
+  double verification_threshold = 0;
+  uint32_t max_escalations = 0;
+  bool cost_aware_routing = false;
+  double cost_quality_tradeoff = 0;
+  double discount_factor = 0;
+  bool use_logprob_verification = false;
+};
+
+struct HybridSelection {
+  double experience_weight = 0.3;
+  double router_dc_weight = 0.3;
+  double automix_weight = 0.2;
+  double cost_weight = 0.2;
+  double quality_gap_threshold = 0.1;
+  bool normalize_scores = false;
+};
+
+struct LatencyAware {
+  uint32_t tpot_percentile = 0;  // 0: not looked at
+  uint32_t ttft_percentile = 0;
+  std::string description;
+};
+
+struct MultiFactor {
+  struct Weights {
+    double quality = 0.25;
+    double latency = 0.25;
+    double cost = 0.25;
+    double load = 0.25;
+  };
+  struct Slo {  // 0: no bound
+    double max_tpot_ms = 0;
+    double max_ttft_ms = 0;
+    double max_cost_per_1m = 0;
+    uint32_t max_inflight = 0;
+  };
+  enum class OnNoCandidates { kCheapest, kFirst, kFail };
+  Weights weights;
+  Slo slo;
+  uint32_t latency_percentile = 95;
+  OnNoCandidates on_no_candidates = OnNoCandidates::kCheapest;
+};
+
+struct PromptSelection {
+  std::string model;
+  std::string instructions;
+  uint32_t timeout_seconds = 0;
+};
+
+/// A pretrained selector: knn, kmeans, svm or mlp, each with its own keys.
+struct MlSelector {
+  uint32_t k = 0;
+  uint32_t num_clusters = 0;
+  double efficiency_weight = 0;
+  std::string kernel;
+  double gamma = 0;
+  std::string device;
+  std::string pretrained_path;
+};
+
+// --- those that call several models ---
+
+struct ConfidenceCascade {
+  struct HybridWeights {
+    double logprob_weight = 0.5;
+    double margin_weight = 0.5;
+  };
+  std::string confidence_method;
+  double threshold = 0;
+  HybridWeights hybrid_weights;
+  std::string on_error;
+  std::string escalation_order;
+  double cost_quality_tradeoff = 0;
+  std::string token_filter;
+  std::string verifier_server_url;
+  uint32_t verifier_timeout_seconds = 0;
+};
+
+struct Ratings {
+  uint32_t max_concurrent = 0;
+  std::string on_error;
+};
+
+struct Remom {
+  std::vector<double> breadth_schedule;
+  std::string model_distribution;
+  double temperature = 0;
+  bool include_reasoning = false;
+  std::string compaction_strategy;
+  uint32_t compaction_tokens = 0;
+  std::string synthesis_template;
+  std::string synthesis_model;
+  uint32_t max_concurrent = 0;
+  uint32_t max_completion_tokens = 0;
+  uint32_t round_timeout_seconds = 0;
+  uint32_t min_successful_responses = 0;
+  std::string on_error;
+  int64_t shuffle_seed = 0;
+  bool include_intermediate_responses = false;
+  uint32_t max_responses_per_round = 0;
+};
+
+struct Fusion {
+  struct Override {
+    std::string model;
+    std::optional<double> temperature;
+    uint32_t max_completion_tokens = 0;
+  };
+  struct Grounding {
+    bool enabled = false;
+    std::string reference;
+    std::string policy;
+    double min_score = 0;
+    uint32_t min_keep = 1;
+    double nli_contradiction_penalty = 1;
+    std::string on_error;
+  };
+  std::string model;  // the judge
+  std::vector<std::string> analysis_models;
+  std::vector<Override> analysis_overrides;
+  uint32_t max_concurrent = 0;
+  uint32_t max_completion_tokens = 0;
+  uint32_t round_timeout_seconds = 0;
+  uint32_t min_successful_responses = 0;
+  double temperature = 0;
+  bool include_analysis = false;
+  bool include_intermediate_responses = false;
+  std::string on_error;
+  std::string analysis_template;
+  std::string synthesis_template;
+  std::string judge_prompt_version;
+  Grounding grounding;
+};
+
+struct Workflows {
+  struct Planner {
+    std::string model;
+    uint32_t max_completion_tokens = 0;
+    std::optional<double> temperature;
+    uint32_t timeout_seconds = 0;
+  };
+  std::string mode;
+  std::string planner_template;  // `template`
+  Planner planner;
+  std::string roles;  // JSON; of mode static
+  std::string final_step;
+  uint32_t max_steps = 0;
+  uint32_t max_parallel = 0;
+  uint32_t max_completion_tokens = 0;
+  uint32_t round_timeout_seconds = 0;
+  uint32_t min_successful_responses = 0;
+  double temperature = 0;
+  bool include_intermediate_responses = false;
+  std::string on_error;
+};
+
+struct Algorithm {
+  std::string type = "static";  // in lower case
+  std::string on_error;
+  std::optional<RouterDc> router_dc;
+  std::optional<AutoMix> automix;
+  std::optional<HybridSelection> hybrid;
+  std::optional<LatencyAware> latency_aware;
+  std::optional<MultiFactor> multi_factor;
+  std::optional<PromptSelection> prompt;
+  std::optional<MlSelector> knn, kmeans, svm, mlp;
+  std::optional<ConfidenceCascade> confidence;
+  std::optional<Ratings> ratings;
+  std::optional<Remom> remom;
+  std::optional<Fusion> fusion;
+  std::optional<Workflows> workflows;
+};
+
+}  // namespace signalbox::config

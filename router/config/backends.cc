@@ -1,0 +1,129 @@
+// `backend_refs` of a model: the servers that have it.
+
+#include <algorithm>
+
+#include "router/config/endpoint.h"
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+// A backend as written; turned into a BackendRef once all its keys are known.
+struct BackendText {
+  BackendRef ref;
+  std::string endpoint;
+  std::string base_url;
+  bool https = false;
+};
+
+void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  if (ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
+  const yaml::Node* type = node.find("type");
+  reader.at_key("type", [&] {
+    reader.notice(
+        type->line,
+        fmt::format("unknown type \"{}\" is treated as vllm (known: vllm, chat, echo)", ref.type));
+  });
+}
+
+void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
+  const bool by_url = !out.base_url.empty();
+  const std::string_view key = by_url ? "base_url" : "endpoint";
+  const uint32_t line = node.find(key)->line;
+  reader.at_key(key, [&] {
+    auto address = by_url ? parse_base_url(out.base_url) : parse_endpoint(out.endpoint, out.https);
+    if (!address) return reader.error(line, std::move(address).error().message);
+    out.ref.host = address->host;
+    out.ref.port = address->port;
+    out.ref.tls = address->tls;
+    out.ref.path_prefix = address->path;
+    // Requests bring their own "/v1/...".
+    if (out.ref.path_prefix.ends_with("/v1"))
+      out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
+    if (out.ref.tls) reader.not_built(line, "calls to https upstreams fail");
+  });
+}
+
+void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
+  check_known_type(reader, node, out.ref);
+  if (!out.endpoint.empty() && !out.base_url.empty()) {
+    return reader.error(node.line, "expected endpoint or base_url, found both");
+  }
+  if (!out.endpoint.empty() || !out.base_url.empty()) return set_address(reader, node, out);
+  const bool written = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
+  if (out.ref.type != "echo" && !written)
+    reader.error(node.line, "expected endpoint, base_url or type: echo");
+}
+
+// A key that lands in the BackendRef itself.
+Value<BackendText> ref(Value<BackendRef> value) {
+  return {value.expected,
+          [read = value.read](Reader& reader, const yaml::Node& node, BackendText& out) {
+            read(reader, node, out.ref);
+          },
+          value.describe};
+}
+
+const Section<BackendText>& backend_section() {
+  using R = BackendRef;
+  static const Section<BackendText> section{
+      {
+          optional("name", ref(text(&R::name)), "how the log calls it"),
+          optional("type", ref(text(&R::type)), "vllm, chat, or echo for the built-in one"),
+          optional("endpoint", text(&BackendText::endpoint), "host:port of the server"),
+          optional("base_url", text(&BackendText::base_url),
+                   "URL of the server, instead of endpoint"),
+          optional("protocol", choice(&BackendText::https, {{"http", false}, {"https", true}}),
+                   "how to speak to endpoint"),
+          optional("weight", ref(integer(&R::weight, 0, 1'000'000)),
+                   "share of the model's requests"),
+          optional("api_key_env", ref(text(&R::api_key_env)),
+                   "environment variable that holds the key"),
+          optional("auth_header", ref(text(&R::auth_header)), "header that carries the key"),
+          optional("auth_prefix", ref(string(&R::auth_prefix)), "word before the key"),
+          optional("provider", ref(string(&R::provider)), "whose dialect the server speaks"),
+          optional("api_key", ref(string(&R::api_key)), "the key itself")
+              .not_built("name an environment variable in api_key_env instead"),
+          optional("extra_headers", ref(text_map(&R::extra_headers)), "sent with every request")
+              .not_built("they are not sent"),
+          optional("api_version", ref(string(&R::api_version)), "sent as a query parameter")
+              .not_built("it is not sent"),
+          optional("chat_path", ref(string(&R::chat_path)), "instead of /v1/chat/completions")
+              .not_built("requests keep the client's path"),
+          optional("backend_id", ref(string(&R::backend_id)), "the server in the metrics")
+              .not_built("it has no effect"),
+          optional("engine_kind", ref(string(&R::engine_kind)), "what runs there")
+              .not_built("it has no effect"),
+          optional("metrics_port", ref(integer(&R::metrics_port, 0, 65535)),
+                   "where the server tells its load")
+              .not_built("the server's metrics are not read"),
+          optional("metrics_path", ref(string(&R::metrics_path)), "the path there")
+              .not_built("the server's metrics are not read"),
+      },
+      check_backend};
+  return section;
+}
+
+struct Backends {
+  std::vector<BackendText> all;
+};
+
+}  // namespace
+
+Value<Model> backends_value() {
+  const Value<Backends> texts = list(&Backends::all, backend_section);
+  return {"a list of backends",
+          [read = texts.read](Reader& reader, const yaml::Node& node, Model& out) {
+            Backends backends;
+            read(reader, node, backends);
+            for (BackendText& each : backends.all) out.backend_refs.push_back(std::move(each.ref));
+            if (!out.backend_refs.empty() &&
+                std::all_of(out.backend_refs.begin(), out.backend_refs.end(),
+                            [](const BackendRef& b) { return b.weight == 0; })) {
+              reader.error(node.line, "expected at least one backend with a weight above 0");
+            }
+          },
+          texts.describe};
+}
+
+}  // namespace signalbox::config

@@ -1,0 +1,193 @@
+#pragma once
+// `global.model_catalog` as structs: the models that understand requests, and what they are used
+// for.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/plugins.h"
+#include "router/config/signals.h"
+
+namespace signalbox::config {
+
+struct EmbeddingEndpoint {
+  std::string base_url;
+  std::string model;
+  std::string api_key_env;
+  uint32_t timeout_seconds = 0;
+  uint32_t max_retries = 0;
+  uint32_t dimensions = 0;
+};
+
+struct EmbeddingModel {
+  std::string path = "models/minilm";  // a model directory
+  double soft_threshold = 0.5;         // min_score_threshold
+  bool soft_matching = false;          // enable_soft_matching
+  int32_t top_k = 1;                   // 0: every signal over its threshold matches
+  std::string mmbert_model_path = {};
+  std::string bert_model_path = {};
+  std::string qwen3_model_path = {};
+  std::string gemma_model_path = {};
+  std::string multimodal_model_path = {};
+  bool use_cpu = true;
+  std::string backend = {};
+  std::string model_type = {};
+  bool preload_embeddings = false;
+  uint32_t target_dimension = 0;  // 0: the model's own
+  uint32_t target_layer = 0;      // 0: the last
+  PrototypeScoring prototype_scoring = {};
+  std::optional<EmbeddingEndpoint> endpoint = {};
+};
+
+/// Model directories by what they do; modules name one by `model_ref`.
+struct SystemModels {
+  std::string prompt_guard;
+  std::string domain_classifier;
+  std::string pii_classifier;
+  std::string fact_check_classifier;
+  std::string hallucination_detector;
+  std::string hallucination_explainer;
+  std::string feedback_detector;
+};
+
+/// A model elsewhere that classifies or guards.
+struct ExternalModel {
+  struct Endpoint {
+    std::string name;
+    std::string address;
+    uint16_t port = 0;
+    std::string protocol;
+    bool use_chat_template = false;
+    std::string prompt_template;
+  };
+  std::string name;
+  std::string llm_provider;
+  std::string model_role;
+  Endpoint llm_endpoint;
+  std::string llm_model_name;
+  uint32_t llm_timeout_seconds = 0;
+  std::string parser_type;
+  double threshold = 0;
+  std::string access_key;
+  uint32_t max_tokens = 0;
+  double temperature = 0;
+};
+
+/// Labels with examples, in groups.
+struct KnowledgeBase {
+  struct Source {
+    std::string path;
+    std::string manifest;
+  };
+  struct Metric {
+    std::string name;
+    std::string type;  // group_margin
+    std::string positive_group;
+    std::string negative_group;
+  };
+  std::string name;
+  Source source;
+  double threshold = 0;
+  PrototypeScoring prototype_scoring;
+  std::map<std::string, double> label_thresholds;
+  std::map<std::string, std::vector<std::string>> groups;
+  std::vector<Metric> metrics;
+};
+
+// --- modules ---
+
+/// How a classifier is run. Each module reads what it needs of it.
+struct ClassifierModel {
+  enum class OnError { kAllow, kBlock };
+  bool enabled = true;
+  std::string model_ref;  // of SystemModels
+  std::string model_id;   // or a directory
+  double threshold = 0;   // 0: the module's default
+  bool use_cpu = true;
+  bool use_modernbert = false;
+  bool use_mmbert_32k = false;
+  std::string variant;
+  std::string mapping_path;  // the classes by number
+  std::string fallback_category;
+  std::vector<std::string> positive_labels;
+  OnError on_error = OnError::kAllow;
+};
+
+struct McpClassifier {
+  bool enabled = false;
+  std::string transport_type;
+  std::string command;
+  std::vector<std::string> args;
+  std::map<std::string, std::string> env;
+  std::string url;
+  std::string tool_name;
+  double threshold = 0;
+  uint32_t timeout_seconds = 0;
+};
+
+struct PreferenceModel {
+  bool use_contrastive = true;
+  std::string embedding_model;
+  PrototypeScoring prototype_scoring;
+};
+
+struct PromptCompression {
+  bool enabled = false;
+  std::string profile = "default";
+  uint32_t max_tokens = 512;
+  uint32_t min_length = 0;
+  std::vector<std::string> skip_signals;
+  std::optional<double> textrank_weight;  // none: of the profile
+  std::optional<double> position_weight;
+  std::optional<double> tfidf_weight;
+  std::optional<double> novelty_weight;
+  std::optional<double> position_depth;
+  std::optional<uint32_t> preserve_first_n;
+  std::optional<uint32_t> preserve_last_n;
+};
+
+struct HallucinationDetector {
+  ClassifierModel model;
+  std::string backend;
+  std::string endpoint;
+  bool include_explanation = false;
+  uint32_t min_span_length = 2;
+  double min_span_confidence = 0.6;
+  uint32_t context_window_size = 0;
+  bool enable_nli_filtering = false;
+  double nli_entailment_threshold = 0.75;
+};
+
+struct HallucinationMitigation {
+  bool enabled = false;
+  std::string on_hallucination_detected;
+  ClassifierModel fact_check;
+  HallucinationDetector detector;
+  ClassifierModel explainer;
+};
+
+struct ComplexityModule {
+  PrototypeScoring prototype_scoring;
+};
+
+struct ClassifierModules {
+  ClassifierModel domain;
+  ClassifierModel pii;
+  McpClassifier mcp;
+  PreferenceModel preference;
+};
+
+struct Modules {
+  PromptCompression prompt_compression;
+  ClassifierModel prompt_guard;
+  ClassifierModules classifier;
+  ComplexityModule complexity;
+  HallucinationMitigation hallucination_mitigation;
+  ClassifierModel feedback_detector;
+  ModalityDetection modality_detector;
+};
+
+}  // namespace signalbox::config

@@ -1,0 +1,308 @@
+#pragma once
+// A decision's `plugins` as structs: what is done to a request and to its reply. At most one of a
+// kind; their order in the file has no meaning, each has its place in the way of a request.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::config {
+
+struct SystemPromptPlugin {
+  enum class Mode { kReplace, kInsert };
+  bool enabled = true;
+  Mode mode = Mode::kReplace;
+  std::string system_prompt;
+};
+
+struct FastResponsePlugin {
+  std::string message;
+};
+
+struct HeaderMutationPlugin {
+  struct Pair {
+    std::string name;
+    std::string value;
+  };
+  std::vector<Pair> add;
+  std::vector<Pair> update;
+  std::vector<std::string> remove;  // `delete`
+};
+
+struct RequestParamsPlugin {
+  std::vector<std::string> blocked_params;
+  std::optional<uint32_t> max_tokens_limit;
+  std::optional<uint32_t> max_n;
+  bool strip_unknown = false;
+};
+
+/// Which requests a client may bend by a header, and how far.
+struct RequestControls {
+  bool enabled = false;
+  std::string header;
+  std::vector<std::string> allowed;
+  uint32_t max_ttl_seconds = 0;
+  uint32_t max_target_tokens = 0;
+};
+
+struct ResponseCachePlugin {
+  enum class Mode { kSemantic, kExact, kExactThenSemantic };
+  struct Semantic {
+    std::optional<double> similarity_threshold;
+  };
+  struct Personalized {
+    std::string mode;
+  };
+  struct Revision {  // any change of these starts a new cache
+    std::string cache_epoch;
+    std::string model_revision;
+    std::string prompt_revision;
+    std::string policy_revision;
+  };
+  bool enabled = true;
+  Mode mode = Mode::kSemantic;
+  std::string scope;
+  Semantic semantic;
+  std::optional<uint32_t> ttl_seconds;
+  RequestControls request_controls;
+  Personalized personalized;
+  Revision revision;
+};
+
+struct ContextCompressionPlugin {
+  struct Budget {  // a number of tokens or "auto"
+    std::string trigger_tokens = "auto";
+    std::string target_tokens = "auto";
+    std::string reserve_output_tokens = "auto";
+  };
+  struct Target {
+    std::string mode;  // extractive or preserve
+    uint32_t min_tokens = 0;
+    uint32_t target_tokens = 0;
+  };
+  struct Targets {
+    Target tool_outputs;
+    Target history;
+    Target rag;
+    Target memory;
+  };
+  struct Scoring {
+    std::string method = "bm25";
+    std::string embedding_model_ref;
+  };
+  struct Recovery {
+    bool enabled = false;
+    std::string store;
+    uint32_t ttl_seconds = 0;
+    uint64_t max_bytes_per_request = 0;
+    uint64_t max_total_bytes = 0;
+    uint32_t max_retrievals = 0;
+  };
+  bool enabled = true;
+  std::string mode = "auto";
+  Budget budget;
+  Targets targets;
+  Scoring scoring;
+  Recovery recovery;
+  RequestControls request_controls;
+  std::string failure_mode = "fail_open";
+};
+
+struct ToolsPlugin {
+  enum class Mode { kPassthrough, kNone, kFiltered };
+  bool enabled = true;
+  Mode mode = Mode::kPassthrough;
+  bool semantic_selection = false;
+  std::vector<std::string> allow_tools;
+  std::vector<std::string> block_tools;
+  bool strip_tool_history = false;
+};
+
+/// How tools are ranked for a request. Stands in `global.integrations.tools` as well.
+struct ToolFiltering {
+  struct Weights {
+    double embed = 0, lexical = 0, tag = 0, name = 0, category = 0;
+  };
+  struct History {
+    uint32_t history_horizon = 0;
+    uint32_t min_history_steps = 0;
+    double history_confidence_threshold = 0;
+    double weight_semantic = 0;
+    double weight_history_transition = 0;
+    double weight_decision_prior = 0;
+    double repetition_penalty_strength = 0;
+  };
+  bool enabled = false;
+  std::string retrieval_strategy;
+  uint32_t candidate_pool_size = 0;
+  uint32_t min_lexical_overlap = 0;
+  double min_combined_score = 0;
+  Weights weights;
+  bool use_category_filter = false;
+  double category_confidence_threshold = 0;
+  std::vector<std::string> allow_tools;
+  std::vector<std::string> block_tools;
+  History hybrid_history;
+};
+
+struct ToolSelectionPlugin {
+  enum class Mode { kAdd, kFilter };
+  bool enabled = true;
+  Mode mode = Mode::kAdd;
+  std::string tools_db_path;
+  uint32_t top_k = 3;
+  double similarity_threshold = 0;
+  double relevance_threshold = 0;
+  uint32_t preserve_count = 0;
+  std::string strategy;
+  bool fallback_to_empty = false;
+  ToolFiltering advanced_filtering;
+};
+
+struct HallucinationPlugin {
+  enum class Action { kHeader, kBody, kNone };
+  bool enabled = true;
+  bool use_nli = false;
+  Action hallucination_action = Action::kHeader;
+  Action unverified_factual_action = Action::kHeader;
+  bool include_hallucination_details = false;
+};
+
+struct ResponseJailbreakPlugin {
+  enum class Action { kHeader, kBlock, kNone };
+  bool enabled = true;
+  double threshold = 0;
+  Action action = Action::kHeader;
+};
+
+struct RouterReplayPlugin {
+  bool enabled = true;
+  uint32_t max_records = 0;
+  bool capture_request_body = false;
+  bool capture_response_body = false;
+  uint64_t max_body_bytes = 0;  // 0: no bound, here and below
+  uint64_t max_tool_trace_bytes = 0;
+  uint32_t max_tool_trace_steps = 0;
+};
+
+/// What of a memory comes back. Stands in `global.stores.memory` as well.
+struct MemoryReflection {
+  bool enabled = false;
+  std::string algorithm;
+  uint32_t max_inject_tokens = 0;
+  uint32_t recency_decay_days = 0;
+  double dedup_threshold = 0;
+  std::vector<std::string> block_patterns;
+};
+
+struct MemoryPlugin {
+  bool enabled = true;
+  std::optional<uint32_t> retrieval_limit;
+  std::optional<double> similarity_threshold;
+  std::optional<bool> auto_store;
+  bool hybrid_search = false;
+  std::string hybrid_mode;
+  MemoryReflection reflection;
+};
+
+/// Where documents come from: the keys of every backend, each of which reads its own.
+struct RagBackend {
+  std::string collection;  // milvus, qdrant
+  bool reuse_cache_connection = false;
+  std::string content_field;
+  std::string metadata_field;
+  std::string filter_expression;
+  std::string endpoint;  // external_api
+  std::string api_key;
+  std::string auth_header;
+  std::string request_format;
+  std::string request_template;
+  std::map<std::string, std::string> headers;
+  std::string server_name;  // mcp
+  std::string tool_name;
+  std::string tool_arguments;  // JSON with ${user_content} and the like
+  std::string base_url;        // openai
+  std::string vector_store_id;
+  std::vector<std::string> file_ids;
+  std::string filter;  // JSON
+  uint32_t max_num_results = 0;
+  std::string workflow_mode;
+  std::string primary;  // hybrid: the names of two backends and the keys of each
+  std::string fallback;
+  std::string strategy;
+  std::vector<RagBackend> primary_config;  // at most one, as is fallback_config
+  std::vector<RagBackend> fallback_config;
+  uint32_t timeout_seconds = 0;
+};
+
+struct RagPlugin {
+  bool enabled = true;
+  std::string backend;  // milvus, qdrant, external_api, mcp, openai, vectorstore or hybrid
+  double similarity_threshold = 0;
+  uint32_t top_k = 0;
+  uint64_t max_context_length = 0;
+  std::string injection_mode;  // tool_role or system_prompt
+  std::string on_failure;      // skip, warn or block
+  bool cache_results = false;
+  uint32_t cache_ttl_seconds = 0;
+  double min_confidence_threshold = 0;
+  RagBackend backend_config;
+};
+
+/// How it is seen that an image is asked for.
+struct ModalityDetection {
+  struct Classifier {
+    std::string model_path;
+    bool use_cpu = true;
+  };
+  bool enabled = true;
+  std::string method;  // classifier, keyword or hybrid
+  Classifier classifier;
+  std::vector<std::string> keywords;
+  std::vector<std::string> both_keywords;
+  std::vector<std::string> prompt_prefixes;
+  double confidence_threshold = 0;
+  double lower_threshold_ratio = 0;
+};
+
+struct ImageGenPlugin {
+  struct Backend {
+    std::string base_url;
+    std::string model;
+    std::string api_key;  // openai
+    std::string quality;
+    std::string style;
+    uint32_t num_inference_steps = 0;  // vllm_omni
+    double cfg_scale = 0;
+    std::optional<int64_t> seed;
+  };
+  bool enabled = true;
+  std::string backend;  // openai or vllm_omni
+  Backend backend_config;
+  std::optional<ModalityDetection> modality_detection;
+  uint32_t default_width = 0;
+  uint32_t default_height = 0;
+  uint32_t max_inference_steps = 0;
+  uint32_t timeout_seconds = 0;
+};
+
+struct Plugins {
+  std::optional<SystemPromptPlugin> system_prompt;
+  std::optional<FastResponsePlugin> fast_response;
+  std::optional<HeaderMutationPlugin> header_mutation;
+  std::optional<RequestParamsPlugin> request_params;
+  std::optional<ResponseCachePlugin> response_cache;
+  std::optional<ContextCompressionPlugin> context_compression;
+  std::optional<ToolsPlugin> tools;
+  std::optional<ToolSelectionPlugin> tool_selection;
+  std::optional<HallucinationPlugin> hallucination;
+  std::optional<ResponseJailbreakPlugin> response_jailbreak;
+  std::optional<RouterReplayPlugin> router_replay;
+  std::optional<MemoryPlugin> memory;
+  std::optional<RagPlugin> rag;
+  std::optional<ImageGenPlugin> image_gen;
+};
+
+}  // namespace signalbox::config

@@ -1,0 +1,104 @@
+// `routing`, `recipes` and `entrypoints`: the routing of the file, and others beside it.
+
+#include <algorithm>
+
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+const Section<ModelCard::Lora>& lora_section() {
+  using L = ModelCard::Lora;
+  static const Section<L> section{{
+      required("name", text(&L::name), "of the adapter"),
+      optional("description", string(&L::description), "what it is good at"),
+  }};
+  return section;
+}
+
+const Section<ModelCard>& model_card_section() {
+  using C = ModelCard;
+  static const Section<C> section{{
+      required("name", text(&C::name), "of the model"),
+      optional("param_size", string(&C::param_size), "such as 8B"),
+      optional("context_window_size", count(&C::context_window_size), "tokens"),
+      optional("description", string(&C::description), "what it is good at"),
+      optional("capabilities", texts(&C::capabilities), "the same in words to match"),
+      optional("quality_score", number(&C::quality_score), "how good it is altogether"),
+      optional("modality", string(&C::modality), "ar, text, omni, diffusion"),
+      optional("tags", texts(&C::tags), "for people and tools"),
+      optional("loras", named_list(&C::loras, lora_section), "its adapters"),
+  }};
+  return section;
+}
+
+const Section<Routing>& routing_section() {
+  using R = Routing;
+  static const Section<R> section{{
+      optional("strategy", strategy_value(), "what orders the decisions that match"),
+      optional("modelCards", named_list(&R::model_cards, model_card_section),
+               "what is known about models")
+          .not_built("the cards of models are not consulted"),
+      optional("signals", group(signals_section), "what is looked for in a request"),
+      optional("projections", object(&R::projections, projections_section),
+               "signals derived from others")
+          .not_built("conditions on projection are never met"),
+      optional("decisions", named_list(&R::decisions, decision_section), "what follows from it"),
+      removed<R>("models", "they are modelCards"),
+  }};
+  return section;
+}
+
+// A routing in which conditions find its own signals.
+template <class T>
+Value<T> routing_value(Routing T::*member) {
+  return {"a mapping",
+          [member](Reader& reader, const yaml::Node& node, T& out) {
+            reader.routing = &(out.*member);
+            read_section(reader, node, routing_section(), out.*member);
+            reader.routing = nullptr;
+          },
+          [](Schema& schema) { refer_to(schema, routing_section); }};
+}
+
+}  // namespace
+
+Value<Config> main_routing_value() {
+  return routing_value(&Config::routing);
+}
+
+const Section<Recipe>& recipe_section() {
+  static const Section<Recipe> section{{
+      required("name", text(&Recipe::name), "what entrypoints call it"),
+      optional("description", string(&Recipe::description), "for people"),
+      optional("routing", routing_value(&Recipe::routing), "who answers what"),
+  }};
+  return section;
+}
+
+const Section<Entrypoint>& entrypoint_section() {
+  static const Section<Entrypoint> section{{
+      required("model_names", texts(&Entrypoint::model_names), "that clients ask for"),
+      required("recipe", text(&Entrypoint::recipe), "one of recipes, or default"),
+  }};
+  return section;
+}
+
+void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {
+  std::vector<std::string_view> known{"default"};
+  for (const Recipe& recipe : config.recipes) known.push_back(recipe.name);
+  for (size_t i = 0; i < config.entrypoints.size(); ++i) {
+    const std::string& name = config.entrypoints[i].recipe;
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    reader.at_key("entrypoints", [&] {
+      reader.at_index(i, [&] {
+        reader.at_key("recipe", [&] {
+          reader.error(node.find("entrypoints")->items[i].find("recipe")->line,
+                       fmt::format("unknown recipe \"{}\"{}", name, suggestion(name, known)));
+        });
+      });
+    });
+  }
+}
+
+}  // namespace signalbox::config

@@ -1,0 +1,166 @@
+#pragma once
+// `routing` as structs: who answers what. A file has one at its top and one in each recipe.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/algorithm.h"
+#include "router/config/plugins.h"
+#include "router/config/projections.h"
+#include "router/config/rule.h"
+#include "router/config/signals.h"
+
+namespace signalbox::config {
+
+/// What the router knows about a model beyond how to reach it.
+struct ModelCard {
+  struct Lora {
+    std::string name;
+    std::string description;
+  };
+  std::string name;
+  std::string param_size;
+  uint64_t context_window_size = 0;
+  std::string description;
+  std::vector<std::string> capabilities;
+  std::optional<double> quality_score;
+  std::string modality;
+  std::vector<std::string> tags;
+  std::vector<Lora> loras;
+};
+
+struct ModelRef {
+  std::string model;
+  std::string lora_name;
+  std::optional<double> weight;
+  std::optional<bool> use_reasoning;
+  std::string reasoning_description;
+  std::string reasoning_effort;  // "": providers.defaults
+};
+
+/// Models that are tried in turn under a name.
+struct CandidateIteration {
+  struct Output {
+    std::string type;
+    std::string value;
+  };
+  std::string variable;
+  std::string source;
+  std::vector<ModelRef> models;
+  std::vector<Output> outputs;
+};
+
+/// What the reply must look like, for algorithms that choose among replies.
+struct OutputContract {
+  struct Reference {
+    std::string source;
+    std::string id_format;
+  };
+  struct Extract {
+    std::string mode;
+    std::vector<std::string> sources;
+  };
+  struct Step {
+    std::string type;
+  };
+  std::string type;
+  Reference reference;
+  Extract extract;
+  std::vector<Step> postprocess;
+};
+
+/// How global.router.learning may change the decision.
+struct Adaptations {
+  struct Protection {
+    std::string mode;
+    std::optional<double> stability_weight;
+    std::optional<double> switch_margin;
+    std::optional<uint32_t> idle_timeout_seconds;
+    std::optional<uint32_t> min_turns_before_switch;
+  };
+  struct Adaptation {
+    std::string mode;
+  };
+  std::string mode;  // "": as the global settings say
+  Adaptation adaptation;
+  Protection protection;
+};
+
+/// What a decision tells servers about keeping the conversation in their caches.
+struct Emit {
+  struct Retention {
+    std::optional<bool> drop;
+    std::optional<uint32_t> ttl_turns;
+    std::optional<bool> keep_current_model;
+    std::optional<bool> prefer_prefix_retention;
+  };
+  std::string kind;
+  Retention retention;
+};
+
+struct Decision : Plugins {
+  std::string name;
+  std::string description;
+  int32_t priority = 0;
+  int32_t tier = 0;  // 0: none
+  std::string output_contract;
+  std::optional<OutputContract> output_contract_spec;
+  Rule rules;  // an AND of nothing: always matches, with confidence 0
+  std::vector<ModelRef> model_refs;
+  Algorithm algorithm;
+  Adaptations adaptations;
+  std::vector<CandidateIteration> candidate_iterations;
+  std::vector<Emit> emits;
+  /// Plugins the file gives this decision that are not built and would change what is sent or
+  /// refused (fast_response, ...). A request that meets such a decision is refused, never passed on
+  /// without them.
+  std::vector<std::string> missing_plugins;
+  uint32_t line = 0;
+};
+
+struct Routing {
+  enum class Strategy { kPriority, kConfidence };
+  Strategy strategy = Strategy::kPriority;
+  std::vector<ModelCard> model_cards;
+
+  // signals, by the key of the file
+  std::vector<KeywordSignal> keywords;
+  std::vector<EmbeddingSignal> embeddings;
+  std::vector<DomainSignal> domains;
+  std::vector<ClassSignal> fact_check;
+  std::vector<ClassSignal> user_feedbacks;
+  std::vector<ReaskSignal> reasks;
+  std::vector<PreferenceSignal> preferences;
+  std::vector<LanguageSignal> language;
+  std::vector<ContextSignal> context;
+  std::vector<StructureSignal> structure;
+  std::vector<ComplexitySignal> complexity;
+  std::vector<ClassSignal> modality;
+  std::vector<RoleBinding> role_bindings;
+  std::vector<JailbreakSignal> jailbreak;
+  std::vector<PiiSignal> pii;
+  std::vector<KbSignal> kb;
+  std::vector<ConversationSignal> conversation;
+  std::vector<EventSignal> events;
+  std::vector<MetadataSignal> metadata;
+  std::vector<ClassifierSignal> classifiers;
+
+  Projections projections;
+  std::vector<Decision> decisions;
+};
+
+/// A routing of its own, which the model names of an entrypoint lead to.
+struct Recipe {
+  std::string name;
+  std::string description;
+  Routing routing;
+};
+
+struct Entrypoint {
+  std::vector<std::string> model_names;
+  std::string recipe;  // "default": the routing at the top of the file
+};
+
+}  // namespace signalbox::config

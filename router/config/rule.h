@@ -1,0 +1,30 @@
+#pragma once
+// A decision's `rules` as structs: conditions on signals under AND, OR and NOT.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::config {
+
+/// Bounds of a number; those that are absent do not bind.
+struct Predicate {
+  std::optional<double> gt, gte, lt, lte;
+};
+
+/// A node of the rules, as written. `type` and `name` for a leaf, `op` and `conditions` otherwise.
+struct Rule {
+  enum class Operator { kLeaf, kAnd, kOr, kNot };
+  enum class OnError { kDefault, kMatch, kNoMatch };
+  Operator op = Operator::kAnd;
+  std::string type;
+  std::string name;
+  std::vector<Rule> conditions;
+  uint32_t line = 0;
+  std::string label = {};                   // of type classifier: the class that is meant
+  std::optional<Predicate> predicate = {};  // bounds of the signal's confidence
+  OnError on_error = OnError::kDefault;
+};
+
+}  // namespace signalbox::config

@@ -1,0 +1,186 @@
+// `global.services`: what listens, and what is told about requests. `http` is ours: upstream leaves
+// these limits to a proxy.
+
+#include "router/config/global_tables.h"
+#include "router/config/service_tables.h"
+
+namespace signalbox::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Section<HttpLimits>& http_section() {
+  using L = HttpLimits;
+  static const Section<L> section{{
+      optional("header_bytes_max", bytes(&L::header_bytes_max, 1024, 1 << 24),
+               "of a request's header"),
+      optional("body_bytes_max", bytes(&L::body_bytes_max, 1024, int64_t{1} << 30),
+               "of a request's body"),
+      optional("header_timeout", duration(&L::header_timeout, 1ms, 1h),
+               "from a header's first byte to its end"),
+      optional("body_timeout", duration(&L::body_timeout, 1ms, 1h), "for a body to arrive"),
+      optional("idle_timeout", duration(&L::idle_timeout, 1ms, 24h),
+               "between requests of one connection"),
+      optional("connect_timeout", duration(&L::connect_timeout, 1ms, 10min),
+               "to reach an upstream"),
+      optional("connections_max", integer(&L::connections_max, 1, 10'000'000), "clients at a time"),
+      optional("threads", integer(&L::threads, 0, 1024), "event loops; 0: one a processor"),
+      optional("reply_header_bytes_max", bytes(&L::reply_header_bytes_max, 1024, 1 << 24),
+               "of an upstream's reply"),
+      optional("upstream_idle_max", integer(&L::upstream_idle_max, 0, 100'000),
+               "kept connections to one upstream, an event loop"),
+      optional("upstream_idle_timeout", duration(&L::upstream_idle_timeout, 1ms, 24h),
+               "how long they are kept"),
+      optional("model_threads", integer(&L::model_threads, 0, 1024),
+               "that run the router's own models; 0: one a processor"),
+      optional("model_queue_max", integer(&L::model_queue_max, 1, 1'000'000),
+               "requests that wait for one; the next gets 429"),
+      optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),
+               "for requests in flight when the daemon ends"),
+  }};
+  return section;
+}
+
+const Section<ManagementApi::Token>& token_section() {
+  using T = ManagementApi::Token;
+  static const Section<T> section{{
+      required("env", text(&T::env), "environment variable that holds the token"),
+      required("role", text(&T::role), "one of roles"),
+  }};
+  return section;
+}
+
+const Section<ManagementApi::Auth>& management_auth_section() {
+  using A = ManagementApi::Auth;
+  static const Section<A> section{{
+      optional("mode", string(&A::mode), "disabled or bearer"),
+      optional("tokens", list(&A::tokens, token_section), "who may ask"),
+      optional("roles", texts_map(&A::roles), "for what"),
+  }};
+  return section;
+}
+
+const Section<ManagementApi>& management_section() {
+  using M = ManagementApi;
+  static const Section<M> section{{
+      optional("enabled", boolean(&M::enabled), "false opens no management port"),
+      optional("bind_address", text(&M::bind_address), "interface to bind"),
+      optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
+      optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask")
+          .not_built("bind_address alone decides who can connect"),
+      optional("auth", object(&M::auth, management_auth_section), "who may ask")
+          .not_built("whoever can connect may ask"),
+  }};
+  return section;
+}
+
+const Section<BatchClassification::Range>& range_section() {
+  using R = BatchClassification::Range;
+  static const Section<R> section{{
+      optional("min", count(&R::min), "texts of a request"),
+      optional("max", integer(&R::max, -1, 1'000'000'000), "texts of a request; -1: any number"),
+      optional("label", string(&R::label), "in the metrics"),
+  }};
+  return section;
+}
+
+const Section<BatchClassification::Metrics>& batch_metrics_section() {
+  using M = BatchClassification::Metrics;
+  static const Section<M> section{{
+      optional("enabled", boolean(&M::enabled), "measure"),
+      optional("sample_rate", share(&M::sample_rate), "of the requests"),
+      optional("batch_size_ranges", list(&M::batch_size_ranges, range_section), "by size"),
+      optional("duration_buckets", numbers(&M::duration_buckets), "seconds"),
+      optional("size_buckets", numbers(&M::size_buckets), "texts"),
+      optional("detailed_goroutine_tracking", boolean(&M::detailed_goroutine_tracking),
+               "of upstream's runtime"),
+      optional("high_resolution_timing", boolean(&M::high_resolution_timing),
+               "of upstream's runtime"),
+  }};
+  return section;
+}
+
+const Section<BatchClassification>& batch_section() {
+  using B = BatchClassification;
+  static const Section<B> section{{
+      optional("max_batch_size", count(&B::max_batch_size), "texts of a request"),
+      optional("concurrency_threshold", count(&B::concurrency_threshold),
+               "from so many on in parallel"),
+      optional("max_concurrency", count(&B::max_concurrency), "texts at a time"),
+      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches"),
+  }};
+  return section;
+}
+
+const Section<ClassificationApi>& api_section() {
+  static const Section<ClassificationApi> section{{
+      optional("batch_classification",
+               object(&ClassificationApi::batch_classification, batch_section), "of several texts"),
+  }};
+  return section;
+}
+
+const Section<ResponseApi>& response_api_section() {
+  using R = ResponseApi;
+  static const Section<R> section{{
+      optional("enabled", boolean(&R::enabled), "serve /v1/responses"),
+      optional("store_backend", string(&R::store_backend), "memory or redis"),
+      optional("ttl_seconds", count(&R::ttl_seconds), "how long a response is kept"),
+      optional("max_responses", count(&R::max_responses), "that are kept"),
+      optional("redis", object(&R::redis, redis_section), "of redis"),
+  }};
+  return section;
+}
+
+const Section<StartupStatus>& startup_status_section() {
+  using S = StartupStatus;
+  static const Section<S> section{{
+      optional("store_backend", string(&S::store_backend), "file or redis"),
+      optional("redis", object(&S::redis, redis_section), "of redis"),
+  }};
+  return section;
+}
+
+const Section<RouterReplay>& replay_section() {
+  using R = RouterReplay;
+  static const Section<R> section{{
+      optional("enabled", boolean(&R::enabled), "record what was decided"),
+      optional("store_backend", string(&R::store_backend),
+               "memory, redis, postgres, milvus or qdrant"),
+      optional("ttl_seconds", count(&R::ttl_seconds), "how long a record is kept"),
+      optional("async_writes", boolean(&R::async_writes), "requests do not wait for it"),
+      optional("redis", object(&R::redis, redis_section), "of redis"),
+      optional("postgres", object(&R::postgres, postgres_section), "of postgres"),
+      optional("milvus", object(&R::milvus, milvus_address_section), "of milvus"),
+      optional("qdrant", object(&R::qdrant, qdrant_section), "of qdrant"),
+  }};
+  return section;
+}
+
+}  // namespace
+
+const Section<Config>& services_section() {
+  using C = Config;
+  static const Section<C> section{{
+      optional("http", object(&C::http, http_section), "limits of the HTTP server"),
+      optional("management_api", object(&C::management, management_section), "the management port"),
+      optional("api", object(&C::api, api_section), "classification")
+          .not_built("classification requests are not batched"),
+      optional("response_api", object(&C::response_api, response_api_section), "/v1/responses")
+          .not_built("/v1/responses is not served"),
+      optional("observability", object(&C::observability, observability_section),
+               "traces and metrics")
+          .not_built("no traces and no windowed metrics are kept"),
+      optional("authz", object(&C::authz, authz_section), "who asks")
+          .not_built("roles are not looked up"),
+      optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often")
+          .not_built("no rate is limited"),
+      optional("startup_status", object(&C::startup_status, startup_status_section),
+               "of upstream's parts"),
+      optional("router_replay", object(&C::router_replay, replay_section), "records of requests")
+          .not_built("nothing is recorded"),
+  }};
+  return section;
+}
+
+}  // namespace signalbox::config

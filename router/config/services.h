@@ -1,0 +1,259 @@
+#pragma once
+// `global.router`, `global.services` and `global.integrations` as structs, but for the limits of
+// the server and its listeners, which are in config.h.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/algorithm.h"
+#include "router/config/plugins.h"
+#include "router/config/stores.h"
+
+namespace signalbox::config {
+
+// --- router ---
+
+struct ModelSelection {
+  struct Momentum {
+    bool enabled = false;
+    double attack = 0;
+    double release = 0;
+    double threshold = 0;
+  };
+  struct Ml {
+    std::string models_path;
+    uint32_t embedding_dim = 0;
+    MlSelector knn, kmeans, svm, mlp;
+  };
+  bool enabled = false;
+  std::string method;  // an algorithm
+  RouterDc router_dc;
+  AutoMix automix;
+  HybridSelection hybrid;
+  Momentum momentum;
+  Ml ml;
+};
+
+struct Learning {
+  struct Adaptation {
+    bool enabled = false;
+    std::string candidate_set;
+    std::string strategy;
+  };
+  struct Identity {
+    std::map<std::string, std::string> headers;  // by what they identify: session, conversation
+  };
+  struct Tuning {
+    uint32_t idle_timeout_seconds = 0;
+    uint32_t min_turns_before_switch = 0;
+    double switch_margin = 0;
+    double stability_weight = 0;
+  };
+  struct Protection {
+    bool enabled = false;
+    std::string scope;
+    Identity identity;
+    Tuning tuning;
+  };
+  struct StateStore {
+    std::string backend;
+    uint32_t ttl_seconds = 0;
+    uint32_t timeout_ms = 0;
+    Redis redis;
+  };
+  bool enabled = false;
+  Adaptation adaptation;
+  Protection protection;
+  StateStore state_store;
+};
+
+struct StreamedBody {
+  bool enabled = false;
+  uint64_t max_bytes = 0;
+  uint32_t timeout_sec = 0;
+};
+
+struct SkipProcessing {
+  bool enabled = false;
+};
+
+struct RouterSettings {
+  std::string config_source = "file";
+  bool clear_route_cache = false;
+  bool include_config_models_in_list = false;
+  StreamedBody streamed_body;
+  SkipProcessing skip_processing;
+  ModelSelection model_selection;
+  Learning learning;
+};
+
+// --- services ---
+
+struct BatchClassification {
+  struct Range {
+    uint32_t min = 0;
+    int64_t max = 0;  // negative: no bound
+    std::string label;
+  };
+  struct Metrics {
+    bool enabled = false;
+    double sample_rate = 1;
+    std::vector<Range> batch_size_ranges;
+    std::vector<double> duration_buckets;
+    std::vector<double> size_buckets;
+    bool detailed_goroutine_tracking = false;
+    bool high_resolution_timing = false;
+  };
+  uint32_t max_batch_size = 100;
+  uint32_t concurrency_threshold = 5;
+  uint32_t max_concurrency = 8;
+  Metrics metrics;
+};
+
+struct ClassificationApi {
+  BatchClassification batch_classification;
+};
+
+struct ResponseApi {
+  bool enabled = true;
+  std::string store_backend;
+  uint32_t ttl_seconds = 0;
+  uint32_t max_responses = 0;
+  Redis redis;
+};
+
+struct Observability {
+  struct Exporter {
+    std::string type;
+    std::string endpoint;
+    bool insecure = false;
+  };
+  struct Sampling {
+    std::string type;
+    double rate = 1;
+  };
+  struct Resource {
+    std::string service_name;
+    std::string service_version;
+    std::string deployment_environment;
+  };
+  struct Tracing {
+    bool enabled = true;
+    std::string provider;
+    Exporter exporter;
+    Sampling sampling;
+    Resource resource;
+  };
+  struct WindowedMetrics {
+    bool enabled = false;
+    std::vector<std::string> time_windows;
+    std::chrono::milliseconds update_interval{0};
+    bool model_metrics = false;
+    bool queue_depth_estimation = false;
+    uint32_t max_models = 0;
+  };
+  struct Metrics {
+    bool enabled = true;
+    WindowedMetrics windowed_metrics;
+  };
+  Tracing tracing;
+  Metrics metrics;
+};
+
+struct Authz {
+  struct Identity {
+    std::string user_id_header = "x-authz-user-id";
+    std::string user_groups_header = "x-authz-user-groups";
+  };
+  struct Provider {
+    std::string type;
+    std::map<std::string, std::string> headers;
+  };
+  bool fail_open = false;
+  Identity identity;
+  std::vector<Provider> providers;
+};
+
+struct RateLimit {
+  struct Match {
+    std::string user;
+    std::string group;
+    std::string model;
+  };
+  struct Rule {
+    std::string name;
+    Match match;
+    uint64_t requests_per_unit = 0;  // 0: no bound
+    uint64_t tokens_per_unit = 0;
+    std::string unit;
+  };
+  struct Provider {
+    std::string type;
+    std::string address;  // envoy-ratelimit
+    std::string domain;
+    std::vector<Rule> rules;  // local-limiter
+  };
+  bool fail_open = false;
+  std::vector<Provider> providers;
+};
+
+struct StartupStatus {
+  std::string store_backend;
+  Redis redis;
+};
+
+struct RouterReplay {
+  bool enabled = false;
+  std::string store_backend;
+  uint32_t ttl_seconds = 0;
+  bool async_writes = false;
+  Redis redis;
+  Postgres postgres;
+  MilvusAddress milvus;
+  Qdrant qdrant;
+};
+
+// --- integrations ---
+
+struct ToolsIntegration {
+  bool enabled = false;
+  uint32_t top_k = 3;
+  double similarity_threshold = 0;
+  std::string tools_db_path;
+  bool fallback_to_empty = false;
+  ToolFiltering advanced_filtering;
+};
+
+struct Looper {
+  struct Names {
+    std::vector<std::string> model_names;
+  };
+  struct FileState {
+    std::string directory;
+  };
+  struct FlowState {
+    std::string store_backend;
+    uint32_t ttl_seconds = 0;
+    FileState file;
+    Redis redis;
+  };
+  struct Flow {
+    std::vector<std::string> model_names;
+    FlowState state;
+  };
+  std::string endpoint;
+  uint32_t grpc_max_msg_size_mb = 0;
+  uint32_t max_response_bytes_mb = 0;
+  uint32_t timeout_seconds = 0;
+  uint32_t retry_count = 0;
+  std::map<std::string, std::string> headers;
+  Names remom;
+  Names fusion;
+  Flow flow;
+};
+
+}  // namespace signalbox::config

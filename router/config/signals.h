@@ -1,0 +1,222 @@
+#pragma once
+// `routing.signals` as structs: what is looked for in a request. Each has a name, by which
+// conditions ask for it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/rule.h"
+
+namespace signalbox::config {
+
+/// How the examples of a class become a few prototypes, and the similarities to them one score.
+struct PrototypeScoring {
+  bool enabled = true;
+  double cluster_similarity_threshold = 0.9;
+  uint32_t max_prototypes = 8;
+  double best_weight = 0.75;
+  uint32_t top_m = 2;
+  double margin_threshold = 0;
+};
+
+struct KeywordSignal {
+  enum class Operator { kAnd, kOr, kNor };
+  enum class Method { kRegex, kBm25, kNgram, kFuzzy };
+  std::string name;
+  Operator op = Operator::kOr;
+  std::vector<std::string> keywords;
+  bool case_sensitive = false;
+  Method method = Method::kRegex;
+  bool fuzzy_match = false;
+  double fuzzy_threshold = 0;  // 0 to 100; 0: the default of the method
+  double bm25_threshold = 0.1;
+  double ngram_threshold = 0.4;
+  uint32_t ngram_arity = 3;
+  std::string description = {};
+};
+
+struct EmbeddingSignal {
+  enum class Aggregation { kMean, kMax, kAny };
+  enum class Modality { kText, kImage, kAudio };
+  std::string name;
+  double threshold = 0.8;
+  std::vector<std::string> candidates;
+  Aggregation aggregation = Aggregation::kMax;
+  Modality query_modality = Modality::kText;
+  std::string description = {};
+};
+
+struct ModelScore {
+  std::string model;
+  double score = 0;
+  std::optional<bool> use_reasoning;
+};
+
+struct DomainSignal {
+  std::string name;
+  std::string description;
+  std::vector<std::string> mmlu_categories;  // classes of the classifier that it stands for
+  std::vector<ModelScore> model_scores;
+};
+
+/// A class that a classifier has under this very name: fact_check, user_feedbacks, modality.
+struct ClassSignal {
+  std::string name;
+  std::string description;
+};
+
+struct ReaskSignal {
+  std::string name;
+  std::string description;
+  double threshold = 0.8;
+  uint32_t lookback_turns = 1;
+};
+
+struct PreferenceSignal {
+  std::string name;
+  std::string description;
+  std::vector<std::string> examples;
+  double threshold = 0;
+};
+
+struct LanguageSignal {
+  std::string name;  // ISO 639-1
+  std::string description;
+  double threshold = 0;  // 0: the default of the detector
+};
+
+struct ContextSignal {
+  std::string name;
+  std::string description;
+  int64_t min_tokens = 0;
+  std::optional<int64_t> max_tokens;  // both inclusive
+};
+
+struct StructureSignal {
+  struct Source {
+    enum class Type { kRegex, kKeywordSet, kSequence, kTextBytes };
+    Type type = Type::kRegex;
+    std::string pattern;
+    std::vector<std::string> keywords;
+    std::vector<std::vector<std::string>> sequences;
+    bool case_sensitive = false;
+  };
+  struct Feature {
+    enum class Type { kCount, kExists, kSequence, kDensity };
+    Type type = Type::kExists;
+    Source source;
+  };
+  std::string name;
+  std::string description;
+  Feature feature;
+  Predicate predicate;
+};
+
+struct ComplexitySignal {
+  struct Examples {
+    std::vector<std::string> candidates;
+    std::vector<std::string> image_candidates;
+  };
+  std::string name;
+  std::string description;
+  double threshold = 0.1;
+  Examples hard;
+  Examples easy;
+  std::optional<Rule> composer;  // a condition on other signals that must hold
+};
+
+struct RoleBinding {
+  struct Subject {
+    enum class Kind { kUser, kGroup };
+    Kind kind = Kind::kUser;
+    std::string name;
+  };
+  std::string name;
+  std::string description;
+  std::string role;  // what conditions on authz ask for
+  std::vector<Subject> subjects;
+};
+
+struct JailbreakSignal {
+  enum class Method { kClassifier, kContrastive, kHybrid };
+  std::string name;
+  std::string description;
+  Method method = Method::kClassifier;
+  double threshold = 0;  // 0: that of prompt_guard
+  bool include_history = false;
+  std::vector<std::string> jailbreak_patterns;
+  std::vector<std::string> benign_patterns;
+};
+
+struct PiiSignal {
+  std::string name;
+  std::string description;
+  double threshold = 0;  // 0: that of the classifier
+  std::vector<std::string> pii_types_allowed;
+  bool include_history = false;
+};
+
+struct KbSignal {
+  struct Target {
+    enum class Kind { kLabel, kGroup };
+    Kind kind = Kind::kLabel;
+    std::string value;
+  };
+  enum class Match { kBest, kThreshold };
+  std::string name;
+  std::string description;
+  std::string kb;  // of global.model_catalog.kbs
+  Target target;
+  Match match = Match::kBest;
+};
+
+struct ConversationSignal {
+  struct Source {
+    std::string type;  // message, tool_definition, active_tool_loop, image_content, ...
+    std::string role;  // of message: user, developer, non_user, ...
+  };
+  struct Feature {
+    enum class Type { kCount, kExists };
+    Type type = Type::kExists;
+    Source source;
+  };
+  std::string name;
+  std::string description;
+  Feature feature;
+  Predicate predicate;
+};
+
+struct EventSignal {
+  std::string name;
+  std::string description;
+  std::vector<std::string> event_types;
+  std::vector<std::string> severities;
+  std::vector<std::string> action_codes;
+  bool temporal = false;
+};
+
+struct MetadataSignal {
+  struct Test {
+    std::string equals;
+  };
+  std::string name;
+  std::string description;
+  std::string key;
+  Test predicate;
+};
+
+struct ClassifierSignal {
+  enum class Type { kLocal, kLlm };
+  std::string name;
+  std::string description;
+  Type type = Type::kLocal;
+  std::string model_path;  // local
+  bool use_cpu = true;
+  std::string model;  // llm: one of global.model_catalog.external
+  std::string instructions;
+  std::vector<std::string> labels;
+};
+
+}  // namespace signalbox::config

@@ -1,0 +1,137 @@
+// `global.stores`: what is kept between requests.
+
+#include "router/config/global_tables.h"
+#include "router/config/plugin_tables.h"
+
+namespace signalbox::config {
+namespace {
+
+const Section<ResponseCacheStore>& response_cache_store_section() {
+  using C = ResponseCacheStore;
+  static const Section<C> section{{
+      optional("enabled", boolean(&C::enabled), "false asks a model every time"),
+      optional("backend_type", string(&C::backend_type),
+               "memory, redis, valkey, milvus, qdrant or hybrid"),
+      optional("similarity_threshold", number(&C::similarity_threshold, -1, 1),
+               "least similarity of two requests with one answer"),
+      optional("max_entries", count(&C::max_entries), "of memory"),
+      optional("ttl_seconds", count(&C::ttl_seconds), "how long an answer is kept"),
+      optional("eviction_policy", word(&C::eviction_policy, {"fifo", "lru", "lfu"}),
+               "which answer goes when there is no room"),
+      optional("embedding_model", string(&C::embedding_model), "that compares requests"),
+      optional("use_hnsw", boolean(&C::use_hnsw), "of memory: an index"),
+      optional("hnsw_m", count(&C::hnsw_m), "of the index"),
+      optional("hnsw_ef_construction", count(&C::hnsw_ef_construction), "of the index"),
+      optional("max_memory_entries", count(&C::max_memory_entries), "of hybrid"),
+      optional("backend_config_path", string(&C::backend_config_path),
+               "a file with the keys of the backend"),
+      optional("milvus", object(&C::milvus, milvus_section), "of milvus and hybrid"),
+      optional("redis", object(&C::redis, redis_section), "of redis"),
+      optional("valkey", object(&C::valkey, valkey_section), "of valkey"),
+      optional("qdrant", object(&C::qdrant, qdrant_section), "of qdrant"),
+  }};
+  return section;
+}
+
+const Section<MemoryStore::Quality>& quality_section() {
+  using Q = MemoryStore::Quality;
+  static const Section<Q> section{{
+      optional("initial_strength_days", count(&Q::initial_strength_days), "of a new memory"),
+      optional("prune_threshold", number(&Q::prune_threshold), "weaker ones go"),
+      optional("max_memories_per_user", count(&Q::max_memories_per_user), "that are kept"),
+  }};
+  return section;
+}
+
+const Section<MemoryStore>& memory_store_section() {
+  using M = MemoryStore;
+  static const Section<M> section{{
+      optional("enabled", boolean(&M::enabled), "remember what users say"),
+      optional("backend", string(&M::backend), "milvus, qdrant or valkey"),
+      optional("auto_store", boolean(&M::auto_store), "keep what is new"),
+      optional("disabled_routes", texts(&M::disabled_routes), "decisions that do without"),
+      optional("disabled_models", texts(&M::disabled_models), "models that do without"),
+      optional("valkey", object(&M::valkey, valkey_section), "of valkey"),
+      optional("milvus", object(&M::milvus, milvus_address_section), "of milvus"),
+      optional("qdrant", object(&M::qdrant, qdrant_section), "of qdrant"),
+      optional("redis_cache", object(&M::redis_cache, redis_section), "in front of the backend"),
+      optional("embedding_model", string(&M::embedding_model), "that compares memories"),
+      optional("extraction_batch_size", count(&M::extraction_batch_size), "turns at a time"),
+      optional("default_retrieval_limit", count(&M::default_retrieval_limit),
+               "memories that are added to a request"),
+      optional("default_similarity_threshold", number(&M::default_similarity_threshold, -1, 1),
+               "least similarity to the request"),
+      optional("hybrid_search", boolean(&M::hybrid_search), "by words as well"),
+      optional("hybrid_mode", string(&M::hybrid_mode), "how the two are joined"),
+      optional("adaptive_threshold", boolean(&M::adaptive_threshold), "by what is found"),
+      optional("quality_scoring", object(&M::quality_scoring, quality_section),
+               "which memories stay"),
+      optional("reflection", object(&M::reflection, memory_reflection_section),
+               "what of a memory comes back"),
+  }};
+  return section;
+}
+
+const Section<VectorStore::Memory>& vector_memory_section() {
+  static const Section<VectorStore::Memory> section{{
+      optional("max_entries_per_store", count(&VectorStore::Memory::max_entries_per_store),
+               "pieces of documents"),
+  }};
+  return section;
+}
+
+const Section<VectorStore::LlamaStack>& llama_stack_section() {
+  using L = VectorStore::LlamaStack;
+  static const Section<L> section{{
+      optional("endpoint", string(&L::endpoint), "its URL"),
+      optional("auth_token", string(&L::auth_token), "of the login"),
+      optional("embedding_model", string(&L::embedding_model), "of its own"),
+      optional("request_timeout_seconds", count(&L::request_timeout_seconds), "for an answer"),
+      optional("search_type", string(&L::search_type), "vector, keyword or hybrid"),
+  }};
+  return section;
+}
+
+const Section<VectorStore>& vector_store_section() {
+  using V = VectorStore;
+  static const Section<V> section{{
+      optional("enabled", boolean(&V::enabled), "store documents"),
+      optional("backend_type", string(&V::backend_type),
+               "memory, milvus, llama_stack, valkey or qdrant"),
+      optional("file_storage_dir", string(&V::file_storage_dir), "where files are"),
+      optional("max_file_size_mb", count(&V::max_file_size_mb), "of a file"),
+      optional("embedding_model", string(&V::embedding_model), "that compares documents"),
+      optional("embedding_dimension", count(&V::embedding_dimension), "of the embeddings"),
+      optional("ingestion_workers", count(&V::ingestion_workers), "threads that read files"),
+      optional("ingestion_drain_timeout_seconds", count(&V::ingestion_drain_timeout_seconds),
+               "for them at the end"),
+      optional("supported_formats", texts(&V::supported_formats), "endings of files"),
+      optional("milvus", object(&V::milvus, milvus_section), "of milvus"),
+      optional("memory", object(&V::memory, vector_memory_section), "of memory"),
+      optional("llama_stack", object(&V::llama_stack, llama_stack_section), "of llama_stack"),
+      optional("valkey", object(&V::valkey, valkey_section), "of valkey"),
+      optional("qdrant", object(&V::qdrant, qdrant_section), "of qdrant"),
+      optional("metadata_store", string(&V::metadata_store), "memory or postgres"),
+      optional("metadata_postgres", object(&V::metadata_postgres, postgres_section), "of postgres"),
+  }};
+  return section;
+}
+
+}  // namespace
+
+const Section<Config>& stores_section() {
+  using C = Config;
+  static const Section<C> section{{
+      optional("response_cache", object(&C::response_cache, response_cache_store_section),
+               "answers")
+          .alias("semantic_cache")
+          .not_built("every request reaches its model"),
+      optional("memory", object(&C::memory, memory_store_section), "what users said")
+          .not_built("nothing is remembered between requests"),
+      optional("vector_store", object(&C::vector_store, vector_store_section), "documents")
+          .not_built("no documents are stored"),
+  }};
+  return section;
+}
+
+}  // namespace signalbox::config

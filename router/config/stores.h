@@ -1,0 +1,266 @@
+#pragma once
+// `global.stores` as structs, and the servers that stores and services keep their data on.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/plugins.h"
+
+namespace signalbox::config {
+
+// --- servers; files differ in which of the keys they use ---
+
+struct Redis {
+  std::string address;  // host:port
+  std::string host;     // instead of it
+  uint16_t port = 0;
+  std::string username;
+  std::string password;
+  uint32_t db = 0;
+  std::string key_prefix;
+  bool cluster_mode = false;
+  std::vector<std::string> cluster_addresses;
+  uint32_t pool_size = 0;
+  uint32_t min_idle_conns = 0;
+  uint32_t max_retries = 0;
+  uint32_t dial_timeout = 0;  // seconds
+  uint32_t read_timeout = 0;
+  uint32_t write_timeout = 0;
+  bool use_tls = false;
+  bool tls_skip_verify = false;
+  std::string tls_cert_path;
+  std::string tls_key_path;
+  std::string tls_ca_path;
+  std::string config_path;
+  uint32_t ttl_seconds = 0;
+  bool enabled = true;
+};
+
+struct Postgres {
+  std::string host;
+  uint16_t port = 5432;
+  std::string database;
+  std::string user;
+  std::string password;
+  std::string ssl_mode;
+  uint32_t max_open_conns = 0;
+  uint32_t max_idle_conns = 0;
+  uint32_t conn_max_lifetime = 0;  // seconds
+  std::string table_name;
+};
+
+struct Qdrant {
+  std::string host;
+  uint16_t port = 6334;
+  std::string api_key;
+  bool use_tls = false;
+  uint32_t connect_timeout = 0;  // seconds
+  std::string collection;
+  std::string collection_name;
+  std::string collection_prefix;
+  uint32_t dimension = 0;
+};
+
+struct Valkey {
+  std::string host;
+  uint16_t port = 6379;
+  uint32_t database = 0;
+  std::string password;
+  uint32_t timeout = 0;  // seconds
+  uint32_t connect_timeout = 0;
+  std::string collection_prefix;
+  std::string index_name;
+  uint32_t dimension = 0;
+  std::string metric_type;
+  uint32_t index_m = 0;
+  uint32_t index_ef_construction = 0;
+  bool tls_enabled = false;
+  std::string tls_ca_path;
+  bool tls_insecure_skip_verify = false;
+};
+
+/// Milvus as memories and recordings use it.
+struct MilvusAddress {
+  std::string address;
+  std::string username;
+  std::string password;
+  std::string collection;
+  std::string collection_name;
+  std::string consistency_level;
+  uint32_t shard_num = 0;
+  uint32_t dimension = 0;
+  uint32_t num_partitions = 0;
+};
+
+/// Milvus as caches and document stores use it.
+struct Milvus {
+  struct Auth {
+    bool enabled = false;
+    std::string username;
+    std::string password;
+  };
+  struct Tls {
+    bool enabled = false;
+    std::string cert_file;
+    std::string key_file;
+    std::string ca_file;
+  };
+  struct Connection {
+    std::string host;
+    uint16_t port = 19530;
+    std::string database;
+    uint32_t timeout = 0;  // seconds
+    Auth auth;
+    Tls tls;
+  };
+  struct VectorField {
+    std::string name;
+    uint32_t dimension = 0;
+    std::string metric_type;
+  };
+  struct IndexParams {
+    uint32_t m = 0;
+    uint32_t ef_construction = 0;
+  };
+  struct Index {
+    std::string type;
+    IndexParams params;
+  };
+  struct Collection {
+    std::string name;
+    std::string description;
+    VectorField vector_field;
+    Index index;
+  };
+  struct SearchParams {
+    uint32_t ef = 0;
+  };
+  struct Search {
+    SearchParams params;
+    uint32_t topk = 0;
+    std::string consistency_level;
+  };
+  struct ConnectionPool {
+    uint32_t max_connections = 0;
+    uint32_t max_idle_connections = 0;
+    uint32_t acquire_timeout = 0;
+  };
+  struct Batch {
+    uint32_t insert_batch_size = 0;
+    uint32_t timeout = 0;
+  };
+  struct Performance {
+    ConnectionPool connection_pool;
+    Batch batch;
+  };
+  struct Ttl {
+    bool enabled = false;
+    std::string timestamp_field;
+    uint32_t cleanup_interval = 0;
+  };
+  struct Compaction {
+    bool enabled = false;
+    uint32_t interval = 0;
+  };
+  struct DataManagement {
+    Ttl ttl;
+    Compaction compaction;
+  };
+  struct Logging {
+    std::string level;
+    bool enable_query_log = false;
+    bool enable_metrics = false;
+  };
+  struct Development {
+    bool drop_collection_on_startup = false;
+    bool auto_create_collection = false;
+    bool verbose_errors = false;
+  };
+  Connection connection;
+  Collection collection;
+  Search search;
+  Performance performance;
+  DataManagement data_management;
+  Logging logging;
+  Development development;
+};
+
+// --- stores ---
+
+struct ResponseCacheStore {
+  bool enabled = true;
+  std::string backend_type = "memory";
+  double similarity_threshold = 0.8;
+  uint32_t max_entries = 1000;
+  uint32_t ttl_seconds = 3600;
+  std::string eviction_policy = "fifo";
+  std::string embedding_model;
+  bool use_hnsw = false;
+  uint32_t hnsw_m = 0;
+  uint32_t hnsw_ef_construction = 0;
+  uint32_t max_memory_entries = 0;
+  std::string backend_config_path;
+  Milvus milvus;
+  Redis redis;
+  Valkey valkey;
+  Qdrant qdrant;
+};
+
+struct MemoryStore {
+  struct Quality {
+    uint32_t initial_strength_days = 0;
+    double prune_threshold = 0;
+    uint32_t max_memories_per_user = 0;
+  };
+  bool enabled = false;
+  std::string backend;
+  bool auto_store = false;
+  std::vector<std::string> disabled_routes;
+  std::vector<std::string> disabled_models;
+  Valkey valkey;
+  MilvusAddress milvus;
+  Qdrant qdrant;
+  Redis redis_cache;
+  std::string embedding_model;
+  uint32_t extraction_batch_size = 0;
+  uint32_t default_retrieval_limit = 0;
+  double default_similarity_threshold = 0;
+  bool hybrid_search = false;
+  std::string hybrid_mode;
+  bool adaptive_threshold = false;
+  Quality quality_scoring;
+  MemoryReflection reflection;
+};
+
+struct VectorStore {
+  struct Memory {
+    uint32_t max_entries_per_store = 0;
+  };
+  struct LlamaStack {
+    std::string endpoint;
+    std::string auth_token;
+    std::string embedding_model;
+    uint32_t request_timeout_seconds = 0;
+    std::string search_type;
+  };
+  bool enabled = false;
+  std::string backend_type;
+  std::string file_storage_dir;
+  uint32_t max_file_size_mb = 0;
+  std::string embedding_model;
+  uint32_t embedding_dimension = 0;
+  uint32_t ingestion_workers = 0;
+  uint32_t ingestion_drain_timeout_seconds = 0;
+  std::vector<std::string> supported_formats;
+  Milvus milvus;
+  Memory memory;
+  LlamaStack llama_stack;
+  Valkey valkey;
+  Qdrant qdrant;
+  std::string metadata_store;
+  Postgres metadata_postgres;
+};
+
+}  // namespace signalbox::config
