@@ -1,59 +1,73 @@
-// From a file to a Config: YAML first, then the tables of sections.h.
+// From a file to a Config: YAML first, then v0.3 if it is older, then the tables of section.h.
 
 #include "router/config/load.h"
 
 #include <algorithm>
-#include <array>
 
+#include "base/mapped_file.h"
 #include "base/yaml.h"
+#include "base/yaml_writer.h"
+#include "router/config/migrate.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
 
-// Top-level keys of the format before v0.3; none of them has a meaning in it.
-constexpr auto kFlatKeys = std::to_array<std::string_view>(
-    {"bert_model", "vllm_endpoints", "model_config", "categories", "classifier", "prompt_guard",
-     "semantic_cache", "default_model", "reasoning_families", "default_reasoning_effort",
-     "gpu_config", "keyword_rules", "embedding_rules", "decisions", "signals", "tools",
-     "observability", "api"});
-
-const yaml::Entry* first_flat_key(const yaml::Node& root) {
-  for (const yaml::Entry& entry : root.entries) {
-    if (std::find(kFlatKeys.begin(), kFlatKeys.end(), entry.key) != kFlatKeys.end()) return &entry;
-  }
-  return nullptr;
-}
-
-Result<Loaded> read(const yaml::Node& root, std::string_view name, const LoadOptions& options) {
+Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
+                const LoadOptions& options) {
+  if (!parsed) return {tl::unexpected<Error>(parsed.error()), {}};
+  const yaml::Node& root = *parsed;
   Reader reader(name, options);
-  const yaml::Entry* flat = first_flat_key(root);
   if (root.kind != yaml::Kind::kMapping) {
     reader.error(std::max(root.line, 1u), fmt::format("expected a mapping, found {}", found(root)));
-  } else if (flat != nullptr) {
-    reader.at_key(flat->key, [&] {
-      reader.error(flat->line,
-                   "this is the older flat form of the file; expected version v0.3, migration is "
-                   "not built yet");
-    });
+  } else if (is_older_form(root)) {
+    reader.notice(root.line,
+                  "an older form of the file; `signalbox config migrate` prints it as v0.3");
+    read_section(reader, migrate(reader, root), root_section(), reader.config);
   } else {
     read_section(reader, root, root_section(), reader.config);
   }
-  if (reader.failed()) return tl::unexpected<Error>(reader.take_errors());
+  if (reader.failed()) return {tl::unexpected<Error>(reader.take_errors()), reader.take_notices()};
   reader.config.source = name;
-  return Loaded{std::move(reader.config), reader.take_notices()};
+  return {std::move(reader.config), reader.take_notices()};
+}
+
+Result<Loaded> loaded(Inspection inspection) {
+  if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
+  return Loaded{*std::move(inspection.config), std::move(inspection.notices)};
 }
 
 }  // namespace
 
+Inspection inspect(std::string_view text, std::string_view name, const LoadOptions& options) {
+  return read(yaml::parse(text, name), name, options);
+}
+
+Inspection inspect(const std::filesystem::path& path, const LoadOptions& options) {
+  return read(yaml::load(path), path.string(), options);
+}
+
 Result<Loaded> parse(std::string_view text, std::string_view name, const LoadOptions& options) {
-  SIGNALBOX_TRY(const yaml::Node root, yaml::parse(text, name));
-  return read(root, name, options);
+  return loaded(inspect(text, name, options));
 }
 
 Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& options) {
-  SIGNALBOX_TRY(const yaml::Node root, yaml::load(path));
-  return read(root, path.string(), options);
+  return loaded(inspect(path, options));
+}
+
+Result<Migrated> migrate_file(const std::filesystem::path& path) {
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  SIGNALBOX_TRY(const yaml::Node root, yaml::parse(file.text(), path.string()));
+  Inspection inspection = read(root, path.string(), {});
+  if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
+  if (!is_older_form(root)) return Migrated{std::string(file.text()), {}};
+  Reader reader(path.string(), {});
+  const yaml::Node migrated = migrate(reader, root);
+  return Migrated{yaml::write(migrated), reader.take_notices()};
+}
+
+std::string schema() {
+  return Schema::document([](Schema& schema) { describe_section(schema, root_section()); });
 }
 
 }  // namespace signalbox::config

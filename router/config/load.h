@@ -1,7 +1,7 @@
 #pragma once
-// Reads a v0.3 configuration file. A wrong file is refused with file, line, key path, the value and
-// what was expected; what it names and is not built is returned as notices, so that nothing is
-// ignored in silence.
+// Reads a configuration file: v0.3, or one of the forms before it, which are migrated in memory. A
+// wrong file is refused with file, line, key path, the value and what was expected; what it names
+// and is not built is returned as notices, so that nothing is ignored in silence.
 
 #include <filesystem>
 #include <string>
@@ -15,8 +15,8 @@ namespace signalbox::config {
 
 struct Loaded {
   Config config;
-  /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it never
-  /// match".
+  /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it are
+  /// never met".
   std::vector<std::string> notices;
 };
 
@@ -30,5 +30,24 @@ Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& option
 
 /// The same from memory. `name` stands for the file in messages.
 Result<Loaded> parse(std::string_view text, std::string_view name, const LoadOptions& options = {});
+
+/// What load() does, for those who want the notices of a wrong file as well.
+struct Inspection {
+  Result<Config> config;
+  std::vector<std::string> notices;
+};
+Inspection inspect(const std::filesystem::path& path, const LoadOptions& options = {});
+Inspection inspect(std::string_view text, std::string_view name, const LoadOptions& options = {});
+
+/// A file in v0.3 as text, which loads without an error and without an unknown key.
+struct Migrated {
+  std::string text;
+  std::vector<std::string> notices;  // what is left out, one line each
+};
+/// A file that is v0.3 already comes back as it is. Errors: those of load().
+Result<Migrated> migrate_file(const std::filesystem::path& path);
+
+/// The JSON Schema of v0.3, from the tables that load() reads by.
+std::string schema();
 
 }  // namespace signalbox::config

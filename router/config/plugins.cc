@@ -83,7 +83,7 @@ std::string_view instead_of(std::string_view type) {
 
 struct PluginText {
   std::string type;
-  yaml::Node configuration;
+  const yaml::Node* configuration = nullptr;
 };
 
 const Section<PluginText>& plugin_section() {
@@ -94,7 +94,7 @@ const Section<PluginText>& plugin_section() {
                                  [](Reader& reader, const yaml::Node& node, PluginText& out) {
                                    if (node.kind != yaml::Kind::kMapping)
                                      return reader.expected(node, "a mapping");
-                                   out.configuration = node;
+                                   out.configuration = &node;
                                  },
                                  nullptr},
                "its settings"),
@@ -103,11 +103,11 @@ const Section<PluginText>& plugin_section() {
 }
 
 // `tools` in mode passthrough asks for nothing.
-bool asks_for_nothing(const PluginText& plugin) {
-  const yaml::Node* mode = plugin.configuration.find("mode");
-  if (plugin.type == "tools" && mode != nullptr && mode->scalar == "passthrough") return true;
-  return plugin.configuration.kind == yaml::Kind::kMapping &&
-         !plugin.configuration.entries.empty() && is_idle(plugin.configuration);
+bool asks_for_nothing(std::string_view type, const yaml::Node& configuration) {
+  const yaml::Node* mode = configuration.find("mode");
+  if (type == "tools" && mode != nullptr && mode->scalar == "passthrough") return true;
+  return configuration.kind == yaml::Kind::kMapping && !configuration.entries.empty() &&
+         is_idle(configuration);
 }
 
 void unknown_type(Reader& reader, uint32_t line, std::string_view type) {
@@ -140,11 +140,13 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
     return reader.error(
         line, fmt::format("expected one {} a decision, found another", kind->names.front()));
   }
-  const bool idle = asks_for_nothing(plugin);
-  if (plugin.configuration.kind == yaml::Kind::kNull) plugin.configuration.line = line;
+  yaml::Node nothing;
+  nothing.line = line;
+  const yaml::Node& configuration =
+      plugin.configuration == nullptr ? nothing : *plugin.configuration;
+  const bool idle = asks_for_nothing(plugin.type, configuration);
   const auto read = [&] {
-    reader.at_key("configuration",
-                  [&] { kind->configuration.read(reader, plugin.configuration, out); });
+    reader.at_key("configuration", [&] { kind->configuration.read(reader, configuration, out); });
   };
   if (kind->state == State::kBuilt) return read();
   if (!idle) report_missing(reader, line, plugin.type, kind->state, out);

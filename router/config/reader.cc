@@ -107,13 +107,13 @@ void Reader::notice(uint32_t line, std::string text) {
   notices_.push_back(std::move(remark));
 }
 
-void Reader::unknown_key(uint32_t line, std::string_view key,
-                         std::span<const std::string_view> known) {
-  std::string text = fmt::format("unknown key \"{}\"{}", key, suggestion(key, known));
+void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
+  unknown_.emplace_back(path_, &entry);
+  std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
   if (options_.strict) {
-    error(line, std::move(text));
+    error(entry.line, std::move(text));
   } else {
-    notice(line, std::move(text));
+    notice(entry.line, std::move(text));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/yaml.h"
@@ -49,7 +50,11 @@ class Reader {
   /// A notice about something understood that is not built, and what follows.
   void not_built(uint32_t line, std::string_view consequence);
   /// `known` are the keys that the section has.
-  void unknown_key(uint32_t line, std::string_view key, std::span<const std::string_view> known);
+  void unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known);
+  /// The entries that were reported so, with the path of the section around each.
+  const std::vector<std::pair<std::string, const yaml::Entry*>>& unknown() const {
+    return unknown_;
+  }
 
   bool failed() const { return !errors_.empty(); }
   /// All errors, one a line, in the order of the file. Precondition: failed().
@@ -111,6 +116,7 @@ class Reader {
   LoadOptions options_;
   std::string path_;
   int not_built_depth_ = 0;
+  std::vector<std::pair<std::string, const yaml::Entry*>> unknown_;
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };

@@ -89,6 +89,22 @@ const Section<Config>& root_section() {
               .not_built("the top-level routing serves every request"),
           optional("setup", anything(&Config::setup), "of tools that write this file")
               .not_built("it has no effect"),
+          removed<Config>("signals", "they are routing.signals"),
+          removed<Config>("decisions", "they are routing.decisions"),
+          removed<Config>("default_model", "it is providers.defaults.default_model"),
+          removed<Config>("reasoning_families", "they are providers.defaults.reasoning_families"),
+          removed<Config>("vllm_endpoints", "each of providers.models has its backend_refs"),
+          removed<Config>("model_config", "models are listed in providers.models"),
+          removed<Config>("categories", "they are routing.signals.domains"),
+          removed<Config>("classifier", "it is global.model_catalog.modules.classifier"),
+          removed<Config>("prompt_guard", "it is global.model_catalog.modules.prompt_guard"),
+          removed<Config>("semantic_cache", "it is global.stores.response_cache"),
+          removed<Config>("tools", "they are global.integrations.tools"),
+          removed<Config>("bert_model", "it is global.model_catalog.embeddings.semantic"),
+          removed<Config>("keyword_rules", "they are routing.signals.keywords"),
+          removed<Config>("embedding_rules", "they are routing.signals.embeddings"),
+          removed<Config>("observability", "it is global.services.observability"),
+          removed<Config>("api", "it is global.services.api"),
       },
       check_file};
   return section;

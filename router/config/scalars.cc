@@ -17,6 +17,14 @@ std::optional<T> convert(std::string_view text) {
   return value;
 }
 
+// "42"; "42.0" and "4e3" as well, since programs write integers so.
+std::optional<int64_t> to_integer(std::string_view text) {
+  if (const auto value = convert<int64_t>(text)) return value;
+  const auto value = convert<double>(text);
+  if (!value || !(std::abs(*value) < 1e15) || *value != std::trunc(*value)) return std::nullopt;
+  return static_cast<int64_t>(*value);
+}
+
 std::optional<int64_t> to_bytes(std::string_view text) {
   int64_t unit = 1;
   for (const auto& [suffix, size] :
@@ -145,7 +153,7 @@ bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
 
 bool read_integer(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                   int64_t high, int64_t& out) {
-  return read_between(reader, node, expected, low, high, out, convert<int64_t>);
+  return read_between(reader, node, expected, low, high, out, to_integer);
 }
 
 bool read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,

@@ -129,7 +129,7 @@ void read_section(Reader& reader, const yaml::Node& node, const Section<T>& sect
   }
   for (const yaml::Entry& entry : node.entries) {
     if (std::find(all.begin(), all.end(), entry.key) == all.end()) {
-      reader.unknown_key(entry.line, entry.key, keys);
+      reader.unknown_key(entry, keys);
     }
   }
   if (section.check) section.check(reader, node, out);

@@ -1,5 +1,5 @@
-// `signalbox config check FILE`: what is wrong with a configuration file, and what of it is not
-// built.
+// `signalbox config check|migrate|schema`: what is wrong with a configuration file and what of it
+// is not built, an older file in v0.3, and the format for editors.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -14,38 +14,59 @@ namespace signalbox::tools {
 namespace {
 
 int check(const std::string& path, bool strict) {
-  const auto loaded = config::load(path, {.strict = strict});
-  if (!loaded) {
-    std::fprintf(stderr, "%s\n", loaded.error().message.c_str());
+  const config::Inspection inspection = config::inspect(path, {.strict = strict});
+  for (const std::string& notice : inspection.notices) std::printf("%s\n", notice.c_str());
+  if (!inspection.config) {
+    std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
-  for (const std::string& notice : loaded->notices) std::printf("%s\n", notice.c_str());
   std::fprintf(stderr, "%s: ok: %zu models, %zu decisions, %zu notices\n", path.c_str(),
-               loaded->config.providers.models.size(), loaded->config.routing.decisions.size(),
-               loaded->notices.size());
+               inspection.config->providers.models.size(),
+               inspection.config->routing.decisions.size(), inspection.notices.size());
+  return kExitOk;
+}
+
+int migrate(const std::string& path) {
+  const auto migrated = config::migrate_file(path);
+  if (!migrated) {
+    std::fprintf(stderr, "%s\n", migrated.error().message.c_str());
+    return kExitFailure;
+  }
+  for (const std::string& notice : migrated->notices) std::fprintf(stderr, "%s\n", notice.c_str());
+  std::fputs(migrated->text.c_str(), stdout);
+  return kExitOk;
+}
+
+int print_schema() {
+  std::printf("%s\n", config::schema().c_str());
   return kExitOk;
 }
 
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox config",
-      "Says what is wrong with a configuration file and what of it is not built.");
-  options.positional_help("check FILE");
-  options.add_options()("strict", "an unknown key is an error")(
-      "words", "check FILE", cxxopts::value<std::vector<std::string>>());
+      "Checks a configuration file, turns an older one into v0.3, or prints the format's JSON "
+      "Schema.");
+  options.positional_help("check FILE | migrate FILE | schema");
+  options.add_options()("strict", "check: an unknown key is an error")(
+      "words", "check FILE, migrate FILE or schema", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() == 2 && words[0] == "check")
       return check(words[1], parsed.count("strict") > 0);
-    std::fputs("signalbox config: expected \"check FILE\"; see `signalbox config --help`\n",
-               stderr);
+    if (words.size() == 2 && words[0] == "migrate") return migrate(words[1]);
+    if (words.size() == 1 && words[0] == "schema") return print_schema();
+    std::fputs(
+        "signalbox config: expected \"check FILE\", \"migrate FILE\" or \"schema\"; see `signalbox "
+        "config --help`\n",
+        stderr);
     return kExitUsage;
   });
 }
 
 }  // namespace
 
-const Command kConfigCommand = {"config", "checks a configuration file", run};
+const Command kConfigCommand = {"config", "checks or migrates a configuration file", run};
 
 }  // namespace signalbox::tools

@@ -57,12 +57,12 @@ Result<std::unique_ptr<const engine::TextEmbedder>> open_embedder(
 int serve(const std::filesystem::path& file) {
   const auto begin = std::chrono::steady_clock::now();
   const EndSignals signals;
-  auto loaded = config::load(file);
-  if (!loaded) return report(loaded.error());
-  for (const std::string& notice : loaded->notices) {
+  config::Inspection inspection = config::inspect(file);
+  for (const std::string& notice : inspection.notices) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
   }
-  auto daemon = router::Daemon::start(std::move(loaded->config), open_embedder);
+  if (!inspection.config) return report(inspection.config.error());
+  auto daemon = router::Daemon::start(*std::move(inspection.config), open_embedder);
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());

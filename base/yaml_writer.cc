@@ -1,0 +1,161 @@
+// A scalar is written plain when it reads back as itself: text that was quoted and looks like a
+// number keeps its quotes, and so does whatever YAML would take for its own.
+
+#include "base/yaml_writer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json_writer.h"
+
+namespace signalbox::yaml {
+namespace {
+
+constexpr std::string_view kPlainPunctuation = "_-./+@$%=~^() ";
+
+bool is_plain_byte(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter || kPlainPunctuation.find(c) != std::string_view::npos ||
+         static_cast<unsigned char>(c) >= 0x80 || c == ':' || c == ',' || c == '\'' || c == ';';
+}
+
+// Whether YAML, of whatever age, would read another type from the plain text.
+bool looks_typed(std::string_view text) {
+  std::string low(text);
+  std::transform(low.begin(), low.end(), low.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  for (const std::string_view word :
+       {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"}) {
+    if (low == word) return true;
+  }
+  return low.find_first_not_of("0123456789abcdefox+-.:_eint") == std::string::npos &&
+         (low[0] == '+' || low[0] == '-' || low[0] == '.' || (low[0] >= '0' && low[0] <= '9'));
+}
+
+bool reads_back_plain(std::string_view text) {
+  if (text.empty() || text.front() == ' ' || text.front() == '\xEF' || text.back() == ' ' || text.back() == ':') return false;
+  if (!std::all_of(text.begin(), text.end(), is_plain_byte)) return false;
+  if (text.find(": ") != std::string_view::npos) return false;
+  const std::string_view odd_starts = "-.+@%=~:,';$^()";
+  if (odd_starts.find(text.front()) == std::string_view::npos) return true;
+  // "-5", ".5" and the like are plain; "- x", "---" and "@x" are YAML's own.
+  return text.size() > 1 && (text.front() == '-' || text.front() == '.' || text.front() == '+') &&
+         text[1] >= '0' && text[1] <= '9';
+}
+
+// Text that a literal block shows as it is.
+bool fits_block(std::string_view text) {
+  if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n')
+    return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if ((c < 0x20 && c != '\n') || c == 0x7F || c == 0xC2 || c == 0xE2 || c == 0xEF) return false;
+  }
+  return text.find(" \n") == std::string_view::npos && text.back() != ' ';
+}
+
+class Writer {
+ public:
+  std::string take() { return std::move(out_); }
+
+  // What follows "key:" or "-" on its line, or the lines below it.
+  void value(const Node& node, size_t indent) {
+    switch (node.kind) {
+      case Kind::kNull:
+        out_ += " null\n";
+        return;
+      case Kind::kScalar:
+        return scalar(node, indent);
+      case Kind::kSequence:
+        if (node.items.empty()) {
+          out_ += " []\n";
+          return;
+        }
+        out_.push_back('\n');
+        return items(node, indent);
+      case Kind::kMapping:
+        if (node.entries.empty()) {
+          out_ += " {}\n";
+          return;
+        }
+        out_.push_back('\n');
+        return entries(node, indent, true);
+    }
+  }
+
+  void items(const Node& node, size_t indent) {
+    for (const Node& item : node.items) {
+      out_.append(indent, ' ').push_back('-');
+      if (item.kind == Kind::kMapping && !item.entries.empty()) {
+        out_.push_back(' ');
+        entries(item, indent + 2, false);
+      } else {
+        value(item, indent + 2);
+      }
+    }
+  }
+
+  void entries(const Node& node, size_t indent, bool indent_first) {
+    for (const Entry& entry : node.entries) {
+      if (indent_first) out_.append(indent, ' ');
+      indent_first = true;
+      const bool plain = reads_back_plain(entry.key) && !looks_typed(entry.key);
+      out_ += plain ? entry.key : quoted(entry.key);
+      out_.push_back(':');
+      value(entry.value, indent + 2);
+    }
+  }
+
+ private:
+  // JSON's escapes are YAML's, but for characters that YAML wants escaped and JSON does not.
+  static std::string quoted(std::string_view text) {
+    std::string out;
+    for (const char c : json::quote(text)) {
+      if (c == 0x7F) {
+        out += "\\x7F";
+      } else {
+        out.push_back(c);
+      }
+    }
+    return out;
+  }
+
+  void scalar(const Node& node, size_t indent) {
+    const std::string& text = node.scalar;
+    if (fits_block(text)) return block(text, indent);
+    const bool plain = reads_back_plain(text) && !(node.quoted && looks_typed(text));
+    out_.append(" ").append(plain ? text : quoted(text)).push_back('\n');
+  }
+
+  void block(std::string_view text, size_t indent) {
+    const bool ends = text.back() == '\n';
+    const bool more = ends && text.ends_with("\n\n");
+    out_ += more ? " |+\n" : ends ? " |\n" : " |-\n";
+    if (ends) text.remove_suffix(1);
+    for (size_t at = 0; at <= text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      if (end > at) out_.append(indent, ' ').append(text.substr(at, end - at));
+      out_.push_back('\n');
+      at = end + 1;
+    }
+  }
+
+  std::string out_;
+};
+
+}  // namespace
+
+std::string write(const Node& root) {
+  Writer writer;
+  if (root.kind == Kind::kMapping && !root.entries.empty()) {
+    writer.entries(root, 0, true);
+  } else if (root.kind == Kind::kSequence && !root.items.empty()) {
+    writer.items(root, 0);
+  } else {
+    writer.value(root, 0);
+  }
+  return writer.take();
+}
+
+}  // namespace signalbox::yaml
