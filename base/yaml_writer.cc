@@ -34,7 +34,9 @@ bool looks_typed(std::string_view text) {
 }
 
 bool reads_back_plain(std::string_view text) {
-  if (text.empty() || text.front() == ' ' || text.front() == '\xEF' || text.back() == ' ' || text.back() == ':') return false;
+  if (text.empty() || text.front() == ' ' || text.front() == '\xEF' || text.back() == ' ' ||
+      text.back() == ':')
+    return false;
   if (!std::all_of(text.begin(), text.end(), is_plain_byte)) return false;
   if (text.find(": ") != std::string_view::npos) return false;
   const std::string_view odd_starts = "-.+@%=~:,';$^()";

@@ -1,6 +1,7 @@
 #pragma once
 // Writes a tree as YAML that people like to read: block style, quotes only where they are needed,
-// texts of several lines as blocks. Comments and anchors are no part of a tree and do not come back.
+// texts of several lines as blocks. Comments and anchors are no part of a tree and do not come
+// back.
 
 #include <string>
 

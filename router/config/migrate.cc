@@ -113,9 +113,8 @@ constexpr auto kMoves = std::to_array<Move>({
 });
 
 // Blocks that migrate_parts.h is for.
-constexpr auto kElsewhere = std::to_array<std::string_view>({"vllm_endpoints", "provider_profiles",
-                                                             "model_config", "categories",
-                                                             "providers.models"});
+constexpr auto kElsewhere = std::to_array<std::string_view>(
+    {"vllm_endpoints", "provider_profiles", "model_config", "categories", "providers.models"});
 
 // Blocks of the same name at the top of a v0.3 file.
 constexpr auto kInBoth = std::to_array<std::string_view>(
@@ -172,9 +171,8 @@ void sort_root(yaml::Node& root) {
   const auto rank = [&](const yaml::Entry& entry) {
     return std::find(kOrder.begin(), kOrder.end(), entry.key) - kOrder.begin();
   };
-  std::stable_sort(
-      root.entries.begin(), root.entries.end(),
-      [&](const yaml::Entry& a, const yaml::Entry& b) { return rank(a) < rank(b); });
+  std::stable_sort(root.entries.begin(), root.entries.end(),
+                   [&](const yaml::Entry& a, const yaml::Entry& b) { return rank(a) < rank(b); });
 }
 
 }  // namespace
@@ -197,8 +195,7 @@ bool is_older_form(const yaml::Node& root) {
     const bool moves = std::any_of(kMoves.begin(), kMoves.end(), [&](const Move& move) {
       return move.from.substr(0, move.from.find('.')) == entry.key;
     });
-    return !in_both &&
-           (moves || contains(kElsewhere, entry.key) || contains(kUnused, entry.key));
+    return !in_both && (moves || contains(kElsewhere, entry.key) || contains(kUnused, entry.key));
   });
 }
 

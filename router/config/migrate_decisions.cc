@@ -55,7 +55,7 @@ double score_of(const yaml::Node& model_score) {
 
 yaml::Node& list_at(yaml::Node& out, std::string_view path, uint32_t line) {
   yaml::Node& list = tree::at_path(out, path, line);
-  if (list.kind != yaml::Kind::kSequence) list = tree::sequence(line);
+  if (list.kind == yaml::Kind::kMapping && list.entries.empty()) list = tree::sequence(line);
   return list;
 }
 
@@ -96,11 +96,10 @@ class Decisions {
       refuse_in_category(category);
     }
     for (const yaml::Entry& entry : category.entries) {
-      const bool known = std::find(kCategoryKeys.begin(), kCategoryKeys.end(), entry.key) !=
-                         kCategoryKeys.end();
-      const bool in_domain =
-          entry.key == "name" || entry.key == "description" || entry.key == "mmlu_categories" ||
-          entry.key == "model_scores";
+      const bool known =
+          std::find(kCategoryKeys.begin(), kCategoryKeys.end(), entry.key) != kCategoryKeys.end();
+      const bool in_domain = entry.key == "name" || entry.key == "description" ||
+                             entry.key == "mmlu_categories" || entry.key == "model_scores";
       if (known && (with_decision || in_domain)) continue;
       left_out(reader_, entry, fmt::format("categories[{}]", index),
                known ? "the file's decisions stand" : "it has no counterpart in v0.3");
@@ -192,8 +191,7 @@ class Decisions {
     add_signal("jailbreak", "jailbreak", guard->line, guard->find("threshold"), nullptr);
     std::vector<yaml::Node> conditions{condition("jailbreak", "jailbreak", guard->line)};
     for (const std::string& name : with_own_setting_) {
-      conditions.push_back(
-          combined("NOT", {condition("domain", name, guard->line)}, guard->line));
+      conditions.push_back(combined("NOT", {condition("domain", name, guard->line)}, guard->line));
     }
     add_refusal("block_jailbreak", kRefusalPriority,
                 combined("AND", std::move(conditions), guard->line));
@@ -213,17 +211,16 @@ class Decisions {
     const std::string name = "jailbreak_" + category_name;
     const uint32_t line = category.line;
     add_signal("jailbreak", name, line, threshold, nullptr);
-    add_refusal("block_" + name, kRefusalPriority,
-                combined("AND",
-                         {condition("domain", category_name, line),
-                          condition("jailbreak", name, line)},
-                         line));
+    add_refusal(
+        "block_" + name, kRefusalPriority,
+        combined("AND",
+                 {condition("domain", category_name, line), condition("jailbreak", name, line)},
+                 line));
   }
 
   // Decisions had plugins that refused what reached them.
   void refuse_by_plugins() {
-    const std::vector<yaml::Node> decisions =
-        list_at(out_, "routing.decisions", old_.line).items;
+    const std::vector<yaml::Node> decisions = list_at(out_, "routing.decisions", old_.line).items;
     const int64_t priority = highest_priority(decisions) + 1;
     std::vector<yaml::Node> changed;
     for (const yaml::Node& decision : decisions) {
@@ -260,8 +257,8 @@ class Decisions {
     plugins.items = std::move(kept);
   }
 
-  void refuse_in_decision(const yaml::Node& decision, std::string_view type,
-                          const yaml::Node& from, int64_t priority) {
+  void refuse_in_decision(const yaml::Node& decision, std::string_view type, const yaml::Node& from,
+                          int64_t priority) {
     const yaml::Node nothing = tree::mapping(from.line);
     const yaml::Node* given = from.find("configuration");
     const yaml::Node& configuration = given == nullptr ? nothing : *given;

@@ -126,9 +126,9 @@ class Models {
     copy_keys(from, kCardKeys, added.card);
     add_backends(from, access, added);
     for (const yaml::Entry& entry : from.entries) {
-      const bool known = has_from(kModelKeys, entry.key) || has_from(kCardKeys, entry.key) ||
-                         std::find(kReadKeys.begin(), kReadKeys.end(), entry.key) !=
-                             kReadKeys.end();
+      const bool known =
+          has_from(kModelKeys, entry.key) || has_from(kCardKeys, entry.key) ||
+          std::find(kReadKeys.begin(), kReadKeys.end(), entry.key) != kReadKeys.end();
       if (!known) left_out(reader_, entry, where);
     }
     models_.push_back(std::move(added));
@@ -225,8 +225,9 @@ class Models {
     }
     tree::put(out_, "providers.models", std::move(models));
     if (!cards.items.empty() && !tree::put(out_, "routing.modelCards", std::move(cards)))
-      reader_.notice(old_.line, "routing.modelCards of the file stand; settings of models that "
-                                "belong there are left out");
+      reader_.notice(old_.line,
+                     "routing.modelCards of the file stand; settings of models that "
+                     "belong there are left out");
   }
 
   Reader& reader_;

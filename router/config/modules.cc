@@ -71,8 +71,7 @@ const Section<McpClassifier>& mcp_section() {
   using M = McpClassifier;
   static const Section<M> section{{
       optional("enabled", boolean(&M::enabled), "ask an MCP server for the domain"),
-      optional("transport_type", word(&M::transport_type, {"stdio", "streamable-http", "http"}),
-               "how"),
+      optional("transport_type", string(&M::transport_type), "how: stdio or http"),
       optional("command", string(&M::command), "of stdio"),
       optional("args", texts(&M::args), "of the command"),
       optional("env", text_map(&M::env), "of the command"),

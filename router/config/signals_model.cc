@@ -50,14 +50,16 @@ const Section<KbSignal::Target>& kb_target_section() {
   return section;
 }
 
-void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal& out) {
-  const bool local = out.type == ClassifierSignal::Type::kLocal;
-  const std::string_view key = local ? "model_path" : "model";
-  if (node.find(key) != nullptr) return;
-  reader.at_key(key, [&] {
-    reader.error(node.line,
-                 fmt::format("missing; a classifier of type {} needs it", local ? "local" : "llm"));
-  });
+void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal&) {
+  const yaml::Node* type = node.find("type");
+  const auto need = [&](std::string_view word, std::string_view key) {
+    if (type == nullptr || type->scalar != word || node.find(key) != nullptr) return;
+    reader.at_key(key, [&] {
+      reader.error(node.line, fmt::format("missing; a classifier of type {} needs it", word));
+    });
+  };
+  need("local", "model_path");
+  need("llm", "model");
 }
 
 }  // namespace

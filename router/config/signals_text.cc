@@ -51,15 +51,17 @@ Value<StructureSignal::Source> sequences() {
           }};
 }
 
-void check_source(Reader& reader, const yaml::Node& node, StructureSignal::Source& out) {
-  using Type = StructureSignal::Source::Type;
-  const auto need = [&](Type type, std::string_view key, bool present) {
-    if (out.type != type || present || node.find(key) != nullptr) return;
-    reader.at_key(key, [&] { reader.error(node.line, "missing; the source's type needs it"); });
+void check_source(Reader& reader, const yaml::Node& node, StructureSignal::Source&) {
+  const yaml::Node* type = node.find("type");
+  const auto need = [&](std::string_view word, std::string_view key) {
+    if (type == nullptr || type->scalar != word || node.find(key) != nullptr) return;
+    reader.at_key(key, [&] {
+      reader.error(node.line, fmt::format("missing; a source of type {} needs it", word));
+    });
   };
-  need(Type::kRegex, "pattern", !out.pattern.empty());
-  need(Type::kKeywordSet, "keywords", !out.keywords.empty());
-  need(Type::kSequence, "sequences", !out.sequences.empty());
+  need("regex", "pattern");
+  need("keyword_set", "keywords");
+  need("sequence", "sequences");
 }
 
 const Section<StructureSignal::Source>& structure_source_section() {

@@ -101,8 +101,7 @@ Value<T> count(M T::*member) {
 }
 
 template <class T, class M>
-Value<T> number(M T::*member, double low, double high) {
-  const std::string expected = fmt::format("a number from {} to {}", low, high);
+Value<T> number(M T::*member, double low, double high, const std::string& expected) {
   return {expected,
           [=](Reader& reader, const yaml::Node& node, T& out) {
             double value = 0;
@@ -116,16 +115,21 @@ Value<T> number(M T::*member, double low, double high) {
           }};
 }
 
+template <class T, class M>
+Value<T> number(M T::*member, double low, double high) {
+  return number(member, low, high, fmt::format("a number from {} to {}", low, high));
+}
+
 /// Any number of a size that has a meaning.
 template <class T, class M>
 Value<T> number(M T::*member) {
-  return number(member, -1e9, 1e9);
+  return number(member, -1e9, 1e9, "a number");
 }
 
 /// A number that is not negative: a weight, a price, a bound.
 template <class T, class M>
 Value<T> positive(M T::*member) {
-  return number(member, 0, 1e9);
+  return number(member, 0, 1e9, "a number that is not negative");
 }
 
 /// A probability, a confidence, a share of a whole.

@@ -1,0 +1,261 @@
+// Files that other routers' users have: each loads, and every key in it is in the printed schema.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "base/yaml_writer.h"
+#include "router/config/load.h"
+#include "router/config/tree.h"
+
+namespace signalbox::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFiles = fs::path(SIGNALBOX_SOURCE_DIR) / "../shared/conformance";
+
+#define SKIP_WITHOUT_FILES() \
+  if (!fs::exists(kFiles)) GTEST_SKIP() << "no material beside the repository"
+
+std::vector<fs::path> fragments(std::string_view kind) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(kFiles / "fragments" / kind)) {
+    if (entry.path().extension() == ".yaml") found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  EXPECT_FALSE(found.empty()) << kind;
+  return found;
+}
+
+yaml::Node tree_of(const fs::path& path) {
+  auto tree = yaml::load(path);
+  EXPECT_TRUE(tree) << tree.error().message;
+  return tree ? *std::move(tree) : yaml::Node{};
+}
+
+// The smallest file that has the models the fragments speak of, and the signals of its own.
+yaml::Node host() {
+  yaml::Node root = *yaml::parse(R"(version: v0.3
+providers:
+  defaults: {default_model: qwen3-8b}
+  models:
+    - {name: qwen3-8b, backend_refs: [{type: echo}]}
+    - {name: qwen3-32b, backend_refs: [{type: echo}]}
+    - {name: "qwen2.5:3b", backend_refs: [{type: echo}]}
+)",
+                                 "host");
+  return root;
+}
+
+std::string errors_of(const yaml::Node& root) {
+  const auto loaded = parse(yaml::write(root), "f.yaml", {.strict = true});
+  return loaded ? "" : loaded.error().message;
+}
+
+TEST(Conformance, every_recipe_and_the_reference_load_without_an_unknown_key) {
+  SKIP_WITHOUT_FILES();
+  for (const char* name : {"reference-config.yaml", "accuracy/config.yaml", "balance/config.yaml",
+                           "privacy/config.yaml"}) {
+    const auto loaded = load(kFiles / name, {.strict = true});
+    EXPECT_TRUE(loaded) << loaded.error().message;
+  }
+}
+
+TEST(Conformance, signal_fragments_load_where_they_belong) {
+  SKIP_WITHOUT_FILES();
+  for (const fs::path& path : fragments("signal")) {
+    yaml::Node root = host();
+    for (yaml::Entry& entry : tree_of(path).entries) tree::put(root, entry.key, entry.value);
+    EXPECT_EQ(errors_of(root), "") << path;
+  }
+}
+
+TEST(Conformance, decision_fragments_load_beside_the_signals_they_ask_for) {
+  SKIP_WITHOUT_FILES();
+  const yaml::Node reference = tree_of(kFiles / "reference-config.yaml");
+  for (const fs::path& path : fragments("decision")) {
+    yaml::Node root = host();
+    for (yaml::Entry& entry : tree_of(path).entries) tree::put(root, entry.key, entry.value);
+    tree::put(root, "routing.signals", *reference.find("routing")->find("signals"));
+    EXPECT_EQ(errors_of(root), "") << path;
+  }
+}
+
+TEST(Conformance, algorithm_and_plugin_fragments_load_in_a_decision) {
+  SKIP_WITHOUT_FILES();
+  for (const char* kind : {"algorithm", "plugin"}) {
+    for (const fs::path& path : fragments(kind)) {
+      yaml::Node decision = tree::mapping(1);
+      tree::add(decision, "name", tree::text("x", 1));
+      const yaml::Node fragment = tree_of(path);
+      if (const yaml::Node* algorithm = fragment.find("algorithm"))
+        tree::add(decision, "algorithm", *algorithm);
+      if (const yaml::Node* plugin = fragment.find("plugin")) {
+        yaml::Node plugins = tree::sequence(1);
+        plugins.items.push_back(*plugin);
+        tree::add(decision, "plugins", std::move(plugins));
+      }
+      EXPECT_EQ(decision.entries.size(), 2u) << path;
+      yaml::Node decisions = tree::sequence(1);
+      decisions.items.push_back(std::move(decision));
+      yaml::Node root = host();
+      tree::put(root, "routing.decisions", std::move(decisions));
+      EXPECT_EQ(errors_of(root), "") << path;
+    }
+  }
+}
+
+TEST(Conformance, the_reference_lands_in_the_structs) {
+  SKIP_WITHOUT_FILES();
+  const auto loaded = load(kFiles / "reference-config.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const Config& config = loaded->config;
+  EXPECT_EQ(config.providers.models[0].pricing->cache_write_per_1m, 0.225);
+  EXPECT_EQ(config.providers.models[0].reliability->retry_count, 2u);
+  EXPECT_EQ(config.providers.models[0].backend_refs[1].extra_headers.at("X-Tenant"),
+            "reference-config");
+  EXPECT_EQ(config.providers.models[1].api_format, Model::ApiFormat::kAnthropic);
+  const Routing& routing = config.routing;
+  EXPECT_EQ(routing.model_cards[1].loras[0].name, "computer-science-expert");
+  EXPECT_EQ(routing.keywords[3].fuzzy_threshold, 82);
+  EXPECT_EQ(routing.context[0].min_tokens, 32'000);
+  EXPECT_EQ(routing.context[0].max_tokens, 256'000);
+  EXPECT_EQ(routing.structure[3].feature.source.sequences[1],
+            (std::vector<std::string>{"first", "next", "finally"}));
+  EXPECT_EQ(routing.structure[4].predicate.gt, 0.08);
+  EXPECT_EQ(routing.complexity[0].composer->conditions[1].name, "computer science");
+  EXPECT_EQ(routing.kb[0].target.kind, KbSignal::Target::Kind::kGroup);
+  EXPECT_EQ(routing.conversation[4].predicate.lte, 99);
+  EXPECT_EQ(routing.classifiers[1].model, "external-classifier");
+  EXPECT_EQ(routing.projections.mappings[0].outputs[1].range.gt, 0.2);
+  EXPECT_EQ(routing.projections.scores[1].inputs[0].metric, "private_vs_public");
+  EXPECT_EQ(routing.decisions[0].tier, 2);
+  EXPECT_EQ(routing.decisions[0].response_cache->ttl_seconds, 7200u);
+  EXPECT_EQ(routing.decisions[3].algorithm.remom->breadth_schedule, (std::vector<double>{3, 2}));
+  EXPECT_EQ(routing.decisions[6].fast_response->message.substr(0, 11), "The primary");
+  EXPECT_EQ(config.recipes[0].routing.strategy, Routing::Strategy::kConfidence);
+  EXPECT_EQ(config.entrypoints[1].recipe, "privacy-first");
+  EXPECT_EQ(config.router.model_selection.ml.svm.gamma, 0.12);
+  EXPECT_EQ(config.ratelimit.providers[1].rules[0].tokens_per_unit, 300'000u);
+  EXPECT_EQ(config.response_cache.milvus.collection.index.params.ef_construction, 200u);
+  EXPECT_EQ(config.kbs[0].label_thresholds.at("prompt_injection"), 0.7);
+  EXPECT_EQ(config.modules.prompt_guard.positive_labels, (std::vector<std::string>{"jailbreak"}));
+  const auto mcp = std::find_if(routing.decisions.begin(), routing.decisions.end(),
+                                [](const Decision& d) { return d.rag && d.rag->backend == "mcp"; });
+  ASSERT_NE(mcp, routing.decisions.end());
+  EXPECT_EQ(mcp->rag->backend_config.tool_arguments,
+            R"({"query":"${user_content}","top_k":"${top_k}"})");
+}
+
+// --- the schema ---
+
+// What a JSON Schema of this subset says about a tree; enough of the standard for ours.
+class Validator {
+ public:
+  explicit Validator(const json::Document& document) : root_(document.root()) {}
+
+  /// Paths of keys that no table has, and of definitions that are referred to and missing.
+  std::set<std::string> problems;
+
+  void check(const yaml::Node& node, json::Value schema, const std::string& path) {
+    if (const auto reference = schema.find("$ref")) {
+      const std::string_view name = reference->text().substr(std::string_view("#/$defs/").size());
+      const auto target = root_.find("$defs")->find(name);
+      if (!target) {
+        problems.insert(fmt::format("{}: no definition {}", path, name));
+        return;
+      }
+      check(node, *target, path);
+    }
+    if (const auto items = schema.find("items")) {
+      for (const yaml::Node& item : node.items) check(item, *items, path + "[]");
+    }
+    if (const auto all = schema.find("allOf")) check_conditions(node, *all, path);
+    const auto properties = schema.find("properties");
+    const auto more = schema.find("additionalProperties");
+    for (const yaml::Entry& entry : node.entries) {
+      const std::string below = path + "." + entry.key;
+      const auto property = properties ? properties->find(entry.key) : std::nullopt;
+      if (property) check(entry.value, *property, below);
+      if (!property && more && more->is_object()) check(entry.value, *more, below);
+      if (!property && more && more->is_bool()) problems.insert(below);
+    }
+  }
+
+ private:
+  // "if the type is one of these, then".
+  void check_conditions(const yaml::Node& node, json::Value all, const std::string& path) {
+    const yaml::Node* type = node.find("type");
+    for (const json::Value each : all.items()) {
+      const json::Value names = *each.find("if")->find("properties")->find("type")->find("enum");
+      for (const json::Value name : names.items()) {
+        if (type != nullptr && name.text() == type->scalar) check(node, *each.find("then"), path);
+      }
+    }
+  }
+
+  json::Value root_;
+};
+
+TEST(Schema, has_every_key_of_the_files) {
+  SKIP_WITHOUT_FILES();
+  const auto document = json::Document::parse(schema());
+  ASSERT_TRUE(document) << document.error().message;
+  Validator validator(*document);
+  for (const char* name : {"reference-config.yaml", "accuracy/config.yaml", "balance/config.yaml",
+                           "privacy/config.yaml"}) {
+    validator.check(tree_of(kFiles / name), document->root(), name);
+  }
+  EXPECT_EQ(validator.problems, std::set<std::string>{});
+}
+
+TEST(Schema, names_a_key_that_no_table_has) {
+  const auto document = json::Document::parse(schema());
+  ASSERT_TRUE(document) << document.error().message;
+  const auto tree = yaml::parse(
+      "routing: {decisions: [{name: x, plugins: [{type: rag, configuration: {zebra: 1}}]}]}\n"
+      "global: {stores: {semantic_cache: {zebra: 1}}}\n",
+      "f.yaml");
+  ASSERT_TRUE(tree);
+  Validator validator(*document);
+  validator.check(*tree, document->root(), "");
+  EXPECT_EQ(validator.problems,
+            (std::set<std::string>{".routing.decisions[].plugins[].configuration.zebra",
+                                   ".global.stores.semantic_cache.zebra"}));
+}
+
+// Every reference leads to a definition, every definition is an object that says what it is.
+void check_well_formed(json::Value value, json::Value definitions, size_t& references) {
+  if (const auto reference = value.find("$ref")) {
+    ASSERT_TRUE(reference->is_string());
+    ASSERT_TRUE(reference->text().starts_with("#/$defs/"));
+    ASSERT_TRUE(definitions.find(reference->text().substr(8))) << reference->text();
+    ++references;
+  }
+  for (const json::Value item : value.items()) check_well_formed(item, definitions, references);
+  for (const json::Member member : value.members()) {
+    ASSERT_EQ(value.count(member.key), 1u) << member.key;
+    check_well_formed(member.value, definitions, references);
+  }
+}
+
+TEST(Schema, is_well_formed) {
+  const auto document = json::Document::parse(schema());
+  ASSERT_TRUE(document) << document.error().message;
+  const json::Value root = document->root();
+  EXPECT_EQ(root.find("$schema")->text(), "https://json-schema.org/draft/2020-12/schema");
+  size_t references = 0;
+  check_well_formed(root, *root.find("$defs"), references);
+  EXPECT_GT(references, 200u);
+  for (const json::Member definition : root.find("$defs")->members()) {
+    EXPECT_TRUE(definition.value.find("type")) << definition.key;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::config
