@@ -27,19 +27,19 @@ struct EmbeddingModel {
   double soft_threshold = 0.5;         // min_score_threshold
   bool soft_matching = false;          // enable_soft_matching
   int32_t top_k = 1;                   // 0: every signal over its threshold matches
-  std::string mmbert_model_path;
-  std::string bert_model_path;
-  std::string qwen3_model_path;
-  std::string gemma_model_path;
-  std::string multimodal_model_path;
+  std::string mmbert_model_path = {};
+  std::string bert_model_path = {};
+  std::string qwen3_model_path = {};
+  std::string gemma_model_path = {};
+  std::string multimodal_model_path = {};
   bool use_cpu = true;
-  std::string backend;
-  std::string model_type;
+  std::string backend = {};
+  std::string model_type = {};
   bool preload_embeddings = false;
   uint32_t target_dimension = 0;  // 0: the model's own
   uint32_t target_layer = 0;      // 0: the last
-  PrototypeScoring prototype_scoring;
-  std::optional<EmbeddingEndpoint> endpoint;
+  PrototypeScoring prototype_scoring = {};
+  std::optional<EmbeddingEndpoint> endpoint = {};
 };
 
 /// Model directories by what they do; modules name one by `model_ref`.

@@ -20,11 +20,11 @@ struct Rule {
   Operator op = Operator::kAnd;
   std::string type;
   std::string name;
-  std::string label;                   // of type classifier: the class that is meant
-  std::optional<Predicate> predicate;  // bounds of the signal's confidence
-  OnError on_error = OnError::kDefault;
   std::vector<Rule> conditions;
   uint32_t line = 0;
+  std::string label = {};                   // of type classifier: the class that is meant
+  std::optional<Predicate> predicate = {};  // bounds of the signal's confidence
+  OnError on_error = OnError::kDefault;
 };
 
 }  // namespace signalbox::config

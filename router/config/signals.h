@@ -25,7 +25,6 @@ struct KeywordSignal {
   enum class Operator { kAnd, kOr, kNor };
   enum class Method { kRegex, kBm25, kNgram, kFuzzy };
   std::string name;
-  std::string description;
   Operator op = Operator::kOr;
   std::vector<std::string> keywords;
   bool case_sensitive = false;
@@ -35,17 +34,18 @@ struct KeywordSignal {
   double bm25_threshold = 0.1;
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;
+  std::string description = {};
 };
 
 struct EmbeddingSignal {
   enum class Aggregation { kMean, kMax, kAny };
   enum class Modality { kText, kImage, kAudio };
   std::string name;
-  std::string description;
   double threshold = 0.8;
   std::vector<std::string> candidates;
   Aggregation aggregation = Aggregation::kMax;
   Modality query_modality = Modality::kText;
+  std::string description = {};
 };
 
 struct ModelScore {

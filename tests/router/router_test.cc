@@ -33,6 +33,7 @@ routing:
     embeddings:
       - {name: math, threshold: 0.6, candidates: ["solve the equation"]}
       - {name: law, threshold: 0.6, candidates: ["sue the tenant"]}
+    jailbreak: [{name: x}]
   decisions:
     - name: math
       priority: 10
