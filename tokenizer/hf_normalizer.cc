@@ -46,10 +46,11 @@ Result<Step> read_strip(const Field& normalizer) {
   return std::make_unique<Strip>(left, right);
 }
 
+// Content for nothing, or nothing for content: what the reference puts there has no source, and the
+// steps behind it abort or go wrong. So both are refused.
 Result<Step> read_prepend(const Field& normalizer) {
   SIGNALBOX_TRY(const Field prepend, normalizer.member("prepend"));
   SIGNALBOX_TRY(const std::string_view content, prepend.string());
-  // The reference takes an empty one, and loses the source of the first character.
   if (content.empty()) return prepend.corrupt("expected text, found nothing");
   return std::make_unique<Prepend>(content);
 }
@@ -58,19 +59,21 @@ Result<Step> read_replace(const Field& normalizer) {
   SIGNALBOX_TRY(const std::string_view content, text(normalizer, "content"));
   SIGNALBOX_TRY(const Field pattern, normalizer.member("pattern"));
   SIGNALBOX_TRY(const auto literal, pattern.optional_member("String"));
+  SIGNALBOX_TRY(const auto expression, pattern.optional_member("Regex"));
+  if (literal.has_value() == expression.has_value()) {
+    return pattern.corrupt("expected String or Regex");
+  }
   if (literal) {
     SIGNALBOX_TRY(const std::string_view found, literal->string());
-    // The reference puts the content between all characters then, as no tokenizer wants it.
     if (found.empty()) return literal->corrupt("expected text, found nothing");
     return std::make_unique<ReplaceString>(found, content);
   }
-  SIGNALBOX_TRY(const Field expression, pattern.member("Regex"));
-  SIGNALBOX_TRY(const std::string_view written, expression.string());
+  SIGNALBOX_TRY(const std::string_view written, expression->string());
   auto regex = Regex::compile(written);
-  if (!regex) return fail_in(expression.path(), std::move(regex).error());
+  if (!regex) return fail_in(expression->path(), std::move(regex).error());
   if (regex->may_be_empty()) {
     return fail(Code::kUnsupported, "{}: {} may match nothing at all, which is not built",
-                expression.path(), in_quotes(written));
+                expression->path(), in_quotes(written));
   }
   return std::make_unique<ReplaceRegex>(std::move(*regex), content);
 }

@@ -26,6 +26,8 @@ class Normalizer {
   /// Whether a text may be cut before a lone space, that is between "x" and " y" where x and y are
   /// ASCII and no spaces, and normalised part by part with the same result.
   virtual bool is_local() const { return false; }
+  /// The same for one text, by how it begins. It may be any bytes.
+  virtual bool is_local_in(std::string_view) const { return is_local(); }
 
   /// Whether it puts U+2581 in the place of a lone space. Otherwise such a space stays.
   virtual bool marks_spaces() const { return false; }

@@ -27,7 +27,8 @@ class PieceTrie::Builder {
 
   void build() {
     add_block();
-    free_.back().reset(kRoot);
+    blocks_.back().free.reset(kRoot);
+    --blocks_.back().left;
     struct Range {
       uint32_t node;
       size_t begin;  // of the pieces below the node
@@ -62,23 +63,30 @@ class PieceTrie::Builder {
   }
 
  private:
+  struct Block {
+    std::bitset<kBlock> free = std::bitset<kBlock>().set();
+    size_t left = kBlock;  // of the free ones
+  };
+
   void add_block() {
     trie_.units_.resize(trie_.units_.size() + kBlock);
     trie_.ids_.resize(trie_.units_.size(), -1);
-    free_.emplace_back().set();
-    if (free_.size() > kOpenBlocks) free_.pop_front();
+    blocks_.emplace_back();
+    if (blocks_.size() > kOpenBlocks) blocks_.pop_front();
   }
 
   // Where the children with these labels fit; takes the units.
   uint32_t place(uint32_t parent, const Labels& labels) {
-    for (size_t block = 0; block < free_.size(); ++block) {
-      if (free_[block].count() < labels.size()) continue;
-      for (uint32_t base = 0; base < kBlock; ++base) {
-        if (fits(free_[block], base, labels)) return take(parent, block, base, labels);
+    for (size_t block = 0; block < blocks_.size(); ++block) {
+      if (blocks_[block].left < labels.size()) continue;
+      const std::bitset<kBlock>& free = blocks_[block].free;
+      for (size_t i = free._Find_first(); i < kBlock; i = free._Find_next(i)) {
+        const auto base = static_cast<uint32_t>(i ^ labels[0]);
+        if (fits(free, base, labels)) return take(parent, block, base, labels);
       }
     }
     add_block();
-    return take(parent, free_.size() - 1, 0, labels);
+    return take(parent, blocks_.size() - 1, 0, labels);
   }
 
   static bool fits(const std::bitset<kBlock>& free, uint32_t base, const Labels& labels) {
@@ -87,19 +95,20 @@ class PieceTrie::Builder {
   }
 
   uint32_t take(uint32_t parent, size_t block, uint32_t base, const Labels& labels) {
-    const size_t first = trie_.units_.size() - (free_.size() - block) * kBlock;
+    const size_t first = trie_.units_.size() - (blocks_.size() - block) * kBlock;
     const auto children = static_cast<uint32_t>(first + base);
     trie_.units_[parent].children = children;
     for (const uint8_t label : labels) {
-      free_[block].reset(base ^ label);
+      blocks_[block].free.reset(base ^ label);
       trie_.units_[children ^ label].parent = parent;
     }
+    blocks_[block].left -= labels.size();
     return children;
   }
 
   PieceTrie& trie_;
-  const std::vector<Piece>& pieces_;      // sorted
-  std::deque<std::bitset<kBlock>> free_;  // units of the last blocks
+  const std::vector<Piece>& pieces_;  // sorted
+  std::deque<Block> blocks_;          // the last ones
 };
 
 PieceTrie::PieceTrie(std::vector<Piece> pieces) {

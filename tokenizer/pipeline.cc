@@ -36,9 +36,9 @@ bool is_local(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
   bool cut = parts.model->is_local();
   auto form = SpaceForm::kSpace;
-  for (const auto& normalizer : parts.normalizers) {
-    local &= normalizer->is_local();
-    if (normalizer->marks_spaces()) form = SpaceForm::kMark;
+  for (size_t i = 0; i < parts.normalizers.size(); ++i) {
+    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
+    if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
   }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
     local &= step.splitter ? step.splitter->is_local(form) : step.rewriter->is_local(form);
@@ -50,6 +50,11 @@ bool is_local(const Pipeline::Parts& parts) {
 
 size_t bytes_of(const Normalized& normalized) {
   return normalized.text.capacity() + normalized.source.capacity() * sizeof(Span);
+}
+
+size_t bytes_of(const UnigramScratch& scratch) {
+  return scratch.best.capacity() * sizeof(UnigramScratch::Best) +
+         scratch.tokens.capacity() * sizeof(Token);
 }
 
 size_t bytes_of(const BpeScratch& scratch) {
@@ -121,7 +126,7 @@ struct Pipeline::Scratch {
 
   void trim() {
     size_t bytes = (words.capacity() + words_next.capacity()) * sizeof(Span) + first.bytes() +
-                   second.bytes() + bytes_of(model.bpe);
+                   second.bytes() + bytes_of(model.bpe) + bytes_of(model.unigram);
     for (const auto& pair : {std::cref(normalized), std::cref(rewritten)}) {
       bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
     }
@@ -203,8 +208,10 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
 
 void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
+  const auto& normalizers = parts_.normalizers;
+  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
-    const size_t end = is_local_ ? stretch_end(text, begin) : text.size();
+    const size_t end = local ? stretch_end(text, begin) : text.size();
     tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
                      out);
     begin = end;

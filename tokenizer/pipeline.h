@@ -65,7 +65,7 @@ class Pipeline final : public Tokenizer {
   void add_token(int32_t id, Span place, std::string_view matched, Output& out) const;
 
   Parts parts_;
-  bool is_local_;  // no stage looks across a lone space
+  bool is_local_;  // no stage after the first normalizer looks across a lone space
 };
 
 }  // namespace signalbox::tokenizer

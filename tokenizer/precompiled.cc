@@ -57,11 +57,21 @@ Result<std::unique_ptr<const Precompiled>> Precompiled::parse(std::string_view b
   for (size_t i = 0; i < bytes; i += 4) out->trie_.push_back(read_u32(blob.substr(i, 4)));
   out->replacements_ = blob.substr(bytes);
   SIGNALBOX_TRY_VOID(out->check());
-  for (size_t c = 0; c < out->ascii_kept_.size(); ++c) {
-    const char byte = static_cast<char>(c);
-    out->ascii_kept_[c] = !out->rule({&byte, 1}).found;
-  }
+  out->look_at_ascii();
   return out;
+}
+
+void Precompiled::look_at_ascii() {
+  spaces_stay_ = true;
+  for (size_t c = 0; c < ascii_kept_.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    const Rule found = rule({&byte, 1});
+    ascii_kept_[c] = !found.found;
+    if (ascii_kept_[c] || c < ' ' || c == 0x7F) continue;
+    const bool visible =
+        found.replacement.size() == 1 && found.replacement[0] > ' ' && found.replacement[0] < 0x7F;
+    spaces_stay_ = spaces_stay_ && visible && c != ' ';
+  }
 }
 
 // Visits every node that text can lead to, each once, however many ways lead there: darts-clone
@@ -131,6 +141,13 @@ bool Precompiled::keeps(std::string_view text) const {
   return true;
 }
 
+bool Precompiled::is_local_in(std::string_view text) const {
+  if (text.empty() || !spaces_stay_) return false;
+  const std::string_view first = text.substr(0, grapheme_end(text, 0));
+  const Rule found = rule(first);
+  return utf8::is_valid(first) && (!found.found || !found.replacement.empty());
+}
+
 // Builds the new text from what the reference says of it, a list of new characters with a change
 // each: 0 takes the place of the next old character, -n does so and removes the n after it, and 1
 // is added. Where old characters are removed without any new one, that is put down to the new
@@ -141,6 +158,12 @@ class Precompiled::Aligned {
   Aligned(const TextView& in, Normalized& out) : in_(in), out_(out), last_{in.base(), in.base()} {}
 
   void keep(std::string_view character) { put(character, 0); }
+  void keep_ascii(std::string_view run) {
+    finish();
+    held_ = run.substr(run.size() - 1);
+    change_ = 0;
+    for (size_t i = 0; i + 1 < run.size(); ++i) out_.append(run[i], take());
+  }
 
   void replace(std::string_view old, std::string_view replacement) {
     const auto old_count = static_cast<int64_t>(utf8::count(old));
@@ -174,7 +197,7 @@ class Precompiled::Aligned {
 
   // The next old character.
   Span take() {
-    const uint32_t bytes = utf8::decode(in_.text(), next_).bytes;
+    const uint32_t bytes = is_ascii(in_.text()[next_]) ? 1 : utf8::decode(in_.text(), next_).bytes;
     last_ = in_.source(next_, bytes);
     next_ += bytes;
     return last_;
@@ -192,26 +215,46 @@ void Precompiled::normalize(const TextView& in, Normalized& out) const {
   const std::string_view text = in.text();
   Aligned aligned(in, out);
   for (uint32_t i = 0; i < text.size();) {
+    const uint32_t kept = kept_ascii_end(text, i);
+    if (kept > i) {
+      aligned.keep_ascii(text.substr(i, kept - i));
+      i = kept;
+      continue;
+    }
     const uint32_t end = grapheme_end(text, i);
-    if (end - i < kClusterBytes) {
-      const std::string_view cluster = text.substr(i, end - i);
-      if (const Rule found = rule(cluster); found.found) {
-        aligned.replace(cluster, found.replacement);
-        i = end;
-        continue;
-      }
-    }
-    while (i < end) {
-      const std::string_view character = text.substr(i, utf8::decode(text, i).bytes);
-      if (const Rule found = rule(character); found.found) {
-        aligned.replace(character, found.replacement);
-      } else {
-        aligned.keep(character);
-      }
-      i += static_cast<uint32_t>(character.size());
-    }
+    put_cluster(text.substr(i, end - i), aligned);
+    i = end;
   }
   aligned.finish();
+}
+
+// The end of a run of characters that are clusters by themselves and stay as they are.
+uint32_t Precompiled::kept_ascii_end(std::string_view text, uint32_t begin) const {
+  uint32_t end = begin;
+  while (end < text.size() && is_ascii(text[end]) && text[end] != '\r' &&
+         ascii_kept_[static_cast<size_t>(text[end])]) {
+    ++end;
+  }
+  // The last one may begin a cluster.
+  if (end > begin && end < text.size() && !is_ascii(text[end])) --end;
+  return end;
+}
+
+void Precompiled::put_cluster(std::string_view cluster, Aligned& aligned) const {
+  if (cluster.size() < kClusterBytes) {
+    if (const Rule found = rule(cluster); found.found) {
+      return aligned.replace(cluster, found.replacement);
+    }
+  }
+  for (size_t i = 0; i < cluster.size();) {
+    const std::string_view character = cluster.substr(i, utf8::decode(cluster, i).bytes);
+    if (const Rule found = rule(character); found.found) {
+      aligned.replace(character, found.replacement);
+    } else {
+      aligned.keep(character);
+    }
+    i += character.size();
+  }
 }
 
 }  // namespace signalbox::tokenizer

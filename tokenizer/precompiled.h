@@ -29,6 +29,8 @@ class Precompiled final : public Normalizer {
 
   bool keeps(std::string_view text) const override;
   void normalize(const TextView& in, Normalized& out) const override;
+  /// Not where the text begins with what is removed, since that moves the rest to its end.
+  bool is_local_in(std::string_view text) const override;
 
  private:
   class Aligned;
@@ -37,13 +39,17 @@ class Precompiled final : public Normalizer {
     std::string_view replacement;
   };
   Result<void> check() const;
+  void look_at_ascii();
   Result<void> check_value(uint32_t node) const;
   Rule rule(std::string_view text) const;
+  uint32_t kept_ascii_end(std::string_view text, uint32_t begin) const;
+  void put_cluster(std::string_view cluster, Aligned& aligned) const;
   std::string_view replacement_at(uint32_t at) const;
 
   std::vector<uint32_t> trie_;  // darts-clone's units
   std::string replacements_;
   std::array<bool, 128> ascii_kept_{};  // no rule begins with it
+  bool spaces_stay_ = false;  // a space is one, and no other visible ASCII becomes one or nothing
 };
 
 }  // namespace signalbox::tokenizer

@@ -6,26 +6,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/utf8.h"
 #include "tokenizer/code_point_set.h"
 #include "tokenizer/json_field.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/regex_classes.h"
 
 namespace signalbox::tokenizer {
 namespace {
 
-using unicode::Category;
-
 constexpr int kDepthMax = 100;     // of groups in groups
 constexpr int kRepeatsMax = 1000;  // RE2's limit
-
-constexpr std::string_view kCategories[] = {
-    "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps",
-    "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
 
 bool is_digit(char32_t c) {
   return c >= '0' && c <= '9';
@@ -35,50 +28,6 @@ bool is_hex_digit(char32_t c) {
 }
 bool is_letter(char32_t c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-// A category by its name, or all whose names begin with a letter.
-std::optional<CodePointSet> category_set(std::string_view name) {
-  std::array<bool, std::size(kCategories)> chosen{};
-  bool any = false;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    chosen[i] = kCategories[i] == name || (name.size() == 1 && kCategories[i][0] == name[0]);
-    any |= chosen[i];
-  }
-  if (!any) return std::nullopt;
-  return CodePointSet::of(
-      [&](char32_t c) { return chosen[static_cast<size_t>(unicode::category(c))]; });
-}
-
-// What one letter after a backslash stands for: \s, \d, \w, \h.
-std::optional<CodePointSet> escaped_set(char32_t letter) {
-  switch (letter) {
-    case 's':
-      return CodePointSet::of(unicode::is_whitespace);
-    case 'd':
-      return category_set("Nd");
-    case 'w':
-      return CodePointSet::of(
-          [](char32_t c) { return c != 0x200C && c != 0x200D && unicode::is_word(c); });
-    case 'h':
-      return CodePointSet::of(is_hex_digit);
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<CodePointSet> posix_set(std::string_view name) {
-  if (name == "digit") return category_set("Nd");
-  if (name == "space") return escaped_set('s');
-  if (name == "xdigit") return escaped_set('h');
-  if (name == "word") return escaped_set('w');
-  if (name == "cntrl") return category_set("Cc");
-  if (name == "punct") {
-    auto out = category_set("P");
-    out->add(*category_set("S"));
-    return out;
-  }
-  return std::nullopt;
 }
 
 std::optional<char> escaped_control(char32_t letter) {
@@ -242,13 +191,11 @@ Result<bool> Translator::atom(int depth) {
   } else if (starts("\\")) {
     const bool is_word = starts("\\w");
     const bool is_no_word = starts("\\W");
-    SIGNALBOX_TRY(Escape escaped, escape());
+    SIGNALBOX_TRY(const Escape escaped, escape());
     if (escaped.literal) {
       write(*escaped.literal);
     } else if (is_word || is_no_word) {
-      // A quirk of Oniguruma: outside brackets these digits are word characters.
-      CodePointSet word = is_word ? std::move(escaped.set) : escaped.set.complement();
-      for (const char32_t c : {0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE}) word.add(c, c);
+      const CodePointSet word = regex_classes::word_outside_brackets();
       write(is_word ? word : word.complement());
     } else {
       write(escaped.set);
@@ -381,8 +328,9 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
   if (take("[:")) {
     const bool negated = take("^");
     const size_t end = pattern_.find(":]", at_);
-    const auto found =
-        end == std::string_view::npos ? std::nullopt : posix_set(pattern_.substr(at_, end - at_));
+    const auto found = end == std::string_view::npos
+                           ? std::nullopt
+                           : regex_classes::posix(pattern_.substr(at_, end - at_));
     if (!found) return not_built_here("this POSIX class");
     at_ = end + 2;
     set.add(negated ? found->complement() : *found);
@@ -446,9 +394,10 @@ Result<Translator::Escape> Translator::escape() {
   if (const auto control = escaped_control(c)) {
     return Escape{{}, static_cast<char32_t>(*control)};
   }
-  if (auto set = escaped_set(c)) return Escape{std::move(*set), std::nullopt};
+  if (auto set = regex_classes::escaped(c)) return Escape{std::move(*set), std::nullopt};
   if (c >= 'A' && c <= 'Z') {
-    if (const auto set = escaped_set(c + ('a' - 'A'))) return Escape{set->complement(), {}};
+    if (const auto set = regex_classes::escaped(c + ('a' - 'A')))
+      return Escape{set->complement(), {}};
   }
   if (!is_letter(c) && !is_digit(c)) return Escape{{}, c};
   const size_t end = at_;
@@ -463,8 +412,9 @@ Result<CodePointSet> Translator::property(bool negated) {
   if (!take("{")) return not_built_here("\\p without {");
   if (take("^")) negated = !negated;
   const size_t end = pattern_.find('}', at_);
-  const auto found =
-      end == std::string_view::npos ? std::nullopt : category_set(pattern_.substr(at_, end - at_));
+  const auto found = end == std::string_view::npos
+                         ? std::nullopt
+                         : regex_classes::category(pattern_.substr(at_, end - at_));
   if (!found) return not_built_here("this property");
   at_ = end + 1;
   return negated ? found->complement() : *found;

@@ -59,7 +59,7 @@ struct CategoryRange {
   Category category;
 };
 
-// What Unicode 16 says otherwise than utf8proc 2.8.
+// What Unicode 16 has assigned and utf8proc 2.8 has not.
 constexpr CategoryRange kCategoryInUnicode16[] = {
     {0x0897, 0x0897, Category::kMn},   {0x1B4E, 0x1B4F, Category::kPo},
     {0x1B7F, 0x1B7F, Category::kPo},   {0x1C89, 0x1C89, Category::kLu},
@@ -85,24 +85,24 @@ constexpr CategoryRange kCategoryInUnicode16[] = {
     {0x113D2, 0x113D2, Category::kMn}, {0x113D3, 0x113D3, Category::kLo},
     {0x113D4, 0x113D5, Category::kPo}, {0x113D7, 0x113D8, Category::kPo},
     {0x113E1, 0x113E2, Category::kMn}, {0x116D0, 0x116E3, Category::kNd},
-    {0x1171E, 0x1171E, Category::kMc}, {0x11BC0, 0x11BE0, Category::kLo},
-    {0x11BE1, 0x11BE1, Category::kPo}, {0x11BF0, 0x11BF9, Category::kNd},
-    {0x11F5A, 0x11F5A, Category::kMn}, {0x13460, 0x143FA, Category::kLo},
-    {0x16100, 0x1611D, Category::kLo}, {0x1611E, 0x16129, Category::kMn},
-    {0x1612A, 0x1612C, Category::kMc}, {0x1612D, 0x1612F, Category::kMn},
-    {0x16130, 0x16139, Category::kNd}, {0x16D40, 0x16D42, Category::kLm},
-    {0x16D43, 0x16D6A, Category::kLo}, {0x16D6B, 0x16D6C, Category::kLm},
-    {0x16D6D, 0x16D6F, Category::kPo}, {0x16D70, 0x16D79, Category::kNd},
-    {0x18CFF, 0x18CFF, Category::kLo}, {0x1CC00, 0x1CCEF, Category::kSo},
-    {0x1CCF0, 0x1CCF9, Category::kNd}, {0x1CD00, 0x1CEB3, Category::kSo},
-    {0x1E5D0, 0x1E5ED, Category::kLo}, {0x1E5EE, 0x1E5EF, Category::kMn},
-    {0x1E5F0, 0x1E5F0, Category::kLo}, {0x1E5F1, 0x1E5FA, Category::kNd},
-    {0x1E5FF, 0x1E5FF, Category::kPo}, {0x1F8B2, 0x1F8BB, Category::kSo},
-    {0x1F8C0, 0x1F8C1, Category::kSo}, {0x1FA89, 0x1FA89, Category::kSo},
-    {0x1FA8F, 0x1FA8F, Category::kSo}, {0x1FABE, 0x1FABE, Category::kSo},
-    {0x1FAC6, 0x1FAC6, Category::kSo}, {0x1FADC, 0x1FADC, Category::kSo},
-    {0x1FADF, 0x1FADF, Category::kSo}, {0x1FAE9, 0x1FAE9, Category::kSo},
-    {0x1FBCB, 0x1FBEF, Category::kSo}, {0x2EBF0, 0x2EE5D, Category::kLo},
+    {0x11BC0, 0x11BE0, Category::kLo}, {0x11BE1, 0x11BE1, Category::kPo},
+    {0x11BF0, 0x11BF9, Category::kNd}, {0x11F5A, 0x11F5A, Category::kMn},
+    {0x13460, 0x143FA, Category::kLo}, {0x16100, 0x1611D, Category::kLo},
+    {0x1611E, 0x16129, Category::kMn}, {0x1612A, 0x1612C, Category::kMc},
+    {0x1612D, 0x1612F, Category::kMn}, {0x16130, 0x16139, Category::kNd},
+    {0x16D40, 0x16D42, Category::kLm}, {0x16D43, 0x16D6A, Category::kLo},
+    {0x16D6B, 0x16D6C, Category::kLm}, {0x16D6D, 0x16D6F, Category::kPo},
+    {0x16D70, 0x16D79, Category::kNd}, {0x18CFF, 0x18CFF, Category::kLo},
+    {0x1CC00, 0x1CCEF, Category::kSo}, {0x1CCF0, 0x1CCF9, Category::kNd},
+    {0x1CD00, 0x1CEB3, Category::kSo}, {0x1E5D0, 0x1E5ED, Category::kLo},
+    {0x1E5EE, 0x1E5EF, Category::kMn}, {0x1E5F0, 0x1E5F0, Category::kLo},
+    {0x1E5F1, 0x1E5FA, Category::kNd}, {0x1E5FF, 0x1E5FF, Category::kPo},
+    {0x1F8B2, 0x1F8BB, Category::kSo}, {0x1F8C0, 0x1F8C1, Category::kSo},
+    {0x1FA89, 0x1FA89, Category::kSo}, {0x1FA8F, 0x1FA8F, Category::kSo},
+    {0x1FABE, 0x1FABE, Category::kSo}, {0x1FAC6, 0x1FAC6, Category::kSo},
+    {0x1FADC, 0x1FADC, Category::kSo}, {0x1FADF, 0x1FADF, Category::kSo},
+    {0x1FAE9, 0x1FAE9, Category::kSo}, {0x1FBCB, 0x1FBEF, Category::kSo},
+    {0x2EBF0, 0x2EE5D, Category::kLo},
 };
 
 bool contains(std::span<const Range> ranges, char32_t c) {
@@ -203,13 +203,16 @@ Class class_of(char32_t c) {
 
 Category category(char32_t c) {
   static_assert(static_cast<int>(Category::kCo) == UTF8PROC_CATEGORY_CO);
-  const auto after =
-      std::upper_bound(std::begin(kCategoryInUnicode16), std::end(kCategoryInUnicode16), c,
-                       [](char32_t x, const CategoryRange& range) { return x < range.first; });
-  if (after != std::begin(kCategoryInUnicode16) && c <= std::prev(after)->last) {
-    return std::prev(after)->category;
+  const utf8proc_category_t found = category_in_utf8proc(c);
+  // What is assigned stays what it is, but for one vowel sign of Ahom.
+  if (found == UTF8PROC_CATEGORY_CN && c <= std::rbegin(kCategoryInUnicode16)->last) {
+    const auto after =
+        std::upper_bound(std::begin(kCategoryInUnicode16), std::end(kCategoryInUnicode16), c,
+                         [](char32_t x, const CategoryRange& range) { return x < range.first; });
+    const bool is_new = after != std::begin(kCategoryInUnicode16) && c <= std::prev(after)->last;
+    return is_new ? std::prev(after)->category : Category::kCn;
   }
-  return static_cast<Category>(category_in_utf8proc(c));
+  return c == 0x1171E ? Category::kMc : static_cast<Category>(found);
 }
 
 bool is_whitespace(char32_t c) {

@@ -19,6 +19,7 @@ struct Command {
 };
 
 extern const Command kConfigCommand;
+extern const Command kConvertCommand;
 extern const Command kEmbedCommand;
 extern const Command kModelsCommand;
 extern const Command kRouteCommand;

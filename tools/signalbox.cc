@@ -10,8 +10,8 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kConfigCommand, &kEmbedCommand, &kModelsCommand,   &kRouteCommand,
-    &kRunCommand,    &kServeCommand, &kTokenizeCommand,
+    &kConfigCommand, &kConvertCommand, &kEmbedCommand, &kModelsCommand,
+    &kRouteCommand,  &kRunCommand,     &kServeCommand, &kTokenizeCommand,
 };
 
 int help() {

@@ -91,6 +91,23 @@ TEST(Precompiled, nul_has_no_rule) {
   EXPECT_EQ(normalize({{"a", "b"}}, std::string_view("\0a", 2)).text, std::string("\0b", 2));
 }
 
+TEST(Precompiled, may_be_cut_at_spaces_unless_the_text_begins_with_what_is_removed) {
+  const auto table = Precompiled::parse(charsmap({{"\x01", ""}, {"\n", " "}, {"\u0600", ""}}));
+  ASSERT_TRUE(table);
+  EXPECT_TRUE((*table)->is_local_in("a\x01 b"));
+  EXPECT_TRUE((*table)->is_local_in("\n"));
+  EXPECT_TRUE((*table)->is_local_in("\u00E9\u0301\u0302\u0303"));
+  EXPECT_FALSE(
+      (*table)->is_local_in("\x01"
+                            "a"));
+  EXPECT_FALSE((*table)->is_local_in("\u0600\xFF"));  // nobody knows what becomes of it
+  EXPECT_TRUE((*Precompiled::parse(charsmap({{"A", "a"}})))->is_local_in("a"));
+  const Rules moving[] = {{{" ", "_"}}, {{"a", " "}}, {{"a", ""}}, {{"a", "b "}}};
+  for (const Rules& rules : moving) {
+    EXPECT_FALSE((*Precompiled::parse(charsmap(rules)))->is_local_in("x")) << rules[0].first;
+  }
+}
+
 TEST(Precompiled, keeps_ascii_without_a_rule) {
   const auto precompiled = Precompiled::parse(charsmap({{"\n", " "}}));
   ASSERT_TRUE(precompiled);

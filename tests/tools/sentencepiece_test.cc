@@ -1,0 +1,239 @@
+// Our tokenizers, made of sentencepiece's models by `signalbox convert`, against libsentencepiece:
+// small models of each kind are trained here, and thousands of texts must give the same ids. Where
+// tokenizer.json means something else than sentencepiece does, the text is left out, and each
+// reason is a function below. The library must not meet another protobuf, so this is a program of
+// its own.
+
+#include <gtest/gtest.h>
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "tests/tools/sample_text.h"
+#include "tokenizer/graphemes.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode.h"
+#include "tools/sentencepiece_model.h"
+#include "tools/sentencepiece_to_hf.h"
+
+namespace signalbox::tools {
+namespace {
+
+using tokenizer::Encoding;
+using tokenizer::Tokenizer;
+
+class Sentences final : public sentencepiece::SentenceIterator {
+ public:
+  bool done() const override { return left_ == 0; }
+  void Next() override {
+    --left_;
+    sentence_ = text_.sentence();
+  }
+  const std::string& value() const override { return sentence_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  SampleText text_{1};
+  std::string sentence_ = text_.sentence();
+  int left_ = 4000;
+};
+
+std::string train(const std::string& options) {
+  Sentences sentences;
+  std::string model;
+  const auto trained = sentencepiece::SentencePieceTrainer::Train(
+      "--minloglevel=2 --num_threads=1 " + options, &sentences, &model);
+  EXPECT_TRUE(trained.ok()) << trained.ToString();
+  return model;
+}
+
+// One model in both hands.
+struct Pair {
+  SentencePieceModel model;
+  sentencepiece::SentencePieceProcessor theirs;
+  std::unique_ptr<const Tokenizer> ours;
+};
+
+std::unique_ptr<Pair> pair_of(const std::string& bytes) {
+  auto pair = std::make_unique<Pair>();
+  EXPECT_TRUE(pair->theirs.LoadFromSerializedProto(bytes).ok());
+  EXPECT_TRUE(SentencePieceModel::is_one(bytes));
+  auto model = SentencePieceModel::parse(bytes);
+  EXPECT_TRUE(model) << model.error().message;
+  pair->model = *std::move(model);
+  const auto json = sentencepiece_to_hf(pair->model, {});
+  EXPECT_TRUE(json) << json.error().message;
+  auto ours = Tokenizer::parse(*json, "converted");
+  EXPECT_TRUE(ours) << ours.error().message;
+  pair->ours = *std::move(ours);
+  return pair;
+}
+
+// Pieces that sentencepiece never finds in text and a tokenizer.json does ("<s>", "<unk>",
+// "<0x0A>"), and the mark of a space itself, behind which sentencepiece puts another one.
+bool names_a_piece(std::string_view text) {
+  return text.find('<') != std::string_view::npos || text.find("\u2581") != std::string_view::npos;
+}
+
+// A Precompiled normalizer goes by clusters, and sentencepiece by the longest rule.
+bool has_a_cluster(std::string_view text) {
+  for (uint32_t i = 0; i < text.size();) {
+    const uint32_t end = tokenizer::grapheme_end(text, i);
+    if (end - i > utf8::decode(text, i).bytes) return true;
+    i = end;
+  }
+  return false;
+}
+
+// Strip takes all white space off the end, and sentencepiece only spaces, to which its table of
+// normalisation makes the others; without a table they stay.
+bool ends_in_other_white_space(std::string_view text) {
+  char32_t last = 0;
+  for (size_t i = 0; i < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    if (decoded.code_point != ' ') last = decoded.code_point;
+    i += decoded.bytes;
+  }
+  return tokenizer::unicode::is_whitespace(last);
+}
+
+// Metaspace takes it for the mark that it puts in front; sentencepiece puts another one there.
+bool begins_with_a_kept_space(const Pair& pair, std::string_view text) {
+  return text.starts_with(' ') && !pair.model.remove_extra_whitespaces;
+}
+
+bool means_something_else(const Pair& pair, std::string_view text) {
+  return names_a_piece(text) || begins_with_a_kept_space(pair, text) ||
+         (pair.model.charsmap.empty() ? ends_in_other_white_space(text) : has_a_cluster(text));
+}
+
+double score(const Pair& pair, const std::vector<int32_t>& ids) {
+  double sum = 0;
+  for (const int32_t id : ids) sum += pair.model.pieces[static_cast<size_t>(id)].score;
+  return sum;
+}
+
+// Of paths that are equally good sentencepiece, which adds in single precision, may choose another.
+bool is_a_tie(const Pair& pair, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  return pair.model.kind == SentencePieceModel::Kind::kUnigram &&
+         std::abs(score(pair, a) - score(pair, b)) < 1e-5 * (1 + std::abs(score(pair, a)));
+}
+
+std::vector<int32_t> theirs(const Pair& pair, const std::string& text) {
+  std::vector<int> ids;
+  EXPECT_TRUE(pair.theirs.Encode(text, &ids).ok());
+  return {ids.begin(), ids.end()};
+}
+
+struct Case {
+  const char* name;
+  const char* options;
+};
+
+class SentencePiece : public testing::TestWithParam<Case> {};
+
+TEST_P(SentencePiece, ids_are_those_of_the_library) {
+  const auto pair = pair_of(train(GetParam().options));
+  SampleText text(7);
+  Encoding ours;
+  int compared = 0;
+  int ties = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const std::string sample = text.mutated();
+    if (means_something_else(*pair, sample)) continue;
+    ++compared;
+    pair->ours->encode(sample, {}, ours);
+    const auto expected = theirs(*pair, sample);
+    if (ours.ids == expected) continue;
+    if (is_a_tie(*pair, ours.ids, expected)) {
+      ++ties;
+      continue;
+    }
+    EXPECT_EQ(ours.ids, expected) << sample;
+  }
+  EXPECT_GE(compared, 3000);
+  EXPECT_LE(ties, compared / 100);
+  RecordProperty("compared", compared);
+  RecordProperty("ties", ties);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, SentencePiece,
+    testing::Values(
+        Case{"unigram", "--model_type=unigram --vocab_size=900"},
+        Case{"unigram_bytes", "--model_type=unigram --vocab_size=1000 --byte_fallback=true"},
+        Case{"unigram_identity",
+             "--model_type=unigram --vocab_size=900 --normalization_rule_name=identity"},
+        Case{"unigram_spaces_kept",
+             "--model_type=unigram --vocab_size=900 --remove_extra_whitespaces=false "
+             "--normalization_rule_name=identity"},
+        Case{"unigram_across_spaces",
+             "--model_type=unigram --vocab_size=1200 --split_by_whitespace=false"},
+        Case{"unigram_no_prefix", "--model_type=unigram --vocab_size=900 --add_dummy_prefix=false"},
+        Case{"unigram_folded",
+             "--model_type=unigram --vocab_size=800 --normalization_rule_name=nmt_nfkc_cf"},
+        Case{"bpe", "--model_type=bpe --vocab_size=900"},
+        Case{"bpe_bytes", "--model_type=bpe --vocab_size=1200 --byte_fallback=true"},
+        Case{"bpe_identity",
+             "--model_type=bpe --vocab_size=900 --normalization_rule_name=identity "
+             "--remove_extra_whitespaces=false --byte_fallback=true"}),
+    [](const auto& parameter) { return parameter.param.name; });
+
+TEST(SentencePieceOffsets, are_those_of_the_library_where_spaces_are_kept) {
+  const auto pair =
+      pair_of(train("--model_type=unigram --vocab_size=900 --normalization_rule_name=identity "
+                    "--remove_extra_whitespaces=false"));
+  SampleText text(11);
+  Encoding ours;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string sample = text.mutated();
+    if (means_something_else(*pair, sample)) continue;
+    const auto expected = pair->theirs.EncodeAsImmutableProto(sample);
+    pair->ours->encode(sample, {}, ours);
+    if (ours.ids != theirs(*pair, sample)) continue;  // a tie
+    for (size_t j = 0; j < ours.ids.size(); ++j) {
+      const auto piece = expected.pieces(static_cast<int>(j));
+      // The mark in front of the text: the character behind it here, and nothing there.
+      if (piece.end() == 0) continue;
+      ASSERT_EQ(ours.offsets[j], (tokenizer::Span{piece.begin(), piece.end()})) << sample;
+    }
+  }
+}
+
+TEST(SentencePieceSymbols, that_users_define_are_found_first_and_control_symbols_are_tokens) {
+  const auto pair =
+      pair_of(train("--model_type=unigram --vocab_size=900 --user_defined_symbols=@@,[X] "
+                    "--control_symbols=<ctl>"));
+  for (const std::string text :
+       {"the@@model", "the router[X]@@[X]decides", "number[X]s", "@", "[X", "to@@ a @ model"}) {
+    Encoding ours;
+    pair->ours->encode(text, {}, ours);
+    EXPECT_EQ(ours.ids, theirs(*pair, text)) << text;
+  }
+  Encoding ours;
+  pair->ours->encode("<ctl>the", {}, ours);  // which sentencepiece never finds in text
+  ASSERT_FALSE(ours.ids.empty());
+  EXPECT_EQ(pair->model.pieces[static_cast<size_t>(ours.ids[0])].text, "<ctl>");
+}
+
+TEST(SentencePieceTemplate, puts_the_ends_of_a_text_around_it_when_asked) {
+  const auto model = SentencePieceModel::parse(train("--model_type=bpe --vocab_size=900"));
+  ASSERT_TRUE(model);
+  const auto json = sentencepiece_to_hf(*model, {.begin = true, .end = true});
+  ASSERT_TRUE(json);
+  const auto tokenizer = Tokenizer::parse(*json, "converted");
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  Encoding out;
+  (*tokenizer)->encode("the", {}, out);
+  EXPECT_EQ(out.ids.front(), 1);
+  EXPECT_EQ(out.ids.back(), 2);
+  (*tokenizer)->encode_pair("the", "the", {}, out);
+  EXPECT_EQ(std::count(out.ids.begin(), out.ids.end(), 2), 2);
+  EXPECT_EQ(out.type_ids.back(), 1);
+}
+
+}  // namespace
+}  // namespace signalbox::tools

@@ -1,0 +1,63 @@
+// Every piece is cut at each of its inner characters.
+
+#include "tools/sentencepiece_merges.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/utf8.h"
+
+namespace signalbox::tools {
+namespace {
+
+using PieceType = SentencePieceModel::PieceType;
+
+struct Candidate {
+  float score;
+  size_t left_characters;
+  size_t right_characters;
+  int32_t made;
+  Merge merge;
+};
+
+bool is_better(const Candidate& a, const Candidate& b) {
+  return std::tuple(-a.score, b.left_characters, b.right_characters, a.made, a.merge.left,
+                    a.merge.right) < std::tuple(-b.score, a.left_characters, a.right_characters,
+                                                b.made, b.merge.left, b.merge.right);
+}
+
+}  // namespace
+
+std::vector<Merge> merges_of(const SentencePieceModel& model) {
+  std::unordered_map<std::string_view, int32_t> ids;
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const auto& piece = model.pieces[i];
+    if (piece.type == PieceType::kNormal || piece.type == PieceType::kUserDefined) {
+      ids.emplace(piece.text, static_cast<int32_t>(i));
+    }
+  }
+  std::vector<Candidate> candidates;
+  for (const auto& [text, id] : ids) {
+    const size_t characters = utf8::count(text);
+    size_t cut = 0;
+    for (size_t left = 1; left < characters; ++left) {
+      cut += utf8::decode(text, cut).bytes;
+      const auto first = ids.find(text.substr(0, cut));
+      const auto second = ids.find(text.substr(cut));
+      if (first == ids.end() || second == ids.end()) continue;
+      candidates.push_back({model.pieces[static_cast<size_t>(id)].score,
+                            left,
+                            characters - left,
+                            id,
+                            {first->second, second->second}});
+    }
+  }
+  std::sort(candidates.begin(), candidates.end(), is_better);
+  std::vector<Merge> merges;
+  for (const Candidate& candidate : candidates) merges.push_back(candidate.merge);
+  return merges;
+}
+
+}  // namespace signalbox::tools
