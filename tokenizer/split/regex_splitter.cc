@@ -21,9 +21,8 @@ namespace {
 
 constexpr std::string_view kTail = R"(|\s+(?!\S)|\s+)";
 
-// Patterns that match everywhere, or whose matches hold no space, and in which a space is the first
-// character of a match or stands among white space: a lone space begins a match whatever is in
-// front.
+// Patterns that match everywhere, and in which a space is the first character of a match or stands
+// among white space: a lone space begins a match whatever is in front. Others take a text whole.
 constexpr std::array kLocalPatterns = {
     // GPT-4 (cl100k), Llama 3
     std::string_view(
