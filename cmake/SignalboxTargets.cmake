@@ -25,13 +25,17 @@ function(signalbox_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
-# signalbox_test(name SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry.
-# Tests that use material beside the repository find it in SIGNALBOX_SHARED and skip, saying so, without it.
+# signalbox_test(name [THREADS] SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry. THREADS:
+# its tests start threads. The thread sanitizer's preset has only those, since it has nothing to find in the others.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(SIGNALBOX_THREADS_ONLY AND NOT arg_THREADS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME ${name}
     COMMAND ${name} --gtest_brief=1 --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
 endfunction()
@@ -57,7 +61,11 @@ function(signalbox_fuzz name)
     set_tests_properties(${name} PROPERTIES LABELS fuzz)
   else()
     add_executable(${name} ${arg_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
-    add_test(NAME ${name}_corpus COMMAND ${name} ${arg_CORPUS})
+    if(SIGNALBOX_THREADS_ONLY)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    else()
+      add_test(NAME ${name}_corpus COMMAND ${name} ${arg_CORPUS})
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE ${arg_LINKS} signalbox_flags)
 endfunction()
