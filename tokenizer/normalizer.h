@@ -29,6 +29,10 @@ class Normalizer {
   /// The same for one text, by how it begins. It may be any bytes.
   virtual bool is_local_in(std::string_view) const { return is_local(); }
 
+  /// By how much it may lengthen a text, in bytes, where the file says so. What Unicode says is at
+  /// most twelvefold and done once.
+  virtual size_t growth() const { return 1; }
+
   /// Whether it puts U+2581 in the place of a lone space. Otherwise such a space stays.
   virtual bool marks_spaces() const { return false; }
 };

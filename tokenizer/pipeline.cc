@@ -6,6 +6,7 @@
 #include "tokenizer/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -32,9 +33,9 @@ size_t stretch_end(std::string_view text, size_t begin) {
   return text.size();
 }
 
-bool is_local(const Pipeline::Parts& parts) {
+Pipeline::Locality locality_of(const Pipeline::Parts& parts) {
   bool local = parts.normalized_tokens.is_local();
-  bool cut = parts.model->is_local();
+  bool cut = false;
   auto form = SpaceForm::kSpace;
   for (size_t i = 0; i < parts.normalizers.size(); ++i) {
     local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
@@ -45,7 +46,9 @@ bool is_local(const Pipeline::Parts& parts) {
     cut |= step.splitter && step.splitter->cuts_at_spaces(form);
     if (step.rewriter) form = step.rewriter->after(form);
   }
-  return local && cut;
+  if (!local) return Pipeline::Locality::kWhole;
+  if (cut) return Pipeline::Locality::kWords;
+  return parts.model->is_local() ? Pipeline::Locality::kModel : Pipeline::Locality::kWhole;
 }
 
 size_t bytes_of(const Normalized& normalized) {
@@ -58,7 +61,7 @@ size_t bytes_of(const UnigramScratch& scratch) {
 }
 
 size_t bytes_of(const BpeScratch& scratch) {
-  return scratch.symbols.capacity() * sizeof(BpeScratch::Symbol) +
+  return scratch.spelled.capacity() + scratch.symbols.capacity() * sizeof(BpeScratch::Symbol) +
          scratch.queue.capacity() * sizeof(BpeScratch::Candidate);
 }
 
@@ -71,20 +74,24 @@ struct Pipeline::Output {
   std::vector<Token> tokens;
   std::vector<Spaces> spaces;         // (tokens) where the post-processor trims
   std::vector<uint32_t> word_begins;  // in tokens, where they are counted from the right
+  std::optional<uint32_t> open_word;  // where a word begins that the next stretch goes on with
   size_t tokens_enough = 0;
   size_t tokens_at_enough = SIZE_MAX;
   TruncationSide side = TruncationSide::kRight;
-  bool stops = false;  // at enough
+  bool stops = false;   // at enough
+  bool counts = false;  // how many tokens there are decides what is cut
   bool full = false;
 
   void reset(size_t enough, TruncationSide cut, bool stops_at_enough) {
     tokens.clear();
     spaces.clear();
     word_begins.clear();
+    open_word.reset();
     tokens_enough = enough;
     tokens_at_enough = SIZE_MAX;
     side = cut;
     stops = stops_at_enough && side == TruncationSide::kRight;
+    counts = false;
     full = false;
   }
 
@@ -96,6 +103,17 @@ struct Pipeline::Output {
       tokens_at_enough = std::min(tokens_at_enough, tokens.size());
       full = stops;
     }
+  }
+
+  // The same for a word of several stretches. Where the count of tokens matters, it may not stop in
+  // between.
+  void go_on_with_word(uint32_t begin, bool may_stop) {
+    if (!open_word) open_word = begin;
+    full = may_stop && stops && tokens.size() >= tokens_enough;
+  }
+  void close_word() {
+    if (open_word) finish_word(*open_word);
+    open_word.reset();
   }
 
   // How many tokens the reference would have of this text.
@@ -137,8 +155,7 @@ struct Pipeline::Scratch {
   }
 };
 
-Pipeline::Pipeline(Parts parts)
-    : parts_(std::move(parts)), is_local_(tokenizer::is_local(parts_)) {}
+Pipeline::Pipeline(Parts parts) : parts_(std::move(parts)), locality_(locality_of(parts_)) {}
 
 Pipeline::Scratch& Pipeline::scratch() {
   static thread_local Scratch scratch;
@@ -186,6 +203,7 @@ void Pipeline::tokenize_pair(std::string_view first, std::string_view second,
   const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
   first_out.reset(enough, options.side, stops);
   second_out.reset(enough, options.side, stops);
+  first_out.counts = second_out.counts = true;
   tokenize(first, work, first_out);
   tokenize(second, work, second_out);
 }
@@ -209,13 +227,15 @@ void Pipeline::tokenize(std::string_view text, Scratch& work, Output& out) const
 void Pipeline::tokenize_plain(std::string_view text, uint32_t base, Scratch& work,
                               Output& out) const {
   const auto& normalizers = parts_.normalizers;
-  const bool local = is_local_ && (normalizers.empty() || normalizers[0]->is_local_in(text));
+  const bool local =
+      locality_ != Locality::kWhole && (normalizers.empty() || normalizers[0]->is_local_in(text));
   for (size_t begin = 0; begin < text.size() && !out.full;) {
     const size_t end = local ? stretch_end(text, begin) : text.size();
     tokenize_stretch(text.substr(begin, end - begin), static_cast<uint32_t>(base + begin), work,
                      out);
     begin = end;
   }
+  out.close_word();
 }
 
 void Pipeline::tokenize_stretch(std::string_view text, uint32_t base, Scratch& work,
@@ -239,6 +259,7 @@ TextView Pipeline::normalize(TextView text, Scratch& work) const {
     next ^= 1;
     out.clear();
     normalizer->normalize(text, out);
+    SIGNALBOX_CHECK(out.text.size() < UINT32_MAX);
     text = TextView(out, text.base());
   }
   return text;
@@ -281,6 +302,7 @@ TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
 
 // `matched`: the token's string, with the white space it took.
 void Pipeline::add_token(int32_t id, Span place, std::string_view matched, Output& out) const {
+  out.close_word();
   out.tokens.push_back({id, place});
   if (parts_.postprocessor.trims()) out.spaces.push_back(spaces_of(matched));
 }
@@ -300,7 +322,12 @@ void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) 
       if (trims) out.spaces.push_back(spaces_at(token, text.text()));
       token.span = text.original(token.span);
     }
-    out.finish_word(static_cast<uint32_t>(placed));
+    if (locality_ == Locality::kModel) {
+      if (word.begin != work.words.front().begin) out.close_word();
+      out.go_on_with_word(static_cast<uint32_t>(placed), !out.counts);
+    } else {
+      out.finish_word(static_cast<uint32_t>(placed));
+    }
     if (out.full) return;
   }
 }

@@ -37,6 +37,10 @@ class Pipeline final : public Tokenizer {
     int32_t verbatim_id;         // but counted in the text for this one; -1: none
     int32_t vocabulary_size;
   };
+  /// Whether a text may be taken in stretches, cut at lone spaces: not; only because the model cuts
+  /// there, so that a word, as the reference counts them, goes on; or because words end there.
+  enum class Locality : uint8_t { kWhole, kModel, kWords };
+
   explicit Pipeline(Parts parts);
 
   void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const override;
@@ -65,7 +69,7 @@ class Pipeline final : public Tokenizer {
   void add_token(int32_t id, Span place, std::string_view matched, Output& out) const;
 
   Parts parts_;
-  bool is_local_;  // no stage after the first normalizer looks across a lone space
+  Locality locality_;
 };
 
 }  // namespace signalbox::tokenizer

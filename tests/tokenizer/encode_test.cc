@@ -201,5 +201,39 @@ TEST(Encode, one_tokenizer_serves_many_threads) {
   EXPECT_EQ(wrong, std::vector<int>(4));
 }
 
+// Where words go on over the places that long texts are cut at, the reference still counts whole
+// words before it decides which text of a pair is the longer. A token that is never found, but
+// takes the white space before it, has texts taken whole.
+TEST(Encode, a_long_pair_is_cut_as_if_its_texts_were_taken_whole) {
+  const std::string json = read_file(data_file("fuzz_metaspace.json"));
+  const std::string_view last = R"("content": "\n\n")";
+  const size_t at = json.find(last);
+  ASSERT_NE(at, std::string::npos);
+  std::string whole_json = json;
+  whole_json.replace(json.rfind('{', at), json.find('}', at) + 1 - json.rfind('{', at),
+                     R"({"id": 272, "content": "zzzz", "single_word": false, "lstrip": true,
+                        "rstrip": false, "normalized": true, "special": false})");
+  const auto local = Tokenizer::parse(json, "local");
+  const auto whole = Tokenizer::parse(whole_json, "whole");
+  ASSERT_TRUE(local) << local.error().message;
+  ASSERT_TRUE(whole) << whole.error().message;
+  std::string first, second;
+  for (int i = 0; i < 1100; ++i) first += "ab the ";
+  for (int i = 0; i < 700; ++i) second += "the bath ";
+  Encoding expected, found;
+  for (const TruncationSide side : {TruncationSide::kRight, TruncationSide::kLeft}) {
+    for (int32_t most = 90; most < 4000; most += 97) {
+      const EncodeOptions options{.tokens_max = most, .side = side};
+      (*whole)->encode_pair(first, second, options, expected);
+      (*local)->encode_pair(first, second, options, found);
+      ASSERT_EQ(found.ids, expected.ids) << most;
+      ASSERT_EQ(byte_offsets(found), byte_offsets(expected)) << most;
+      (*whole)->encode(first, options, expected);
+      (*local)->encode(first, options, found);
+      ASSERT_EQ(found.ids, expected.ids) << most;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace signalbox::tokenizer

@@ -83,6 +83,10 @@ Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizer
     }
     token.content = normalized(token.content, normalizers);
     if (token.content.empty()) continue;  // never found
+    if (token.content.size() > kAddedBytesMax) {
+      return field.corrupt("normalised to {} bytes, expected at most {}", token.content.size(),
+                           kAddedBytesMax);
+    }
     if (const auto [other, is_new] = normalized_seen.emplace(token.content, field.path());
         !is_new) {
       return field.corrupt("normalised to {}, as {} is", in_quotes(token.content), other->second);

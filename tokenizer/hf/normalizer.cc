@@ -16,6 +16,8 @@ namespace {
 
 using Step = std::unique_ptr<const Normalizer>;
 
+constexpr size_t kPrependBytesMax = 1024;
+
 Result<Step> read_bert(const Field& normalizer) {
   BertNormalizerOptions options;
   SIGNALBOX_TRY(options.clean_text, flag(normalizer, "clean_text"));
@@ -52,6 +54,9 @@ Result<Step> read_prepend(const Field& normalizer) {
   SIGNALBOX_TRY(const Field prepend, normalizer.member("prepend"));
   SIGNALBOX_TRY(const std::string_view content, prepend.string());
   if (content.empty()) return prepend.corrupt("expected text, found nothing");
+  if (content.size() > kPrependBytesMax) {
+    return prepend.corrupt("{} bytes, expected at most {}", content.size(), kPrependBytesMax);
+  }
   return std::make_unique<Prepend>(content);
 }
 
@@ -106,6 +111,22 @@ std::string built() {
   return out += kSequence;
 }
 
+// What a short file could otherwise make of a short text: Replace after Replace multiplies.
+constexpr size_t kStepsMax = 32;
+constexpr size_t kGrowthMax = 64;
+
+Result<void> check_growth(const Field& normalizer, const Normalizers& steps) {
+  size_t growth = 1;
+  for (const auto& step : steps) {
+    growth *= step->growth();
+    if (growth > kGrowthMax) {
+      return normalizer.corrupt("makes a text over {} times as long", kGrowthMax);
+    }
+  }
+  if (steps.size() <= kStepsMax) return {};
+  return normalizer.corrupt("{} steps, expected at most {}", steps.size(), kStepsMax);
+}
+
 Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
   SIGNALBOX_TRY(const Field type, type_of(normalizer));
   const std::string_view name = type.value().text();
@@ -129,7 +150,9 @@ Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
 Result<Normalizers> read_normalizers(const Field& root) {
   Normalizers steps;
   SIGNALBOX_TRY(const auto normalizer, root.optional_member("normalizer"));
-  if (normalizer) SIGNALBOX_TRY_VOID(read_steps(*normalizer, steps));
+  if (!normalizer) return steps;
+  SIGNALBOX_TRY_VOID(read_steps(*normalizer, steps));
+  SIGNALBOX_TRY_VOID(check_growth(*normalizer, steps));
   return steps;
 }
 

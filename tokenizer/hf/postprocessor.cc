@@ -12,6 +12,8 @@ namespace {
 
 using Kind = TemplatePiece::Kind;
 
+constexpr size_t kTemplateTokensMax = 64;
+
 // `special_tokens` of a template: the ids that each name stands for.
 Result<std::vector<int32_t>> special_ids(const Field& processor, const Field& id, int32_t ids_end) {
   SIGNALBOX_TRY(const std::string_view name, id.string());
@@ -22,6 +24,9 @@ Result<std::vector<int32_t>> special_ids(const Field& processor, const Field& id
   const Field token(*found, fmt::format("{}[{}]", known.path(), in_quotes(name)));
   SIGNALBOX_TRY(const Field ids, token.member("ids"));
   SIGNALBOX_TRY(const auto elements, ids.elements());
+  if (elements.size() > kTemplateTokensMax) {
+    return ids.corrupt("{} ids, expected at most {}", elements.size(), kTemplateTokensMax);
+  }
   std::vector<int32_t> out;
   for (const Field& element : elements) {
     SIGNALBOX_TRY(const int64_t number, element.integer(0, ids_end - 1));
@@ -64,6 +69,9 @@ Result<Template> read_template(const Field& processor, std::string_view key, int
   Template out;
   for (const Field& piece : pieces) {
     SIGNALBOX_TRY_VOID(read_template_piece(processor, piece, ids_end, out));
+    if (out.size() > kTemplateTokensMax) {
+      return form.corrupt("over {} tokens around a text", kTemplateTokensMax);
+    }
   }
   const auto has = [&](TemplatePiece::Kind kind, int times) {
     return std::count_if(out.begin(), out.end(),

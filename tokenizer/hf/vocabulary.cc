@@ -27,7 +27,7 @@ Result<void> check_unique_ids(const Field& vocab, const Vocabulary& vocabulary) 
 Result<Vocabulary> read_vocabulary(const Field& vocab) {
   SIGNALBOX_TRY_VOID(vocab.expect(json::Type::kObject));
   size_t count = 0;
-  for (const json::Member& member : vocab.value().members()) count += member.key.size() > 0 ? 1 : 0;
+  for (const json::Member& member : vocab.value().members()) count += member.key.empty() ? 0 : 1;
   Vocabulary vocabulary;
   vocabulary.reserve(count);
   for (const json::Member& member : vocab.value().members()) {

@@ -135,7 +135,8 @@ void Bpe::merge_unit(std::string_view unit, uint32_t begin, BpeScratch& scratch,
 }
 
 // The characters of a word as symbols. Two habits of the reference: an unknown character that is
-// left out for want of an unknown token moves the tokens behind it forward by its bytes, and bytes
+// left out for want of an unknown token moves the tokens behind it forward by its bytes (in a
+// byte-level vocabulary the reference moves them by the bytes of the alphabet's letter), and bytes
 // that are fallen back to overtake the unknown token in front of them.
 void Bpe::spell(std::string_view unit, BpeScratch& scratch) const {
   scratch.symbols.clear();

@@ -112,6 +112,13 @@ Result<void> Precompiled::check_value(uint32_t node) const {
   if (at < replacements_.size() && (static_cast<unsigned char>(replacements_[at]) & 0xC0) == 0x80) {
     return fail(Code::kCorrupt, "trie: a replacement at byte {}, inside of a character", at);
   }
+  // Unicode's longest, of U+FDFA, has 33 bytes. Longer ones would make any text of a short one.
+  constexpr size_t kReplacementMax = 128;
+  const std::string_view rest = std::string_view(replacements_).substr(at, kReplacementMax + 1);
+  if (rest.size() > kReplacementMax && rest.find('\0') == std::string_view::npos) {
+    return fail(Code::kCorrupt, "trie: a replacement at byte {} of over {} bytes", at,
+                kReplacementMax);
+  }
   return {};
 }
 

@@ -58,8 +58,7 @@ bool ReplaceRegex::keeps(std::string_view text) const {
 }
 
 void ReplaceRegex::normalize(const TextView& in, Normalized& out) const {
-  static thread_local std::vector<Span> matches;  // keeps its capacity
-  matches.clear();
+  std::vector<Span> matches;
   pattern_.find_all(in.text(), matches);
   uint32_t from = 0;
   for (const Span match : matches) {

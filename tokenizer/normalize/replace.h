@@ -20,6 +20,7 @@ class ReplaceString final : public Normalizer {
   void normalize(const TextView& in, Normalized& out) const override;
   bool is_local() const override;
   bool marks_spaces() const override;
+  size_t growth() const override { return content_.size() / pattern_.size() + 1; }
 
  private:
   std::string pattern_;
@@ -34,6 +35,7 @@ class ReplaceRegex final : public Normalizer {
 
   bool keeps(std::string_view text) const override;
   void normalize(const TextView& in, Normalized& out) const override;
+  size_t growth() const override { return content_.size() + 1; }
 
  private:
   Regex pattern_;

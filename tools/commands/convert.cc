@@ -36,8 +36,10 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
     return fail(Code::kIo, "{}: cannot be written", path.string());
   }
   fs::rename(partial, path, error);
-  if (error) return fail(Code::kIo, "{}: {}", path.string(), error.message());
-  return {};
+  if (!error) return {};
+  const std::string reason = error.message();
+  fs::remove(partial, error);
+  return fail(Code::kIo, "{}: {}", path.string(), reason);
 }
 
 // The tokenizer.json that IN is, or that it becomes.
