@@ -11,6 +11,11 @@
 
 namespace signalbox::tokenizer {
 
+/// What stands on both sides of a lone space, where a text may be cut: ASCII, no space, no control.
+inline bool is_ascii_mark(char c) {
+  return c > ' ' && c < 0x7F;
+}
+
 /// Immutable; thread-safe.
 class Normalizer {
  public:

@@ -19,10 +19,6 @@ constexpr size_t kStretchBytes = 2048;  // with its alignment, 18 KB
 // A thread gives back what a text larger than any model reads has taken.
 constexpr size_t kScratchBytesKept = size_t{1} << 20;
 
-bool is_ascii_mark(char c) {
-  return c > ' ' && c < 0x7F;
-}
-
 // The end of a stretch: before a lone space, or the end of the text.
 size_t stretch_end(std::string_view text, size_t begin) {
   for (size_t i = begin + kStretchBytes; i + 1 < text.size(); ++i) {

@@ -18,7 +18,7 @@ constexpr size_t kScannedMax = 32;
 
 // How a vocabulary writes one byte.
 std::string byte_piece(uint32_t byte, bool byte_level) {
-  if (!byte_level) return fmt::format("<0x{:02X}>", byte);
+  if (!byte_level) return fallback_piece(byte);
   std::string piece;
   utf8::append(piece, kByteAlphabet[byte]);
   return piece;

@@ -1,6 +1,8 @@
-// The way back: a table of the alphabet's 324 code points.
+// The way back is a table of the alphabet's 324 code points.
 
 #include "tokenizer/models/byte_alphabet.h"
+
+#include <fmt/format.h>
 
 #include <cstddef>
 
@@ -17,6 +19,10 @@ constexpr std::array<int16_t, kAlphabetEnd> kBytes = [] {
 }();
 
 }  // namespace
+
+std::string fallback_piece(uint32_t byte) {
+  return fmt::format("<0x{:02X}>", byte);
+}
 
 int32_t byte_of(char32_t c) {
   return c < kAlphabetEnd ? kBytes[c] : -1;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace signalbox::tokenizer {
 
@@ -21,5 +22,8 @@ inline constexpr std::array<char32_t, 256> kByteAlphabet = [] {
 
 /// The byte that a character stands for, or -1.
 int32_t byte_of(char32_t c);
+
+/// The piece that stands for one byte in a vocabulary with byte fallback: "<0x0A>".
+std::string fallback_piece(uint32_t byte);
 
 }  // namespace signalbox::tokenizer

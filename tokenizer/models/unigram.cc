@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tokenizer/models/byte_alphabet.h"
 #include "tokenizer/scratch.h"
 
 namespace signalbox::tokenizer {
@@ -44,9 +45,7 @@ double lowest_score(const std::vector<Unigram::Piece>& pieces) {
 
 std::vector<int32_t> byte_ids_of(const Vocabulary& vocabulary) {
   std::vector<int32_t> ids;
-  for (int byte = 0; byte < 256; ++byte) {
-    ids.push_back(vocabulary.find(fmt::format("<0x{:02X}>", byte)));
-  }
+  for (uint32_t byte = 0; byte < 256; ++byte) ids.push_back(vocabulary.find(fallback_piece(byte)));
   return ids;
 }
 

@@ -17,10 +17,6 @@ void replace(const TextView& in, uint32_t from, Span match, std::string_view con
   out.append(content, in.source(last, match.end - last));
 }
 
-bool is_ascii_mark(char c) {
-  return c > ' ' && c < 0x7F;
-}
-
 }  // namespace
 
 bool ReplaceString::keeps(std::string_view text) const {
