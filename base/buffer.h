@@ -2,11 +2,13 @@
 // Memory for kernels: aligned to a cache line, of a size chosen once, never initialised behind
 // one's back.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 
@@ -44,6 +46,28 @@ class Buffer {
   };
   std::unique_ptr<T, Free> data_;
   size_t size_ = 0;
+};
+
+/// Blocks of memory that live together, each aligned to a cache line and given out from chunks that
+/// are large enough for huge pages.
+class Arena {
+ public:
+  std::span<std::byte> take(size_t bytes) {
+    const size_t size = (bytes + 63) / 64 * 64;
+    if (chunks_.empty() || chunks_.back().size() - used_ < size) {
+      chunks_.emplace_back(std::max(size, kChunkBytes));
+      used_ = 0;
+    }
+    const auto out = chunks_.back().span().subspan(used_, bytes);
+    used_ += size;
+    return out;
+  }
+
+ private:
+  static constexpr size_t kChunkBytes = size_t{8} << 20;
+
+  std::vector<Buffer<std::byte>> chunks_;
+  size_t used_ = 0;  // of the last chunk
 };
 
 /// allocate_aligned() for containers.

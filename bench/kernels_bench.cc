@@ -1,6 +1,6 @@
-// Matrix products of MiniLM's shapes against OpenBLAS on one thread, the weights of six layers
-// streaming as in a model. Checks first that both give the same answer within the rounding bound of
-// the tests.
+// Linear layers of ModernBERT-base's shapes in every format, the weights of its 22 layers streaming
+// from memory as in a model, against OpenBLAS on one thread; and attention of one of its layers.
+// Each checks its answer first, within the bounds of the tests.
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -9,7 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "base/buffer.h"
 #include "kernels/kernels.h"
+#include "kernels/ref/ref.h"
 #include "tests/kernels/cases.h"
 
 namespace signalbox::kernels {
@@ -20,83 +22,189 @@ struct Shape {
   int32_t out;
 };
 
-constexpr int kLayers = 6;
-constexpr Shape kShapes[] = {{384, 1152}, {384, 384}, {384, 1536}, {1536, 384}};
+constexpr int kLayers = 22;
+constexpr Shape kShapes[] = {{768, 2304}, {768, 768}, {768, 2304}, {1152, 768}};
+constexpr int64_t kRowsMax = 512;
+constexpr int64_t kWidthMax = 2304;
 
-struct Product {
-  Shape shape;
-  std::vector<float> w;       // (out, in)
-  std::vector<float> packed;  // as the tier lays it out
-};
+const Table& table() {
+  return *active_table().value();
+}
 
+std::vector<float> normal(size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution;
+  std::vector<float> out(n);
+  for (float& x : out) x = distribution(random);
+  return out;
+}
+
+// Every layer has memory of its own and the same values.
 struct Network {
-  const Table& table = *active_table().value();
-  std::vector<Product> products;
-  std::vector<float> x = std::vector<float>(512 * 1536);  // (rows, in)
+  std::vector<std::vector<float>> w;                  // (shapes) of (out, in)
+  std::vector<float> x = normal(kRowsMax * 1152, 1);  // (rows, in)
 
   Network() {
-    std::mt19937 random(1);
-    std::normal_distribution<float> normal;
-    for (float& value : x) value = normal(random);
-    for (int layer = 0; layer < kLayers; ++layer) {
-      for (const Shape& shape : kShapes) {
-        Product product{shape, std::vector<float>(shape.in * shape.out), {}};
-        for (float& value : product.w) value = normal(random);
-        product.packed.resize(table.packed_linear_size(shape.in, shape.out));
-        table.pack_linear(shape.in, shape.out, product.w.data(), product.packed.data());
-        products.push_back(std::move(product));
-      }
-    }
+    for (const Shape& shape : kShapes) w.push_back(normal(size_t{1} * shape.in * shape.out, 2));
   }
 
-  void ours(const Product& product, int32_t rows, float* y) const {
-    table.linear(rows, product.shape.in, product.shape.out, x.data(), product.packed.data(), y);
-  }
-
-  void openblas(const Product& product, int32_t rows, float* y) const {
-    const auto [in, out] = product.shape;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1, x.data(), in,
-                product.w.data(), in, 0, y, out);
-  }
-
-  bool agree(int32_t rows) const {
-    for (const Product& product : products) {
-      std::vector<float> a(rows * product.shape.out), b(a.size());
-      ours(product, rows, a.data());
-      openblas(product, rows, b.data());
-      for (size_t i = 0; i < a.size(); ++i) {
-        if (!(std::abs(a[i] - b[i]) <= 2 * linear_bound(product.shape.in))) return false;
-      }
-    }
-    return true;
+  static const Network& instance() {
+    static const Network network;
+    return network;
   }
 };
 
-template <void (Network::*kMultiply)(const Product&, int32_t, float*) const>
-void BM_Linear(benchmark::State& state) {
-  static const Network network;
-  openblas_set_num_threads(1);
-  const auto rows = static_cast<int32_t>(state.range(0));
-  if (!network.agree(rows)) {
+class Ours {
+ public:
+  explicit Ours(Format format) : format_(format), arena_(kLayers * layer_bytes(format)) {
+    std::byte* at = arena_.data();
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (size_t i = 0; i < std::size(kShapes); ++i) {
+        const auto [in, out] = kShapes[i];
+        pack_linear(format, in, out, Network::instance().w[i].data(), at);
+        packed_.push_back(at);
+        at += packed_linear_bytes(format, in, out);
+      }
+    }
+  }
+
+  // Product i of a layer, what turns the rows into the format included.
+  void multiply(int layer, size_t i, int32_t rows, float* y) {
+    const auto [in, out] = kShapes[i];
+    const LinearShape shape{rows, in, out};
+    const void* packed = packed_[layer * std::size(kShapes) + i];
+    const float* x = Network::instance().x.data();
+    switch (format_) {
+      case Format::kF32:
+        return table().linear_f32(shape, x, packed, {}, y);
+      case Format::kBF16:
+        table().narrow_rows(rows, in, x, narrow_.data());
+        return table().linear_bf16(shape, narrow_.data(), packed, {}, y);
+      case Format::kI8:
+        table().quantize_rows(rows, in, x, quantized_.data(), scales_.data());
+        return table().linear_i8(shape, quantized_.data(), scales_.data(), packed, {}, y);
+    }
+  }
+
+ private:
+  static size_t layer_bytes(Format format) {
+    size_t bytes = 0;
+    for (const auto& [in, out] : kShapes) bytes += packed_linear_bytes(format, in, out);
+    return bytes;
+  }
+
+  Format format_;
+  Buffer<std::byte> arena_;
+  std::vector<const void*> packed_;
+  Buffer<uint16_t> narrow_{static_cast<size_t>(kRowsMax * 1152)};
+  Buffer<uint8_t> quantized_{static_cast<size_t>(kRowsMax * 1152)};
+  Buffer<float> scales_{static_cast<size_t>(kRowsMax)};
+};
+
+// The same interface.
+class OpenBlas {
+ public:
+  OpenBlas() {
+    openblas_set_num_threads(1);
+    for (int layer = 0; layer < kLayers; ++layer) w_.push_back(Network::instance().w);
+  }
+  void multiply(int layer, size_t i, int32_t rows, float* y) {
+    const auto [in, out] = kShapes[i];
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1,
+                Network::instance().x.data(), in, w_[layer][i].data(), in, 0, y, out);
+  }
+
+ private:
+  std::vector<std::vector<std::vector<float>>> w_;  // (layers, shapes) of (out, in)
+};
+
+// Largest error of the first rows, relative to the size of a sum of `in` products.
+template <class Product>
+double error_of(Product& product) {
+  constexpr int32_t kRows = 3;
+  double worst = 0;
+  for (size_t i = 0; i < std::size(kShapes); ++i) {
+    const auto [in, out] = kShapes[i];
+    const Network& network = Network::instance();
+    const auto exact = ref::linear(kRows, in, out, network.x.data(), network.w[i].data());
+    std::vector<float> y(kRows * kWidthMax);
+    product.multiply(kLayers - 1, i, kRows, y.data());
+    for (size_t j = 0; j < exact.size(); ++j) {
+      worst = std::max(worst, std::abs(exact[j] - y[j]) / std::sqrt(in));
+    }
+  }
+  return worst;
+}
+
+template <class Product>
+void time(benchmark::State& state, Product& product, double bound) {
+  if (!(error_of(product) <= bound)) {
     state.SkipWithError("wrong answer: not timed");
     return;
   }
-  std::vector<float> y(512 * 1536);
-  double flop = 0;
-  for (const Product& product : network.products)
-    flop += 2.0 * rows * product.shape.in * product.shape.out;
+  const auto rows = static_cast<int32_t>(state.range(0));
+  Buffer<float> y(kRowsMax * kWidthMax);
+  double operations = 0;
+  for (const auto& [in, out] : kShapes) operations += 2.0 * kLayers * rows * in * out;
   for (auto _ : state) {
-    for (const Product& product : network.products) (network.*kMultiply)(product, rows, y.data());
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (size_t i = 0; i < std::size(kShapes); ++i) product.multiply(layer, i, rows, y.data());
+    }
     benchmark::ClobberMemory();
   }
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      1e-9 * flop * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-  state.SetLabel(std::string(network.table.tier));
+  state.counters["G/s"] = benchmark::Counter(
+      1e-9 * operations * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.SetLabel(std::string(table().tier));
 }
 
-#define SIGNALBOX_ROWS Arg(8)->Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond)
-BENCHMARK(BM_Linear<&Network::ours>)->Name("linear/ours")->SIGNALBOX_ROWS;
-BENCHMARK(BM_Linear<&Network::openblas>)->Name("linear/openblas")->SIGNALBOX_ROWS;
+template <Format kFormat>
+void BM_Ours(benchmark::State& state) {
+  static Ours ours(kFormat);
+  time(state, ours, kFormat == Format::kF32 ? 1e-5 : kFormat == Format::kBF16 ? 2e-2 : 8e-2);
+}
+
+void BM_OpenBlas(benchmark::State& state) {
+  static OpenBlas openblas;
+  time(state, openblas, 1e-5);
+}
+
+#define SIGNALBOX_ROWS Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond)
+BENCHMARK(BM_Ours<Format::kF32>)->Name("linear/f32")->SIGNALBOX_ROWS;
+BENCHMARK(BM_OpenBlas)->Name("linear/openblas_f32")->SIGNALBOX_ROWS;
+BENCHMARK(BM_Ours<Format::kBF16>)->Name("linear/bf16")->SIGNALBOX_ROWS;
+BENCHMARK(BM_Ours<Format::kI8>)->Name("linear/int8")->SIGNALBOX_ROWS;
+
+template <bool kIntegers>
+void BM_Attention(benchmark::State& state) {
+  const AttentionShape shape{static_cast<int32_t>(state.range(0)), 12, 64,
+                             static_cast<int32_t>(state.range(1))};
+  const auto qkv = normal(size_t{3} * shape.tokens * shape.heads * shape.head_dim, 5);
+  Buffer<float> out(qkv.size() / 3);
+  Buffer<float> scratch(attention_scratch(shape) + attention_i16_scratch(shape));
+  const auto run = [&] {
+    for (int32_t head = 0; head < shape.heads; ++head) {
+      if (kIntegers) {
+        table().attention_i16(shape, head, qkv.data(), scratch.data(), out.data());
+      } else {
+        table().attention(shape, head, qkv.data(), scratch.data(), out.data());
+      }
+    }
+  };
+  run();
+  const auto exact = ref::attention(shape, qkv.data());
+  for (size_t i = 0; i < exact.size(); ++i) {
+    if (std::abs(exact[i] - out[i]) <= (kIntegers ? kAttentionI16Bound : kAttentionBound)) continue;
+    state.SkipWithError("wrong answer: not timed");
+    return;
+  }
+  for (auto _ : state) run();
+  state.SetLabel(std::string(table().tier));
+}
+
+#define SIGNALBOX_LENGTHS \
+  Args({128, kNoWindow})->Args({512, kNoWindow})->Args({512, 64})->Unit(benchmark::kMillisecond)
+BENCHMARK(BM_Attention<false>)->Name("attention/f32")->SIGNALBOX_LENGTHS;
+BENCHMARK(BM_Attention<true>)->Name("attention/i16")->SIGNALBOX_LENGTHS;
 
 }  // namespace
 }  // namespace signalbox::kernels

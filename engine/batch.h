@@ -18,6 +18,12 @@ struct Batch {
   int32_t sequences() const { return static_cast<int32_t>(starts.size()) - 1; }
   int32_t begin(int32_t sequence) const { return starts[sequence]; }
   int32_t length(int32_t sequence) const { return starts[sequence + 1] - starts[sequence]; }
+  /// The sequence that a row belongs to.
+  int32_t sequence_of(int32_t row) const {
+    return static_cast<int32_t>(std::upper_bound(starts.begin(), starts.end(), row) -
+                                starts.begin()) -
+           1;
+  }
   int32_t longest() const {
     int32_t most = 0;
     for (int32_t i = 0; i < sequences(); ++i) most = std::max(most, length(i));

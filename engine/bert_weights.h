@@ -10,13 +10,12 @@
 #include "base/error.h"
 #include "engine/bert_config.h"
 #include "engine/linear.h"
-#include "kernels/kernels.h"
+#include "engine/trunk.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
 
 struct BertLayerWeights {
-  Buffer<float> packed;  // what the four products look into: one block, so that it gets huge pages
   Linear qkv;            // hidden to 3 hidden: query, key and value in one product
   Linear attention_out;  // hidden to hidden
   Norm attention_norm;
@@ -31,12 +30,13 @@ struct BertWeights {
   Buffer<float> types;      // (types, hidden)
   Norm norm;                // after the embeddings
   std::vector<BertLayerWeights> layers;
+  Arena arena;  // what the layers look into, unless the file holds them packed
 };
 
 /// Reads every parameter, checking names and shapes against the config; the prefixes that models
 /// with a head put in front ("bert.", "roberta.") are understood. The result looks into `file`,
 /// which must outlive it. Errors: kCorrupt naming the tensor, kUnsupported for its type.
 Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const BertConfig& config,
-                                      const kernels::Table& kernels);
+                                      const TrunkOptions& options);
 
 }  // namespace signalbox::engine

@@ -83,7 +83,19 @@ struct States {
   std::vector<std::vector<float>> logits;  // a head each: (labels), or (tokens, labels)
 };
 
+/// How the matrices of the trunk are held and multiplied. Heads and norms stay in single precision.
+enum class Precision : uint8_t {
+  kF32,
+  kBF16,  // weights and activations in bfloat16, sums in single precision
+  kI8,    // weights in 8 bits with a scale an output, activations with a scale a token
+};
+
 struct OpenOptions {
+  /// Of matrices that the file does not hold packed already.
+  Precision precision = Precision::kF32;
+  /// Threads of one forward pass, 1 to 256; answers do not depend on it.
+  int32_t threads = 1;
+
   /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
   /// their weights files hold is left alone.
   std::vector<std::filesystem::path> heads;

@@ -102,6 +102,7 @@ class HeadReader {
     }
     SIGNALBOX_TRY_VOID(read_classifier(classifier));
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
+    head_.arena_ = reader_.take_arena();
     return std::move(head_);
   }
 
@@ -241,16 +242,19 @@ std::vector<float> Head::logits(const Batch& batch, const float* x) const {
   }
   std::vector<float> out(int64_t{rows} * classes());
   std::vector<float> dense(dense_ ? int64_t{std::min(rows, kBlockTokens)} * hidden : 0);
-  for_blocks(rows, [&](int64_t begin, int32_t count) {
+  Operands unused;  // heads stay in single precision
+  for (int64_t begin = 0; begin < rows; begin += kBlockTokens) {
+    const auto count = static_cast<int32_t>(std::min<int64_t>(kBlockTokens, rows - begin));
     const float* from = x + begin * hidden;  // (count, hidden)
     if (dense_) {
-      dense_->apply(*kernels_, count, from, dense.data());
+      dense_->apply(*kernels_, count, from, kernels::Finish::kStore, unused, dense.data());
       activate(count, dense.data());
       if (norm_) norm_->apply(*kernels_, count, norm_eps_, dense.data(), dense.data());
       from = dense.data();
     }
-    classifier_.apply(*kernels_, count, from, out.data() + begin * classes());
-  });
+    classifier_.apply(*kernels_, count, from, kernels::Finish::kStore, unused,
+                      out.data() + begin * classes());
+  }
   return out;
 }
 

@@ -51,6 +51,7 @@ class Head {
   std::optional<Norm> norm_;
   float norm_eps_ = 0;
   Linear classifier_;  // hidden to classes
+  Arena arena_;        // what the layers look into
 };
 
 /// Writes to out (hidden) what `pooling` makes of x (tokens, hidden); tokens > 0.

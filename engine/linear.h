@@ -1,68 +1,68 @@
 #pragma once
-// A weight matrix and its bias, packed for the kernels that will multiply by it.
+// A linear layer: a weight matrix packed for the kernels that multiply by it, and its bias.
 
 #include <cstdint>
-#include <span>
 
 #include "base/buffer.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::engine {
 
+/// What activations are turned into before a product in fewer bits. Each thread has its own.
+struct Operands {
+  Buffer<uint16_t> narrow;    // (rows, narrow_row_size(in)): bfloat16
+  Buffer<uint8_t> quantized;  // (rows, quantized_row_bytes(in))
+  Buffer<float> scales;       // (rows): of what is quantised
+
+  /// Room for `rows` rows of up to `in` values.
+  void reserve(int64_t rows, int32_t in) {
+    if (static_cast<int64_t>(scales.size()) < rows) scales = Buffer<float>(rows);
+    const int64_t bytes = rows * kernels::quantized_row_bytes(in);
+    if (static_cast<int64_t>(quantized.size()) < bytes) quantized = Buffer<uint8_t>(bytes);
+    const int64_t values = rows * kernels::narrow_row_size(in);
+    if (static_cast<int64_t>(narrow.size()) < values) narrow = Buffer<uint16_t>(values);
+  }
+};
+
+/// Immutable. Looks into memory that another owns: an arena, or a mapped file.
 class Linear {
  public:
-  /// Floats that the packed form of a matrix takes, padded to whole cache lines.
-  static size_t packed_size(const kernels::Table& kernels, int32_t in, int32_t out) {
-    return (static_cast<size_t>(kernels.packed_linear_size(in, out)) + 15) / 16 * 16;
-  }
-
   Linear() = default;
-  /// w (out, in) is laid out in `packed` (packed_size), which outlives this; bias (out), or empty
-  /// for none.
-  Linear(const kernels::Table& kernels, int32_t in, int32_t out, const Buffer<float>& w,
-         Buffer<float> bias, std::span<float> packed)
-      : packed_by_(&kernels), in_(in), out_(out), packed_(packed.data()), bias_(std::move(bias)) {
-    SIGNALBOX_CHECK(w.size() == static_cast<size_t>(in) * out);
-    SIGNALBOX_CHECK(bias_.size() == static_cast<size_t>(out) || bias_.size() == 0);
-    SIGNALBOX_CHECK(packed.size() == packed_size(kernels, in, out));
-    kernels.pack_linear(in, out, w.data(), packed.data());
-  }
-  /// The same, with room of its own.
-  Linear(const kernels::Table& kernels, int32_t in, int32_t out, const Buffer<float>& w,
-         Buffer<float> bias)
-      : Linear(kernels, in, out, w, std::move(bias), Buffer<float>(packed_size(kernels, in, out))) {
-  }
+  /// packed: w (out, in) as pack_linear writes it; bias: as pack_bias writes it, or empty for none.
+  Linear(kernels::Format format, int32_t in, int32_t out, const void* packed, Buffer<float> bias)
+      : format_(format), in_(in), out_(out), packed_(packed), bias_(std::move(bias)) {}
 
-  /// y (rows, out) = x (rows, in) w^T, without the bias, for those who fuse its addition.
-  void multiply(const kernels::Table& kernels, int32_t rows, const float* x, float* y) const {
-    SIGNALBOX_CHECK(packed_by_ == &kernels);
-    kernels.linear(rows, in_, out_, x, packed_, y);
-  }
-
-  /// y (rows, out) = x (rows, in) w^T + bias.
-  void apply(const kernels::Table& kernels, int32_t rows, const float* x, float* y) const {
-    multiply(kernels, rows, x, y);
-    if (bias_.size() != 0) kernels.add_bias(rows, out_, bias_.data(), y);
+  /// y = finish(x w^T + bias), x (rows, in); y (rows, out), or half as wide behind a gate. Operands
+  /// have room for the rows.
+  void apply(const kernels::Table& kernels, int32_t rows, const float* x, kernels::Finish finish,
+             Operands& operands, float* y) const {
+    const kernels::LinearShape shape{rows, in_, out_};
+    const kernels::Epilogue epilogue{finish, bias_.size() == 0 ? nullptr : bias_.data()};
+    switch (format_) {
+      case kernels::Format::kF32:
+        kernels.linear_f32(shape, x, packed_, epilogue, y);
+        return;
+      case kernels::Format::kBF16:
+        kernels.narrow_rows(rows, in_, x, operands.narrow.data());
+        kernels.linear_bf16(shape, operands.narrow.data(), packed_, epilogue, y);
+        return;
+      case kernels::Format::kI8:
+        kernels.quantize_rows(rows, in_, x, operands.quantized.data(), operands.scales.data());
+        kernels.linear_i8(shape, operands.quantized.data(), operands.scales.data(), packed_,
+                          epilogue, y);
+        return;
+    }
   }
 
   int32_t in() const { return in_; }
   int32_t out() const { return out_; }
-  /// (out). Precondition: it has one.
-  const float* bias() const { return bias_.data(); }
 
  private:
-  Linear(const kernels::Table& kernels, int32_t in, int32_t out, const Buffer<float>& w,
-         Buffer<float> bias, Buffer<float> room)
-      : Linear(kernels, in, out, w, std::move(bias), room.span()) {
-    room_ = std::move(room);
-  }
-
-  const kernels::Table* packed_by_ = nullptr;  // layouts differ between tiers
+  kernels::Format format_ = kernels::Format::kF32;
   int32_t in_ = 0;
   int32_t out_ = 0;
-  const float* packed_ = nullptr;
+  const void* packed_ = nullptr;
   Buffer<float> bias_;
-  Buffer<float> room_;  // what packed_ looks into, unless another owns it
 };
 
 /// Scale and shift of a layer normalisation.

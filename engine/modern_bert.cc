@@ -1,5 +1,5 @@
 // Embeddings and their norm, then per layer: norm, attention, add; norm, gated feed-forward, add;
-// after the last a final norm. Attention runs text by text, everything else block by block over the
+// after the last a final norm. Attention runs head by head, everything else block by block over the
 // whole batch.
 
 #include "engine/modern_bert.h"
@@ -17,85 +17,96 @@ TrunkShape shape_of(const ModernBertConfig& config) {
           .layers = config.layers(),
           .hidden = config.hidden,
           .heads = config.heads,
-          .wide = 2 * config.intermediate};
+          .wide = config.intermediate};
 }
 
 class ModernBert final : public Trunk {
  public:
-  ModernBert(const ModernBertConfig& config, ModernBertWeights weights,
-             const kernels::Table& kernels)
+  ModernBert(const ModernBertConfig& config, ModernBertWeights weights, const TrunkOptions& options)
       : Trunk(shape_of(config)),
         config_(config),
         weights_(std::move(weights)),
-        kernels_(kernels),
+        kernels_(options.kernels),
+        format_(options.format),
         global_rope_(config.global_rope, config.head_dim()),
         local_rope_(config.local_rope, config.head_dim()) {}
 
-  void encode(Scratch& s, int32_t layers) const override {
-    embed(s);
+  void encode(Scratch& s, int32_t layers, Workers& workers) const override {
+    global_rope_.prepare(s.batch, s.global_rope);
+    local_rope_.prepare(s.batch, s.local_rope);
+    embed(s, workers);
     for (int32_t layer = 0; layer < layers; ++layer) {
-      const ModernBertLayerWeights& w = weights_.layers[layer];
-      project(w, s);
-      attend(config_.layers_global[layer], s);
-      feed_forward(w, s);
+      const bool global = config_.layers_global[layer];
+      project(weights_.layers[layer], global ? s.global_rope : s.local_rope, s, workers);
+      attend(kernels_, format_, shape(), global ? kernels::kNoWindow : config_.window, s, workers);
+      feed_forward(weights_.layers[layer], s, workers);
     }
-    weights_.final_norm.apply(kernels_, s.batch.tokens(), config_.norm_eps, s.x.data(), s.x.data());
-  }
-
- private:
-  void embed(Scratch& s) const {
-    const int64_t hidden = config_.hidden;
-    for (int64_t row = 0; row < s.batch.tokens(); ++row) {
-      widen(weights_.tokens, s.batch.ids[row] * hidden, kernels_,
-            {s.x.data() + row * hidden, static_cast<size_t>(hidden)});
-    }
-    weights_.embedding_norm.apply(kernels_, s.batch.tokens(), config_.norm_eps, s.x.data(),
-                                  s.x.data());
-  }
-
-  void project(const ModernBertLayerWeights& w, Scratch& s) const {
-    for_blocks(s.batch.tokens(), [&](int64_t begin, int32_t rows) {
-      const float* x = s.x.data() + begin * config_.hidden;  // (rows, hidden)
-      if (w.attention_norm) {
-        w.attention_norm->apply(kernels_, rows, config_.norm_eps, x, s.normed.data());
-        x = s.normed.data();
-      }
-      w.qkv.apply(kernels_, rows, x, s.qkv.data() + begin * w.qkv.out());
+    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch&) {
+      float* x = s.x.data() + begin * config_.hidden;  // (rows, hidden)
+      weights_.final_norm.apply(kernels_, rows, config_.norm_eps, x, x);
     });
   }
 
-  void attend(bool global, Scratch& s) const {
+ private:
+  void embed(Scratch& s, Workers& workers) const {
     const int64_t hidden = config_.hidden;
-    const Rope& rope = global ? global_rope_ : local_rope_;
-    const int32_t window = global ? kernels::kNoWindow : config_.window;
-    for (int32_t sequence = 0; sequence < s.batch.sequences(); ++sequence) {
-      const int64_t begin = s.batch.begin(sequence);
-      const int32_t length = s.batch.length(sequence);
-      float* qkv = s.qkv.data() + begin * 3 * hidden;  // (length, 3, hidden)
-      kernels_.rope(length, config_.heads, config_.head_dim(),
-                    rope.rotations(length, s.rotations[global ? 0 : 1]), qkv);
-      kernels_.attention({length, config_.heads, config_.head_dim(), window}, qkv,
-                         s.attention.data(), s.mixed.data() + begin * hidden);
+    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch&) {
+      float* x = s.x.data() + begin * hidden;  // (rows, hidden)
+      for (int64_t row = 0; row < rows; ++row) {
+        widen(weights_.tokens, s.batch.ids[begin + row] * hidden, kernels_,
+              {x + row * hidden, static_cast<size_t>(hidden)});
+      }
+      weights_.embedding_norm.apply(kernels_, rows, config_.norm_eps, x, x);
+    });
+  }
+
+  void project(const ModernBertLayerWeights& w, const RopeTables& rope, Scratch& s,
+               Workers& workers) const {
+    const int64_t hidden = config_.hidden;
+    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
+      const float* x = s.x.data() + begin * hidden;  // (rows, hidden)
+      if (w.attention_norm) {
+        w.attention_norm->apply(kernels_, rows, config_.norm_eps, x, b.normed.data());
+        x = b.normed.data();
+      }
+      float* qkv = s.qkv.data() + begin * 3 * hidden;  // (rows, 3, hidden)
+      w.qkv.apply(kernels_, rows, x, kernels::Finish::kStore, b.operands, qkv);
+      turn(rope, s.batch, begin, rows, qkv);
+    });
+  }
+
+  // Rotates the queries and keys of rows [begin, begin + rows) by their places in their texts.
+  void turn(const RopeTables& rope, const Batch& batch, int64_t begin, int32_t rows,
+            float* qkv) const {
+    const int64_t end = begin + rows;
+    for (int64_t row = begin; row < end;) {
+      const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
+      const int64_t first = batch.begin(sequence);
+      const int64_t last = std::min<int64_t>(end, first + batch.length(sequence));
+      kernels_.rope(static_cast<int32_t>(last - row), config_.heads, config_.head_dim(),
+                    rope.of[sequence] + (row - first) * config_.head_dim(),
+                    qkv + (row - begin) * 3 * config_.hidden);
+      row = last;
     }
   }
 
-  void feed_forward(const ModernBertLayerWeights& w, Scratch& s) const {
+  void feed_forward(const ModernBertLayerWeights& w, Scratch& s, Workers& workers) const {
+    using kernels::Finish;
     const int64_t hidden = config_.hidden;
-    for_blocks(s.batch.tokens(), [&](int64_t begin, int32_t rows) {
+    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
       float* x = s.x.data() + begin * hidden;  // (rows, hidden)
-      w.attention_out.apply(kernels_, rows, s.mixed.data() + begin * hidden, s.projected.data());
-      kernels_.add(rows * hidden, s.projected.data(), x);
-      w.mlp_norm.apply(kernels_, rows, config_.norm_eps, x, s.normed.data());
-      w.up.apply(kernels_, rows, s.normed.data(), s.up.data());
-      kernels_.geglu(rows, config_.intermediate, s.up.data(), s.up.data());
-      w.down.apply(kernels_, rows, s.up.data(), s.projected.data());
-      kernels_.add(rows * hidden, s.projected.data(), x);
+      const float* mixed = s.mixed.data() + begin * hidden;
+      w.attention_out.apply(kernels_, rows, mixed, Finish::kAdd, b.operands, x);
+      w.mlp_norm.apply(kernels_, rows, config_.norm_eps, x, b.normed.data());
+      w.up.apply(kernels_, rows, b.normed.data(), Finish::kGeglu, b.operands, b.up.data());
+      w.down.apply(kernels_, rows, b.up.data(), Finish::kAdd, b.operands, x);
     });
   }
 
   const ModernBertConfig config_;
   const ModernBertWeights weights_;
   const kernels::Table& kernels_;
+  const kernels::Format format_;
   const Rope global_rope_;
   const Rope local_rope_;
 };
@@ -104,10 +115,10 @@ class ModernBert final : public Trunk {
 
 Result<std::unique_ptr<const Trunk>> open_modern_bert(const weights::HfConfig& config,
                                                       const weights::SafeTensors& file,
-                                                      const kernels::Table& kernels) {
+                                                      const TrunkOptions& options) {
   SIGNALBOX_TRY(const ModernBertConfig modern, read_modern_bert_config(config));
-  SIGNALBOX_TRY(ModernBertWeights weights, load_modern_bert_weights(file, modern, kernels));
-  return std::make_unique<const ModernBert>(modern, std::move(weights), kernels);
+  SIGNALBOX_TRY(ModernBertWeights weights, load_modern_bert_weights(file, modern, options));
+  return std::make_unique<const ModernBert>(modern, std::move(weights), options);
 }
 
 }  // namespace signalbox::engine

@@ -8,6 +8,6 @@ namespace signalbox::engine {
 /// As open_trunk, for model_type modernbert.
 Result<std::unique_ptr<const Trunk>> open_modern_bert(const weights::HfConfig& config,
                                                       const weights::SafeTensors& file,
-                                                      const kernels::Table& kernels);
+                                                      const TrunkOptions& options);
 
 }  // namespace signalbox::engine

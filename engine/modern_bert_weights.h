@@ -9,13 +9,12 @@
 #include "base/error.h"
 #include "engine/linear.h"
 #include "engine/modern_bert_config.h"
-#include "kernels/kernels.h"
+#include "engine/trunk.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
 
 struct ModernBertLayerWeights {
-  Buffer<float> packed;  // what the four products look into: one block, so that it gets huge pages
   std::optional<Norm> attention_norm;  // none in the first layer: the embeddings are normalised
   Linear qkv;                          // hidden to 3 hidden
   Linear attention_out;                // hidden to hidden
@@ -28,6 +27,7 @@ struct ModernBertWeights {
   weights::Tensor tokens;  // (vocabulary, hidden), F32, F16 or BF16, in the file
   Norm embedding_norm;
   std::vector<ModernBertLayerWeights> layers;
+  Arena arena;  // what the layers look into, unless the file holds them packed
   Norm final_norm;
 };
 
@@ -37,6 +37,6 @@ struct ModernBertWeights {
 /// kUnsupported for its type.
 Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& file,
                                                    const ModernBertConfig& config,
-                                                   const kernels::Table& kernels);
+                                                   const TrunkOptions& options);
 
 }  // namespace signalbox::engine

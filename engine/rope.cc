@@ -103,9 +103,28 @@ std::vector<float> Rope::frequencies(int32_t length) const {
   return {exact.begin(), exact.end()};
 }
 
+bool Rope::is_stretched(int32_t length) const {
+  return config_.scaling == Scaling::kDynamic && length > config_.positions;
+}
+
+// The first table serves all lengths but those that change the frequencies.
+void Rope::prepare(const Batch& batch, RopeTables& tables) const {
+  const int32_t sequences = batch.sequences();
+  tables.of.resize(sequences);
+  tables.tables.resize(std::max<size_t>(tables.tables.size(), sequences + 1));
+  int32_t longest = 0;
+  for (int32_t i = 0; i < sequences; ++i) {
+    if (!is_stretched(batch.length(i))) longest = std::max(longest, batch.length(i));
+  }
+  const float* shared = longest > 0 ? rotations(longest, tables.tables[0]) : nullptr;
+  for (int32_t i = 0; i < sequences; ++i) {
+    const int32_t length = batch.length(i);
+    tables.of[i] = is_stretched(length) ? rotations(length, tables.tables[i + 1]) : shared;
+  }
+}
+
 const float* Rope::rotations(int32_t length, Rotations& cache) const {
-  const bool stretched = config_.scaling == Scaling::kDynamic && length > config_.positions;
-  const int32_t length_of = stretched ? length : 0;
+  const int32_t length_of = is_stretched(length) ? length : 0;
   if (cache.length_of != length_of) cache.filled = 0;
   cache.length_of = length_of;
   if (cache.filled >= length) return cache.table.data();

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "engine/batch.h"
 #include "weights/hf_config.h"
 
 namespace signalbox::engine {
@@ -42,6 +43,12 @@ struct Rotations {
   int32_t length_of = -1;  // the length that the frequencies were made for
 };
 
+/// The rotations of every sequence of a batch; those that turn alike share one table.
+struct RopeTables {
+  std::vector<Rotations> tables;
+  std::vector<const float*> of;  // (sequences), each (length, 2, head_dim / 2)
+};
+
 /// Immutable, thread-safe.
 class Rope {
  public:
@@ -51,10 +58,14 @@ class Rope {
   /// until the next call with the same cache.
   const float* rotations(int32_t length, Rotations& cache) const;
 
+  /// Fills tables.of for the sequences of a batch.
+  void prepare(const Batch& batch, RopeTables& tables) const;
+
   /// Radians a position for each pair of dimensions, (head_dim / 2), in a sequence of that length.
   std::vector<float> frequencies(int32_t length) const;
 
  private:
+  bool is_stretched(int32_t length) const;
   void yarn(std::vector<double>& frequencies) const;
 
   RopeConfig config_;

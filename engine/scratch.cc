@@ -7,22 +7,51 @@
 namespace signalbox::engine {
 namespace {
 
-void grow(Buffer<float>& buffer, int64_t size) {
-  if (static_cast<int64_t>(buffer.size()) < size) buffer = Buffer<float>(size);
+template <class T>
+void grow(Buffer<T>& buffer, int64_t size) {
+  if (static_cast<int64_t>(buffer.size()) < size) buffer = Buffer<T>(size);
+}
+
+// Bytes of either kind of attention.
+int64_t attention_bytes(const kernels::AttentionShape& shape) {
+  const auto floats = static_cast<int64_t>(sizeof(float)) * kernels::attention_scratch(shape);
+  return std::max(floats, kernels::attention_i16_scratch(shape));
 }
 
 }  // namespace
 
-void Scratch::reserve(const TrunkShape& shape) {
+void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   const int64_t tokens = (int64_t{batch.tokens()} + kBatchTokens - 1) / kBatchTokens * kBatchTokens;
   grow(x, tokens * shape.hidden);
   grow(qkv, tokens * 3 * shape.hidden);
   grow(mixed, tokens * shape.hidden);
-  grow(normed, int64_t{kBlockTokens} * shape.hidden);
-  grow(projected, int64_t{kBlockTokens} * shape.hidden);
-  grow(up, int64_t{kBlockTokens} * shape.wide);
   const int32_t longest = std::max(batch.longest(), std::min(kBatchTokens, shape.tokens_max));
-  grow(attention, kernels::attention_scratch({longest, shape.heads, shape.head_dim()}));
+  if (static_cast<int32_t>(blocks.size()) < threads) blocks.resize(threads);
+  for (BlockScratch& block : blocks) {
+    grow(block.normed, int64_t{kBlockTokens} * shape.hidden);
+    grow(block.up, int64_t{kBlockTokens} * shape.wide);
+    block.operands.reserve(kBlockTokens, std::max(shape.hidden, shape.wide));
+    grow(block.attention, attention_bytes({longest, shape.heads, shape.head_dim()}));
+  }
+}
+
+void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
+            int32_t window, Scratch& s, Workers& workers) {
+  const int64_t hidden = shape.hidden;
+  workers.for_each(s.batch.sequences() * shape.heads, [&](int32_t i, int32_t slot) {
+    const int32_t sequence = i / shape.heads, head = i % shape.heads;
+    const kernels::AttentionShape of{s.batch.length(sequence), shape.heads, shape.head_dim(),
+                                     window};
+    const int64_t begin = s.batch.begin(sequence);
+    const float* qkv = s.qkv.data() + begin * 3 * hidden;  // (length, 3, hidden)
+    float* out = s.mixed.data() + begin * hidden;          // (length, hidden)
+    std::byte* room = s.blocks[slot].attention.data();
+    if (format == kernels::Format::kF32) {
+      kernels.attention(of, head, qkv, reinterpret_cast<float*>(room), out);
+    } else {
+      kernels.attention_i16(of, head, qkv, room, out);
+    }
+  });
 }
 
 ScratchPool::Lease ScratchPool::borrow() {

@@ -3,48 +3,66 @@
 // product needs besides itself is worked through in blocks of tokens, so a long text takes five
 // rows of the hidden width a token and no more.
 
-#include <array>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "base/buffer.h"
 #include "engine/batch.h"
+#include "engine/linear.h"
+#include "engine/parallel.h"
 #include "engine/rope.h"
 #include "engine/trunk.h"
 #include "tokenizer/tokenizer.h"
 
 namespace signalbox::engine {
 
-/// Tokens that go through a feed-forward layer together: enough to pay for reading the weights.
+/// Tokens that go through a feed-forward layer together, at most: enough to pay for reading the
+/// weights, few enough for their activations to stay in a second-level cache.
 inline constexpr int32_t kBlockTokens = 384;
 
 /// Tokens of one forward pass: small texts share it, longer ones run alone.
 inline constexpr int32_t kBatchTokens = 512;
 
+/// What one thread needs for a block of tokens.
+struct BlockScratch {
+  Buffer<float> normed;         // (kBlockTokens, hidden): what a layer's half begins with
+  Buffer<float> up;             // (kBlockTokens, wide)
+  Operands operands;            // (kBlockTokens, the wider of hidden and wide)
+  Buffer<std::byte> attention;  // what the attention kernel asks for
+};
+
 struct Scratch {
-  /// Makes room for `batch`; what the buffers held is lost when they grow. They never shrink.
-  void reserve(const TrunkShape& shape);
+  /// Makes room for `batch` and `threads`; what the buffers held is lost when they grow. They never
+  /// shrink.
+  void reserve(const TrunkShape& shape, int32_t threads);
 
   Batch batch;
-  Buffer<float> x;          // (tokens, hidden): the residual stream, and the result
-  Buffer<float> qkv;        // (tokens, 3, hidden)
-  Buffer<float> mixed;      // (tokens, hidden): attention's output
-  Buffer<float> normed;     // (kBlockTokens, hidden): what a layer's half begins with
-  Buffer<float> projected;  // (kBlockTokens, hidden): what it gives back to the residual stream
-  Buffer<float> up;         // (kBlockTokens, wide)
-  Buffer<float> attention;  // what the attention kernel asks for
-  std::array<Rotations, 2> rotations;          // of global and of local layers
+  Buffer<float> x;                     // (tokens, hidden): the residual stream, and the result
+  Buffer<float> qkv;                   // (tokens, 3, hidden)
+  Buffer<float> mixed;                 // (tokens, hidden): attention's output
+  std::vector<BlockScratch> blocks;    // (threads)
+  RopeTables global_rope, local_rope;  // of the batch
   std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): of the batch's texts
 };
 
-/// Calls step(begin, rows) for each block of tokens.
+/// Calls step(begin, rows, block) for each block of `tokens`, as many at once as there are workers.
 template <class Step>
-void for_blocks(int32_t tokens, const Step& step) {
-  for (int32_t begin = 0; begin < tokens; begin += kBlockTokens) {
-    step(int64_t{begin}, std::min(kBlockTokens, tokens - begin));
-  }
+void for_blocks(Scratch& scratch, Workers& workers, int32_t tokens, const Step& step) {
+  const int32_t least = kBlockTokens * workers.threads();
+  const int32_t rounds = (tokens + least - 1) / least;
+  const int32_t blocks = std::max(1, std::min(tokens, rounds * workers.threads()));
+  const int32_t rows = (tokens + blocks - 1) / blocks;
+  workers.for_each((tokens + rows - 1) / rows, [&](int32_t i, int32_t slot) {
+    const int32_t begin = i * rows;
+    step(int64_t{begin}, std::min(rows, tokens - begin), scratch.blocks[slot]);
+  });
 }
+
+/// Attention of every head of every sequence of the batch: qkv to mixed. `window` as AttentionShape
+/// has it.
+void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
+            int32_t window, Scratch& scratch, Workers& workers);
 
 /// Lends Scratch objects to threads; makes one when all are out, so it holds as many as ever ran at
 /// once.

@@ -5,6 +5,19 @@
 #include <algorithm>
 
 namespace signalbox::engine {
+namespace {
+
+constexpr kernels::Format kFormats[] = {kernels::Format::kI8, kernels::Format::kBF16,
+                                        kernels::Format::kF32};
+
+}  // namespace
+
+std::string packed_name(std::string_view layer, kernels::Format format) {
+  const char* suffix = format == kernels::Format::kI8     ? "int8"
+                       : format == kernels::Format::kBF16 ? "bf16"
+                                                          : "f32";
+  return fmt::format("{}.packed_{}", layer, suffix);
+}
 
 bool TensorReader::expect(const std::string& name, const weights::Shape& shape) {
   if (status_) status_ = file_.find(prefix_ + name, shape).map([](const auto&) {});
@@ -25,26 +38,66 @@ Buffer<float> TensorReader::read(const std::string& name, const weights::Shape& 
   return out;
 }
 
-Linear TensorReader::linear(const std::string& name, int32_t in, int32_t out, bool bias) {
-  const Buffer<float> w = read(name + ".weight", {out, in});
-  Buffer<float> b = bias ? read(name + ".bias", {out}) : Buffer<float>();
+Linear TensorReader::linear(const LinearSpec& spec) {
+  kernels::Format format = format_;
+  const void* packed = find_packed(spec, format);
+  if (packed == nullptr) packed = pack(spec);
+  Buffer<float> bias = spec.bias ? read_bias(spec) : Buffer<float>();
   if (!status_) return {};
-  return {kernels_, in, out, w, std::move(b)};
+  return {format, spec.in, spec.out, packed, std::move(bias)};
 }
 
-Linear TensorReader::linear(const std::string& name, int32_t in, int32_t out, bool bias,
-                            std::span<float>& room) {
-  const Buffer<float> w = read(name + ".weight", {out, in});
-  return pack(in, out, w, bias ? read(name + ".bias", {out}) : Buffer<float>(), room);
+const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& format) {
+  for (const kernels::Format candidate : kFormats) {
+    const std::string name = prefix_ + packed_name(spec.name, candidate);
+    if (rows_of(file_, name) == 0 || !status_) continue;
+    const auto found =
+        file_.find(name, {kernels::packed_linear_bytes(candidate, spec.in, spec.out, spec.gated)});
+    if (!found) {
+      status_ = tl::unexpected<Error>(found.error());
+      return nullptr;
+    }
+    if (reinterpret_cast<uintptr_t>(found->bytes.data()) % alignof(float) != 0) {
+      status_ = fail(Code::kCorrupt, "{}: tensor \"{}\" does not begin at a multiple of 4 bytes",
+                     file_.name(), name);
+      return nullptr;
+    }
+    format = candidate;
+    return found->bytes.data();
+  }
+  return nullptr;
 }
 
-Linear TensorReader::pack(int32_t in, int32_t out, const Buffer<float>& w, Buffer<float> bias,
-                          std::span<float>& room) {
+const void* TensorReader::pack(const LinearSpec& spec) {
+  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());  // of a part
+  std::vector<std::string> sources;
+  for (const std::string& part : spec.parts) {
+    sources.push_back(prefix_ + part + ".weight");
+    if (!expect(part + ".weight", {rows, spec.in})) return nullptr;
+  }
+  Buffer<float> w(static_cast<size_t>(spec.out) * spec.in);  // (out, in)
+  const size_t size = static_cast<size_t>(rows) * spec.in;
+  for (size_t i = 0; i < spec.parts.size(); ++i) {
+    read(spec.parts[i] + ".weight", {rows, spec.in}, w.span().subspan(i * size, size));
+  }
+  const std::span<std::byte> packed =
+      arena_.take(kernels::packed_linear_bytes(format_, spec.in, spec.out, spec.gated));
+  kernels::pack_linear(format_, spec.in, spec.out, w.data(), packed.data(), spec.gated);
+  packed_.push_back({prefix_ + spec.name, format_, packed, std::move(sources)});
+  return packed.data();
+}
+
+Buffer<float> TensorReader::read_bias(const LinearSpec& spec) {
+  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());
+  if (!expect(spec.parts[0] + ".bias", {rows})) return {};
+  Buffer<float> bias(spec.out);
+  for (size_t i = 0; i < spec.parts.size(); ++i) {
+    read(spec.parts[i] + ".bias", {rows}, bias.span().subspan(i * rows, rows));
+  }
   if (!status_) return {};
-  const size_t size = Linear::packed_size(kernels_, in, out);
-  const std::span<float> packed = room.first(size);
-  room = room.subspan(size);
-  return {kernels_, in, out, w, std::move(bias), packed};
+  Buffer<float> packed(kernels::packed_bias_size(spec.out, spec.gated));
+  kernels::pack_bias(spec.out, bias.data(), packed.data(), spec.gated);
+  return packed;
 }
 
 Norm TensorReader::norm(const std::string& name, int32_t width, bool bias) {

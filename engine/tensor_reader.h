@@ -3,6 +3,8 @@
 // parameters of a layer read as a list.
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/buffer.h"
 #include "engine/linear.h"
@@ -11,11 +13,34 @@
 
 namespace signalbox::engine {
 
+/// A matrix as it was packed at load, for whoever writes packed files.
+struct PackedMatrix {
+  std::string name;  // the layer's, without ".weight"
+  kernels::Format format;
+  std::span<const std::byte> bytes;  // as pack_linear writes it
+  std::vector<std::string> sources;  // the tensors that it replaces
+};
+
+/// Name of the tensor that holds a packed matrix: "encoder.layer.0.attention.packed_int8".
+std::string packed_name(std::string_view layer, kernels::Format format);
+
+/// One linear layer of a weights file.
+struct LinearSpec {
+  std::vector<std::string> parts;  // names of the layers that are stacked, mostly one
+  std::string name;                // of the whole, in packed files
+  int32_t in;
+  int32_t out;  // of the whole
+  bool bias;
+  bool gated = false;  // packed for Finish::kGeglu
+};
+
 class TensorReader {
  public:
-  /// `prefix` goes in front of every name. The file and the kernels outlive the reader.
-  TensorReader(const weights::SafeTensors& file, const kernels::Table& kernels, std::string prefix)
-      : file_(file), kernels_(kernels), prefix_(std::move(prefix)) {}
+  /// `prefix` goes in front of every name; matrices are packed in `format` unless the file holds
+  /// them packed. The file and the kernels outlive the reader.
+  TensorReader(const weights::SafeTensors& file, const kernels::Table& kernels, std::string prefix,
+               kernels::Format format = kernels::Format::kF32)
+      : file_(file), kernels_(kernels), prefix_(std::move(prefix)), format_(format) {}
 
   /// Every element as float. Empty after an error. Looks before it allocates: a config may claim
   /// any size.
@@ -24,14 +49,13 @@ class TensorReader {
   /// The same into `out`, which holds the shape's element count.
   void read(const std::string& name, const weights::Shape& shape, std::span<float> out);
 
-  /// NAME.weight (out, in), and NAME.bias (out) when `bias`. With `room`, packs into its front,
-  /// which shrinks by what was taken.
-  Linear linear(const std::string& name, int32_t in, int32_t out, bool bias);
-  Linear linear(const std::string& name, int32_t in, int32_t out, bool bias,
-                std::span<float>& room);
-  /// Packs what was read already.
-  Linear pack(int32_t in, int32_t out, const Buffer<float>& w, Buffer<float> bias,
-              std::span<float>& room);
+  /// PART.weight (out / parts, in), and PART.bias when `bias`, of each part, packed into the arena;
+  /// or the packed matrix of that name, in place.
+  Linear linear(const LinearSpec& spec);
+  /// A layer of one part.
+  Linear linear(const std::string& name, int32_t in, int32_t out, bool bias, bool gated = false) {
+    return linear({{name}, name, in, out, bias, gated});
+  }
 
   /// NAME.weight (width), and NAME.bias (width) when `bias`, otherwise zeros.
   Norm norm(const std::string& name, int32_t width, bool bias);
@@ -39,15 +63,25 @@ class TensorReader {
   /// A tensor left in the file because its rows are picked one by one: F32, F16 or BF16.
   weights::Tensor table(const std::string& name, const weights::Shape& shape);
 
-  /// Whether a tensor of that shape is there; remembers the error when it is not.
-  bool expect(const std::string& name, const weights::Shape& shape);
-
   const Result<void>& status() const { return status_; }
 
+  /// What the linear layers look into; it must outlive them.
+  Arena take_arena() { return std::move(arena_); }
+  /// What was packed, in the order of reading; looks into the arena.
+  std::vector<PackedMatrix> take_packed() { return std::move(packed_); }
+
  private:
+  bool expect(const std::string& name, const weights::Shape& shape);
+  const void* find_packed(const LinearSpec& spec, kernels::Format& format);
+  const void* pack(const LinearSpec& spec);
+  Buffer<float> read_bias(const LinearSpec& spec);
+
   const weights::SafeTensors& file_;
   const kernels::Table& kernels_;
   std::string prefix_;
+  kernels::Format format_;
+  Arena arena_;
+  std::vector<PackedMatrix> packed_;
   Result<void> status_;
 };
 

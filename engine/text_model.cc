@@ -16,6 +16,20 @@
 namespace signalbox::engine {
 namespace {
 
+constexpr int32_t kThreadsMax = 256;
+
+kernels::Format format_of(Precision precision) {
+  switch (precision) {
+    case Precision::kF32:
+      return kernels::Format::kF32;
+    case Precision::kBF16:
+      return kernels::Format::kBF16;
+    case Precision::kI8:
+      return kernels::Format::kI8;
+  }
+  return kernels::Format::kF32;
+}
+
 struct Parts {
   std::filesystem::path directory;
   const kernels::Table* kernels;
@@ -28,7 +42,8 @@ struct Parts {
 
 class Model final : public TextModel {
  public:
-  explicit Model(Parts parts) : parts_(std::move(parts)), shape_(parts_.trunk->shape()) {
+  Model(Parts parts, int32_t threads)
+      : parts_(std::move(parts)), shape_(parts_.trunk->shape()), threads_(threads) {
     for (const Head& head : parts_.heads) {
       infos_.push_back(head.info());
       readers_.emplace_back(head.info().labels);
@@ -100,8 +115,7 @@ class Model final : public TextModel {
     if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
     const auto scratch = pool_.borrow();
     scratch->batch.add(ids, {});
-    scratch->reserve(shape_);
-    parts_.trunk->encode(*scratch, shape_.layers);
+    encode(*scratch, shape_.layers);
     const float* x = scratch->x.data();
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
     for (const Head& head : parts_.heads) out.logits.push_back(head.logits(scratch->batch, x));
@@ -136,6 +150,13 @@ class Model final : public TextModel {
     return options;
   }
 
+  // The batch of s through the trunk.
+  void encode(Scratch& s, int32_t layers) const {
+    s.reserve(shape_, threads_);
+    Workers workers(threads_);
+    parts_.trunk->encode(s, layers, workers);
+  }
+
   // The states of sequence i, (length, hidden).
   const float* row_of(const Scratch& s, int32_t i) const {
     return s.x.data() + int64_t{s.batch.begin(i)} * shape_.hidden;
@@ -150,8 +171,7 @@ class Model final : public TextModel {
     Scratch& s = *scratch;
     size_t first = 0;
     const auto flush = [&] {
-      s.reserve(shape_);
-      parts_.trunk->encode(s, layers);
+      encode(s, layers);
       read(s, first);
       first += s.batch.sequences();
       s.batch.clear();
@@ -200,6 +220,7 @@ class Model final : public TextModel {
 
   const Parts parts_;
   const TrunkShape shape_;
+  const int32_t threads_;
   std::vector<HeadInfo> infos_;
   std::vector<EntityReader> readers_;  // (heads)
   mutable ScratchPool pool_;
@@ -240,17 +261,21 @@ Result<void> read_tokenizer(Parts& parts) {
 
 Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::path& directory,
                                                          const OpenOptions& options) {
+  if (options.threads < 1 || options.threads > kThreadsMax) {
+    return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
+  }
   Parts parts;
   parts.directory = directory;
   SIGNALBOX_TRY(parts.kernels, kernels::active_table());
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open(directory / "model.safetensors"));
-  SIGNALBOX_TRY(parts.trunk, open_trunk(config, parts.file, *parts.kernels));
+  SIGNALBOX_TRY(parts.trunk,
+                open_trunk(config, parts.file, {*parts.kernels, format_of(options.precision)}));
   SIGNALBOX_TRY_VOID(read_tokenizer(parts));
   SIGNALBOX_TRY(parts.pooling, read_pooling_config(directory, parts.trunk->shape().hidden));
   SIGNALBOX_TRY_VOID(read_head(directory, config, parts.file, parts));
   for (const auto& head : options.heads) SIGNALBOX_TRY_VOID(read_further_head(head, parts));
-  return std::make_unique<const Model>(std::move(parts));
+  return std::make_unique<const Model>(std::move(parts), options.threads);
 }
 
 }  // namespace signalbox::engine

@@ -9,11 +9,11 @@ namespace signalbox::engine {
 
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
                                                 const weights::SafeTensors& file,
-                                                const kernels::Table& kernels) {
+                                                const TrunkOptions& options) {
   SIGNALBOX_TRY(const std::string type, config.root().string("model_type", ""));
-  if (type == "modernbert") return open_modern_bert(config, file, kernels);
+  if (type == "modernbert") return open_modern_bert(config, file, options);
   if (type == "bert" || type == "roberta" || type == "xlm-roberta") {
-    return open_bert(config, file, kernels);
+    return open_bert(config, file, options);
   }
   return fail(Code::kUnsupported,
               "{}: \"{}\" is not built (built: bert, modernbert, roberta, xlm-roberta)",

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "base/error.h"
+#include "engine/parallel.h"
+#include "engine/tensor_reader.h"
 #include "kernels/kernels.h"
 #include "weights/hf_config.h"
 #include "weights/safetensors.h"
@@ -34,9 +36,10 @@ class Trunk {
 
   /// Runs scratch.batch through the first `layers` layers and what ends the network after its last;
   /// scratch.x (tokens, hidden) holds the hidden states afterwards. A sequence's rows do not depend
-  /// on the other sequences, to the last bit. Preconditions: 0 <= layers <= shape().layers, the
-  /// batch was checked against the shape, and scratch.reserve() was called for it.
-  virtual void encode(Scratch& scratch, int32_t layers) const = 0;
+  /// on the other sequences nor on the number of workers, to the last bit. Preconditions: 0 <=
+  /// layers <= shape().layers, the batch was checked against the shape, and scratch.reserve() was
+  /// called for it.
+  virtual void encode(Scratch& scratch, int32_t layers, Workers& workers) const = 0;
 
  protected:
   explicit Trunk(const TrunkShape& shape) : shape_(shape) {}
@@ -45,11 +48,18 @@ class Trunk {
   TrunkShape shape_;
 };
 
-/// The trunk that config.json describes. It looks into `file` and `kernels`, which outlive it.
+struct TrunkOptions {
+  const kernels::Table& kernels;
+  kernels::Format format = kernels::Format::kF32;  // of matrices that the file does not hold packed
+  /// Filled with what was packed, when not null; it looks into the trunk.
+  std::vector<PackedMatrix>* packed = nullptr;
+};
+
+/// The trunk that config.json describes. It looks into `file` and the kernels, which outlive it.
 /// Errors: kUnsupported for an architecture or an option that is not built, kCorrupt for values and
 /// tensors that contradict each other; each names the file and what in it.
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
                                                 const weights::SafeTensors& file,
-                                                const kernels::Table& kernels);
+                                                const TrunkOptions& options);
 
 }  // namespace signalbox::engine

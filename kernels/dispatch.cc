@@ -30,9 +30,13 @@ bool has_avx512() {
 bool has_vnni() {
   return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
+bool has_bf16() {
+  return has_vnni() && __builtin_cpu_supports("avx512bf16");
+}
 constexpr std::array kTiers = {
     Tier{"base", has_base, install_base}, Tier{"avx2", has_avx2, install_avx2},
-    Tier{"avx512", has_avx512, install_avx512}, Tier{"vnni", has_vnni, install_vnni}};
+    Tier{"avx512", has_avx512, install_avx512}, Tier{"vnni", has_vnni, install_vnni},
+    Tier{"bf16", has_bf16, install_bf16}};
 #else
 constexpr std::array kTiers = {Tier{"base", has_base, install_base}};
 #endif

@@ -1,7 +1,8 @@
 #pragma once
 // The one table of numerical operations. Every entry works on pointers and sizes, allocates
-// nothing, throws nothing, and knows no model. Tiers (base, avx2, avx512) overwrite entries with
-// faster ones of the same meaning; kernels/ref states that meaning in double precision.
+// nothing, throws nothing, and knows no model. Tiers (base, avx2, avx512, vnni, bf16) overwrite
+// entries with faster ones of the same meaning; kernels/ref states that meaning in double
+// precision.
 //
 // All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs do not
 // overlap unless it says "in place". A row's result depends on that row alone, so a text's result
@@ -29,50 +30,77 @@ struct AttentionShape {
 /// with their scores. Grows with the tokens, never with their square.
 int64_t attention_scratch(const AttentionShape& shape);
 
+/// The same for `attention_i16`, in bytes.
+int64_t attention_i16_scratch(const AttentionShape& shape);
+
+/// How the weights of a linear layer are stored, and what its rows are turned into before.
+enum class Format : uint8_t { kF32, kBF16, kI8 };
+
+/// A product y (rows, out) = x (rows, in) w^T with w (out, in).
+struct LinearShape {
+  int32_t rows;
+  int32_t in;
+  int32_t out;
+};
+
+/// What is done with the sums before they are written, each v = sum + bias of its column.
+enum class Finish : uint8_t {
+  kStore,  // y = v
+  kAdd,    // y += v
+  kGelu,   // y = gelu(v)
+  kGeglu,  // y (rows, out / 2) = gelu(v of column c) * v of column out / 2 + c; of gated weights
+};
+
+/// gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form of Hendrycks and Gimpel, "Gaussian Error
+/// Linear Units", 2016; the gate: Shazeer, "GLU Variants Improve Transformer", 2020.
+struct Epilogue {
+  Finish finish = Finish::kStore;
+  const float* bias = nullptr;  // as pack_bias writes it, or none
+};
+
+/// Bytes that pack_linear writes for w (out, in); a multiple of 64. Gated: `out` is even and its
+/// halves lie side by side, as Finish::kGeglu reads them.
+int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated = false);
+
+/// Lays w (out, in), as checkpoints store it, out for the products of every tier. In kI8 each row
+/// of w is quantised symmetrically, with a scale of its own. packed is aligned to 4 bytes.
+void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* packed,
+                 bool gated = false);
+
+/// Floats of a packed bias, and its packing: bias (out).
+int64_t packed_bias_size(int32_t out, bool gated = false);
+void pack_bias(int32_t out, const float* bias, float* packed, bool gated = false);
+
 /// Bytes of one row of `cols` values as quantize_rows writes it.
 int64_t quantized_row_bytes(int32_t cols);
 
-/// Bytes that pack_linear_i8 writes for a matrix of this shape; a multiple of 64.
-int64_t packed_linear_i8_bytes(int32_t in, int32_t out);
-
-/// Lays w (out, in), 8-bit weights of which one stands for w * scales[its row], out for linear_i8
-/// of any tier. |w| <= 127. packed is aligned to 4 bytes.
-void pack_linear_i8(int32_t in, int32_t out, const int8_t* w, const float* scales, void* packed);
+/// Values of one row of `cols` values as narrow_rows writes it.
+int64_t narrow_row_size(int32_t cols);
 
 struct Table {
   std::string_view tier;
 
-  /// Floats that pack_linear writes for a matrix of this shape.
-  int64_t (*packed_linear_size)(int32_t in, int32_t out);
+  /// y = finish(x w^T): x (rows, in); packed by pack_linear in kF32.
+  void (*linear_f32)(const LinearShape& shape, const float* x, const void* packed,
+                     const Epilogue& epilogue, float* y);
 
-  /// Lays w (out, in), as checkpoints store it, out for `linear` of this same tier.
-  void (*pack_linear)(int32_t in, int32_t out, const float* w, float* packed);
+  /// The same with x as narrow_rows gives it; packed in kBF16. Products are exact, sums in single
+  /// precision.
+  void (*linear_bf16)(const LinearShape& shape, const uint16_t* x, const void* packed,
+                      const Epilogue& epilogue, float* y);
 
-  /// y = x w^T, with x (rows, in), w packed, y (rows, out).
-  void (*linear)(int32_t rows, int32_t in, int32_t out, const float* x, const float* packed,
-                 float* y);
+  /// The same with x as quantize_rows gives it; packed in kI8. The sums are exact: the same on
+  /// every tier.
+  void (*linear_i8)(const LinearShape& shape, const uint8_t* q, const float* scales,
+                    const void* packed, const Epilogue& epilogue, float* y);
+
+  /// y (rows, narrow_row_size(cols)) = x (rows, cols) as bfloat16, rounded to nearest even.
+  void (*narrow_rows)(int32_t rows, int32_t cols, const float* x, uint16_t* y);
 
   /// q (rows, quantized_row_bytes(cols)) and scales (rows): x (rows, cols) in 8 bits, so that
   /// (q - 128) * scale is x to within half a scale, and a row's largest magnitude is 127 scales.
   /// The same bytes on every tier.
   void (*quantize_rows)(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales);
-
-  /// y = x w^T, with x (rows, in) as quantize_rows gives it, w packed by pack_linear_i8, y (rows,
-  /// out). The sums are exact: the same bits on every tier.
-  void (*linear_i8)(int32_t rows, int32_t in, int32_t out, const uint8_t* q, const float* scales,
-                    const void* packed, float* y);
-
-  /// In place, x (rows, cols) += bias (cols).
-  void (*add_bias)(int32_t rows, int32_t cols, const float* bias, float* x);
-
-  /// In place, x (rows, cols) = gelu(x + bias), gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form
-  /// of Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
-  void (*add_bias_gelu)(int32_t rows, int32_t cols, const float* bias, float* x);
-
-  /// y (rows, cols) = gelu(a) * b, where x (rows, 2, cols) holds a row of a, then a row of b:
-  /// Shazeer, "GLU Variants Improve Transformer", 2020. y may be x: its rows then lie together at
-  /// the front.
-  void (*geglu)(int32_t rows, int32_t cols, const float* x, float* y);
 
   /// In place, x (n) = gelu(x), tanh(x), or max(x, 0).
   void (*gelu)(int64_t n, float* x);
@@ -84,20 +112,23 @@ struct Table {
   void (*layer_norm)(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
                      const float* x, float* y);
 
-  /// In place, residual (rows, cols) = layer_norm(residual + x + bias). bias, gamma, beta (cols).
-  void (*add_bias_residual_norm)(int32_t rows, int32_t cols, const float* x, const float* bias,
-                                 const float* gamma, const float* beta, float eps, float* residual);
-
   /// In place, turns the queries and keys of qkv (tokens, 3, heads, head_dim) by their positions:
   /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, with
   /// dimension i paired with i + head_dim / 2. rotations (tokens, 2, head_dim / 2): cosines, then
   /// sines. head_dim is even.
   void (*rope)(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv);
 
-  /// Self-attention of one sequence within a window: out (tokens, heads, head_dim) = softmax(q k^T
-  /// / sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch (attention_scratch(shape)).
-  /// Costs tokens x min(tokens, window); the softmax is online (Milakov and Gimelshein, 2018).
-  void (*attention)(const AttentionShape& shape, const float* qkv, float* scratch, float* out);
+  /// Self-attention of one head of one sequence within a window: its part of out (tokens, heads,
+  /// head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch
+  /// (attention_scratch(shape)). Costs tokens x min(tokens, window); the softmax is online (Milakov
+  /// and Gimelshein, 2018).
+  void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
+                    float* out);
+
+  /// The same with queries, keys and weights as integers of up to 12, 12 and 15 bits and exact
+  /// sums; scratch in bytes (attention_i16_scratch(shape)), aligned to 64.
+  void (*attention_i16)(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
+                        float* out);
 
   /// out (cols) = mean over the rows of x (rows, cols); rows > 0.
   void (*mean_rows)(int32_t rows, int32_t cols, const float* x, float* out);

@@ -10,5 +10,6 @@ void install_base(Table& table);
 void install_avx2(Table& table);
 void install_avx512(Table& table);
 void install_vnni(Table& table);
+void install_bf16(Table& table);
 
 }  // namespace signalbox::kernels

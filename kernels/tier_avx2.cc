@@ -2,13 +2,16 @@
 
 #include "kernels/body/install.h"
 #include "kernels/tier.h"
+#include "kernels/x86/dots_i16.h"
 #include "kernels/x86/linear_i8_avx2.h"
 
 namespace signalbox::kernels {
 
 void install_avx2(Table& table) {
-  body::install<xsimd::fma3<xsimd::avx2>>(table);
-  table.linear_i8 = body::linear_i8<x86::Avx2BlocksI8>;
+  using Arch = xsimd::fma3<xsimd::avx2>;
+  body::install<Arch>(table);
+  table.linear_i8 = body::linear_i8<Arch, x86::Avx2ProductI8>;
+  table.attention_i16 = body::attention_i16<Arch, x86::Avx2DotsI16>;
 }
 
 }  // namespace signalbox::kernels

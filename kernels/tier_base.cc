@@ -1,5 +1,6 @@
 // The tier that runs on every processor of the architecture: the bodies at its narrowest width.
 
+#include "kernels/body/attention_i16.h"
 #include "kernels/body/install.h"
 #include "kernels/body/linear_i8.h"
 #include "kernels/body/widen.h"
@@ -20,10 +21,15 @@ int64_t attention_scratch(const AttentionShape& shape) {
   return body::attention_scratch(shape);
 }
 
+int64_t attention_i16_scratch(const AttentionShape& shape) {
+  return body::ScratchI16(shape).bytes;
+}
+
 void install_base(Table& table) {
   table.widen_f16 = body::widen_f16;
   table.widen_bf16 = body::widen_bf16;
-  table.linear_i8 = body::linear_i8<body::PlainBlocksI8>;
+  table.linear_i8 = body::linear_i8<Arch, body::ProductI8>;
+  table.attention_i16 = body::attention_i16<Arch, body::PlainDotsI16>;
   body::install<Arch>(table);
 }
 

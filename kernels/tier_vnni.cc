@@ -1,12 +1,15 @@
-// AVX-512 with VNNI: what avx512 does, and products of bytes.
+// AVX-512 with VNNI: what avx512 does, and exact products of integers.
 
 #include "kernels/tier.h"
+#include "kernels/x86/dots_i16.h"
 #include "kernels/x86/linear_i8_vnni.h"
 
 namespace signalbox::kernels {
 
 void install_vnni(Table& table) {
-  table.linear_i8 = body::linear_i8<x86::VnniBlocksI8>;
+  using Arch = xsimd::avx512bw;
+  table.linear_i8 = body::linear_i8<Arch, x86::VnniProductI8>;
+  table.attention_i16 = body::attention_i16<Arch, x86::Avx512DotsI16<x86::VnniDot>>;
 }
 
 }  // namespace signalbox::kernels

@@ -1,29 +1,19 @@
 #pragma once
 // Softmax attention of one sequence, head by head, without a matrix of scores. Keys and values of a
-// head are packed as `linear` packs weights, so both products are its register block. A tile of
+// head are packed in panels as weights are, so both products are the same register block. A tile of
 // queries walks over tiles of keys and keeps, for each query, the largest score so far, the sum of
 // the exponentials and the mixed values; when a larger score comes, what was summed is scaled down.
-// Keys out of a query's window are never multiplied, but for the edges of a panel. Tiles begin at
-// fixed places of the sequence, so a sequence's result is the same bits in every batch.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "kernels/body/linear.h"
+#include "kernels/body/attention_tiles.h"
+#include "kernels/body/register_block.h"
 #include "kernels/body/vector.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels::body {
-
-inline constexpr int64_t kQueryTile = 48;  // a multiple of every tier's block of rows
-inline constexpr int64_t kKeyTile = 128;   // 64 dimensions of its keys and values fit the caches
-inline constexpr int64_t kPanelMax = 32;   // the widest tier's panel
-inline constexpr int64_t kScoreRows = 12;  // the widest tier's block of rows
-
-inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 inline int64_t attention_scratch(const AttentionShape& shape) {
   const int64_t dim = shape.head_dim;
@@ -105,41 +95,26 @@ class HeadAttention {
     }
   }
 
-  // Tiles of keys outside, so that each is loaded once for all queries of the tile.
   void attend(int64_t first_query, int64_t queries) {
-    const int64_t end = std::min(tokens_, first_query + queries + window_);
-    int64_t tile = std::max<int64_t>(0, first_query - window_) / kPanel<Arch> * kPanel<Arch>;
-    for (; tile < end; tile += kKeyTile) {
-      for (int64_t row = 0; row < queries; row += kBlockRows<Arch>) {
-        const int64_t rows = std::min<int64_t>(kBlockRows<Arch>, queries - row);
-        const int64_t query = first_query + row;
-        const int64_t first_key = std::max<int64_t>(0, query - window_);
-        const int64_t begin = std::max(tile, first_key / kPanel<Arch> * kPanel<Arch>);
-        const int64_t last = std::min({tile + kKeyTile, tokens_, query + rows + window_});
-        if (begin < last) attend_block(row, rows, query, begin, last);
-      }
-    }
+    walk_keys(tokens_, window_, first_query, queries, kBlockRows<Arch>, kPanel<Arch>,
+              [&](const AttentionBlock& block) { attend_block(block); });
   }
 
-  // Queries [row, row + rows) of the tile, the first of which is token `query`, to keys [begin,
-  // end), at most kKeyTile of them, begin at the edge of a panel.
-  void attend_block(int64_t row, int64_t rows, int64_t query, int64_t begin, int64_t end) {
+  void attend_block(const AttentionBlock& block) {
+    const int64_t row = block.row, rows = block.rows, begin = block.begin, end = block.end;
     for (int64_t key = begin; key < end; key += kPanel<Arch>) {
-      linear_rows<Arch, kBlockRows<Arch>>(rows, dim_, queries_ + row * dim_, dim_,
-                                          keys_ + key * dim_, kPanel<Arch>, scores_ + key - begin,
-                                          kKeyTile);
+      register_blocks<Arch, false>(rows, dim_, queries_ + row * dim_, dim_, keys_ + key * dim_,
+                                   kPanel<Arch>, scores_ + key - begin, kKeyTile);
     }
     float corrections[kBlockRows<Arch>];
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t visible = std::max(begin, query + r - window_);
-      const int64_t visible_end = std::min(end, query + r + window_ + 1);
       corrections[r] = exponentials(scores_ + r * kKeyTile, round_up(end - begin, kPanel<Arch>),
-                                    visible - begin, visible_end - begin, row + r);
+                                    block.first_visible(r), block.last_visible(r), row + r);
     }
     for (int64_t d = 0; d < padded_dim_; d += kPanel<Arch>) {
-      linear_rows<Arch, kBlockRows<Arch>>(rows, end - begin, scores_, kKeyTile,
-                                          values_ + d * tokens_ + begin * kPanel<Arch>,
-                                          kPanel<Arch>, update_ + d, padded_dim_);
+      register_blocks<Arch, false>(rows, end - begin, scores_, kKeyTile,
+                                   values_ + d * tokens_ + begin * kPanel<Arch>, kPanel<Arch>,
+                                   update_ + d, padded_dim_);
     }
     for (int64_t r = 0; r < rows; ++r) {
       const Batch<Arch> correction(corrections[r]);
@@ -194,13 +169,12 @@ class HeadAttention {
 };
 
 template <class Arch>
-void attention(const AttentionShape& shape, const float* qkv, float* scratch, float* out) {
-  const int64_t hidden = static_cast<int64_t>(shape.heads) * shape.head_dim;
-  HeadAttention<Arch> head(shape, scratch);
-  for (int64_t first = 0; first < hidden; first += shape.head_dim) {
-    const float* q = qkv + first;
-    head.run(q, q + hidden, q + 2 * hidden, out + first, hidden);
-  }
+void attention(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
+               float* out) {
+  const int64_t hidden = int64_t{shape.heads} * shape.head_dim;
+  const int64_t first = int64_t{head} * shape.head_dim;
+  const float* q = qkv + first;
+  HeadAttention<Arch>(shape, scratch).run(q, q + hidden, q + 2 * hidden, out + first, hidden);
 }
 
 }  // namespace signalbox::kernels::body

@@ -1,5 +1,5 @@
 #pragma once
-// Sums, biases, activations, dot products and means: one pass over the data each.
+// Sums, activations, dot products and means: one pass over the data each.
 
 #include <cmath>
 
@@ -15,38 +15,9 @@ void add(int64_t n, const float* x, float* y) {
 }
 
 template <class Arch>
-void add_bias(int32_t rows, int32_t cols, const float* bias, float* x) {
-  for (int64_t r = 0; r < rows; ++r) add<Arch>(cols, bias, x + r * cols);
-}
-
-template <class Arch>
 inline Batch<Arch> gelu_of(const Batch<Arch>& v) {
   const Batch<Arch> h = Batch<Arch>(0.5f) * v;
   return xsimd::fma(h, xsimd::erf(v * Batch<Arch>(0.70710678118654752f)), h);
-}
-
-template <class Arch>
-void add_bias_gelu(int32_t rows, int32_t cols, const float* bias, float* x) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = x + r * cols;
-    for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
-      const Batch<Arch> v = load_at<Arch>(row, i, part) + load_at<Arch>(bias, i, part);
-      store_at<Arch>(gelu_of<Arch>(v), row, i, part);
-    });
-  }
-}
-
-template <class Arch>
-void geglu(int32_t rows, int32_t cols, const float* x, float* y) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* in = x + r * 2 * cols;
-    const float* gate = in + cols;
-    float* out = y + r * cols;
-    for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
-      store_at<Arch>(gelu_of<Arch>(load_at<Arch>(in, i, part)) * load_at<Arch>(gate, i, part), out,
-                     i, part);
-    });
-  }
 }
 
 template <class Arch>

@@ -38,18 +38,4 @@ void layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* bet
   }
 }
 
-template <class Arch>
-void add_bias_residual_norm(int32_t rows, int32_t cols, const float* x, const float* bias,
-                            const float* gamma, const float* beta, float eps, float* residual) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* from = x + r * cols;
-    float* row = residual + r * cols;
-    for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
-      const Batch<Arch> update = load_at<Arch>(from, i, part) + load_at<Arch>(bias, i, part);
-      store_at<Arch>(load_at<Arch>(row, i, part) + update, row, i, part);
-    });
-    normalize_row<Arch>(cols, gamma, beta, eps, row, row);
-  }
-}
-
 }  // namespace signalbox::kernels::body

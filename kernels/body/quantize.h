@@ -6,14 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/body/panel.h"
 #include "kernels/body/vector.h"
 
 namespace signalbox::kernels::body {
-
-// Bytes of one quantised row: the dot product takes four at a time.
-[[gnu::always_inline]] inline int64_t quantized_stride(int64_t cols) {
-  return (cols + 3) / 4 * 4;
-}
 
 template <class Arch>
 float largest_magnitude(int64_t n, const float* x) {
@@ -25,22 +21,33 @@ float largest_magnitude(int64_t n, const float* x) {
 }
 
 // Only multiplications and roundings that IEEE 754 fixes, so that every tier gives the same bytes.
+// Integers go through a short array: the compiler narrows it whole, at any width.
 template <class Arch>
 void quantize_rows(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales) {
-  const int64_t stride = quantized_stride(cols);
+  constexpr int64_t kChunk = 64;
+  const int64_t stride = row_stride<I8>(cols);
   for (int64_t r = 0; r < rows; ++r, x += cols, q += stride) {
     const float largest = largest_magnitude<Arch>(cols, x);
-    const float inverse = largest > 0 ? 127.0f / largest : 0.0f;
+    const Batch<Arch> inverse(largest > 0 ? 127.0f / largest : 0.0f);
     scales[r] = largest / 127.0f;
-    for_lanes<Arch>(cols, [&](int64_t i, int64_t part) {
-      const auto scaled = load_at<Arch>(x, i, part) * Batch<Arch>(inverse);
+    const auto integers = [&](int64_t i, int64_t part) {
+      const auto scaled = load_at<Arch>(x, i, part) * inverse;
       const auto bounded =
           xsimd::min(xsimd::max(scaled, Batch<Arch>(-127.0f)), Batch<Arch>(127.0f));
-      alignas(64) int32_t lanes[kLanes<Arch>];
-      xsimd::nearbyint_as_int(bounded).store_aligned(lanes);
-      for (int64_t k = 0; k < part; ++k) q[i + k] = static_cast<uint8_t>(lanes[k] + 128);
+      return xsimd::nearbyint_as_int(bounded) + 128;
+    };
+    alignas(64) int32_t wide[kChunk];
+    int64_t i = 0;
+    for (; i + kChunk <= cols; i += kChunk) {
+      for (int64_t c = 0; c < kChunk; c += kLanes<Arch>)
+        integers(i + c, kLanes<Arch>).store_aligned(wide + c);
+      for (int64_t c = 0; c < kChunk; ++c) q[i + c] = static_cast<uint8_t>(wide[c]);
+    }
+    for_lanes<Arch>(cols - i, [&](int64_t c, int64_t part) {
+      integers(i + c, part).store_aligned(wide);
+      for (int64_t k = 0; k < part; ++k) q[i + c + k] = static_cast<uint8_t>(wide[k]);
     });
-    for (int64_t i = cols; i < stride; ++i) q[i] = 128;
+    for (i = cols; i < stride; ++i) q[i] = 128;
   }
 }
 

@@ -20,23 +20,9 @@ Vector linear(int32_t rows, int32_t in, int32_t out, const float* x, const float
   return y;
 }
 
-Vector add_bias_gelu(int32_t rows, int32_t cols, const float* bias, const float* x) {
-  Vector y(static_cast<size_t>(rows) * cols);
-  for (size_t i = 0; i < y.size(); ++i) {
-    const double v = static_cast<double>(x[i]) + bias[i % cols];
-    y[i] = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
-  }
-  return y;
-}
-
-Vector geglu(int32_t rows, int32_t cols, const float* x) {
-  Vector y(static_cast<size_t>(rows) * cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = 0; i < cols; ++i) {
-      const double a = x[r * 2 * cols + i];
-      y[r * cols + i] = 0.5 * a * (1 + std::erf(a / std::sqrt(2.0))) * x[r * 2 * cols + cols + i];
-    }
-  }
+Vector gelu(const Vector& x) {
+  Vector y(x.size());
+  for (size_t i = 0; i < y.size(); ++i) y[i] = 0.5 * x[i] * (1 + std::erf(x[i] / std::sqrt(2.0)));
   return y;
 }
 

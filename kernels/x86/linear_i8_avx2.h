@@ -10,33 +10,38 @@
 
 namespace signalbox::kernels::x86 {
 
-struct Avx2BlocksI8 {
-  static constexpr int kRows = 3;
+struct Avx2ProductI8 {
+  using Format = body::I8;
+  using X = uint8_t;
+  using Sum = int32_t;
+  static constexpr int64_t kRows = 3;
 
-  template <int Rows>
-  static void run(int64_t depths, const uint8_t* q, int64_t stride, const int8_t* weights,
-                  int32_t* sums) {
-    for (int64_t c = 0; c < body::kColumnsI8; c += 16) {
-      sixteen_columns<Rows>(depths, q, stride, weights + c * body::kDepthI8, sums + c);
+  template <bool kAdds>
+  static void run(int64_t rows, int64_t steps, const uint8_t* q, int64_t stride,
+                  const int8_t* weights, int32_t* sums) {
+    for (int64_t c = 0; c < body::kPanelColumns; c += 16) {
+      body::with_rows<kRows>(rows, [&]<int Rows>() {
+        sixteen_columns<Rows, kAdds>(steps, q, stride, weights + c * Format::kDepth, sums + c);
+      });
     }
   }
 
  private:
-  template <int Rows>
-  static void sixteen_columns(int64_t depths, const uint8_t* q, int64_t stride,
-                              const int8_t* weights, int32_t* sums) {
+  template <int Rows, bool kAdds>
+  [[gnu::noinline]] static void sixteen_columns(int64_t steps, const uint8_t* q, int64_t stride,
+                                                const int8_t* weights, int32_t* sums) {
     __m256i acc[Rows][4];  // four columns each
 #pragma GCC unroll 3
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
       for (int c = 0; c < 4; ++c) acc[r][c] = _mm256_setzero_si256();
     }
-    for (int64_t k = 0; k < depths; ++k, weights += body::kColumnsI8 * body::kDepthI8) {
+    for (int64_t k = 0; k < steps; ++k, weights += body::kStepBytes) {
       __m256i x[Rows];
 #pragma GCC unroll 3
       for (int r = 0; r < Rows; ++r) {
         int32_t four;
-        std::memcpy(&four, q + r * stride + k * body::kDepthI8, sizeof(four));
+        std::memcpy(&four, q + r * stride + k * Format::kDepth, sizeof four);
         x[r] = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
       }
 #pragma GCC unroll 4
@@ -55,8 +60,10 @@ struct Avx2BlocksI8 {
       for (int c = 0; c < 4; c += 2) {
         // Within each half of a register: columns 0 1 4 5, then 2 3 6 7.
         const __m256i pairs = _mm256_hadd_epi32(acc[r][c], acc[r][c + 1]);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + r * body::kColumnsI8 + 4 * c),
-                            _mm256_permute4x64_epi64(pairs, 0b11011000));
+        __m256i eight = _mm256_permute4x64_epi64(pairs, 0b11011000);
+        auto* out = reinterpret_cast<__m256i*>(sums + r * body::kPanelColumns + 4 * c);
+        if constexpr (kAdds) eight = _mm256_add_epi32(eight, _mm256_loadu_si256(out));
+        _mm256_storeu_si256(out, eight);
       }
     }
   }

@@ -8,27 +8,44 @@
 
 namespace signalbox::kernels::x86 {
 
-struct VnniBlocksI8 {
-  static constexpr int kRows = 6;
+struct VnniProductI8 {
+  using Format = body::I8;
+  using X = uint8_t;
+  using Sum = int32_t;
+  static constexpr int64_t kRows = 6;
 
-  template <int Rows>
-  static void run(int64_t depths, const uint8_t* q, int64_t stride, const int8_t* weights,
-                  int32_t* sums) {
+  template <bool kAdds>
+  static void run(int64_t rows, int64_t steps, const uint8_t* q, int64_t stride,
+                  const int8_t* weights, int32_t* sums) {
+    body::with_rows<kRows>(
+        rows, [&]<int Rows>() { block<Rows, kAdds>(steps, q, stride, weights, sums); });
+  }
+
+ private:
+  template <int Rows, bool kAdds>
+  [[gnu::noinline]] static void block(int64_t steps, const uint8_t* q, int64_t stride,
+                                      const int8_t* weights, int32_t* sums) {
     constexpr int kRegisters = 4;  // of 16 columns
     __m512i acc[Rows][kRegisters];
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
-      for (int c = 0; c < kRegisters; ++c) acc[r][c] = _mm512_setzero_si512();
+      for (int c = 0; c < kRegisters; ++c) {
+        if constexpr (kAdds) {
+          acc[r][c] = _mm512_loadu_si512(sums + r * body::kPanelColumns + 16 * c);
+        } else {
+          acc[r][c] = _mm512_setzero_si512();
+        }
+      }
     }
-    for (int64_t k = 0; k < depths; ++k, weights += body::kColumnsI8 * body::kDepthI8) {
+    for (int64_t k = 0; k < steps; ++k, weights += body::kStepBytes) {
       __m512i w[kRegisters];
 #pragma GCC unroll 4
       for (int c = 0; c < kRegisters; ++c) w[c] = _mm512_loadu_si512(weights + 64 * c);
 #pragma GCC unroll 6
       for (int r = 0; r < Rows; ++r) {
         int32_t four;
-        std::memcpy(&four, q + r * stride + k * body::kDepthI8, sizeof(four));
+        std::memcpy(&four, q + r * stride + k * Format::kDepth, sizeof four);
         const __m512i x = _mm512_set1_epi32(four);
 #pragma GCC unroll 4
         for (int c = 0; c < kRegisters; ++c) acc[r][c] = _mm512_dpbusd_epi32(acc[r][c], x, w[c]);
@@ -38,7 +55,7 @@ struct VnniBlocksI8 {
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
       for (int c = 0; c < kRegisters; ++c) {
-        _mm512_storeu_si512(sums + r * body::kColumnsI8 + 16 * c, acc[r][c]);
+        _mm512_storeu_si512(sums + r * body::kPanelColumns + 16 * c, acc[r][c]);
       }
     }
   }

@@ -23,14 +23,13 @@ struct LinearCase {
   int32_t out;
 };
 
-inline constexpr LinearCase kLinearCases[] = {{1, 1, 1},       {1, 5, 3},      {3, 17, 9},
-                                              {16, 64, 48},    {13, 8, 32},    {7, 384, 32},
-                                              {12, 384, 1152}, {33, 1536, 384}};
-
-// Rows of every block size, tails of the inner dimension and of the panels, and a large one.
-inline constexpr LinearCase kLinearI8Cases[] = {{1, 1, 1},    {1, 4, 64},    {2, 5, 3},
-                                                {3, 17, 65},  {4, 64, 48},   {5, 8, 128},
-                                                {7, 99, 200}, {13, 384, 32}, {12, 3072, 70}};
+// Rows of every block and of several sweeps, tails of a step and of a panel, inner dimensions of
+// one block of steps and of several. `out` is even, so that each can be gated.
+inline constexpr LinearCase kLinearCases[] = {
+    {1, 1, 2},      {1, 5, 4},     {2, 4, 64},     {3, 17, 66},    {4, 64, 48},
+    {5, 8, 128},    {6, 97, 130},  {7, 384, 32},   {13, 192, 70},  {12, 384, 1152},
+    {33, 1536, 96}, {200, 40, 34}, {401, 100, 64}, {12, 3072, 70},
+};
 
 // Tokens around the edges of panels and tiles, head sizes of every tail, windows from the token
 // alone to over the whole sequence.
@@ -54,6 +53,7 @@ inline constexpr RopeCase kRopeCases[] = {{1, 1, 2},  {3, 2, 8},  {5, 1, 10},  {
 inline constexpr double kElementwiseBound = 4e-6;
 inline constexpr double kNormBound = 2e-5;
 inline constexpr double kAttentionBound = 5e-6;
+inline constexpr double kAttentionI16Bound = 4e-3;
 // Rounding of a running sum of `in` products of unit scale, whose size grows with its root.
 inline constexpr double linear_bound(int32_t in) {
   return 1e-6 + 3e-7 * in;

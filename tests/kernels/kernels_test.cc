@@ -47,6 +47,11 @@ class Kernels : public testing::TestWithParam<std::string_view> {
     if (!table) GTEST_SKIP() << table.error().message;
     table_ = *table;
   }
+  void attend(const AttentionShape& shape, const float* qkv, float* scratch, float* out) const {
+    for (int32_t head = 0; head < shape.heads; ++head)
+      table_->attention(shape, head, qkv, scratch, out);
+  }
+
   const Table* table_ = nullptr;
 };
 
@@ -57,18 +62,6 @@ TEST_P(Kernels, names_its_tier_and_fills_every_entry) {
     void* entry;
     std::memcpy(&entry, bytes + at, sizeof entry);
     EXPECT_NE(entry, nullptr) << "entry at byte " << at;
-  }
-}
-
-TEST_P(Kernels, linear) {
-  for (const auto& [rows, in, out] : kLinearCases) {
-    const auto x = normal(rows * in, 1);
-    const auto w = normal(out * in, 2);
-    Guarded<float> gx(x), gw(w), y(rows * out), packed(table_->packed_linear_size(in, out));
-    table_->pack_linear(in, out, gw.data(), packed.data());
-    table_->linear(rows, in, out, gx.data(), packed.data(), y.data());
-    EXPECT_LE(largest_error(ref::linear(rows, in, out, x.data(), w.data()), y), linear_bound(in))
-        << rows << " " << in << " " << out;
   }
 }
 
@@ -94,80 +87,26 @@ TEST_P(Kernels, quantized_rows_are_within_half_a_scale_and_the_same_on_every_tie
   }
 }
 
-TEST_P(Kernels, linear_i8_sums_exactly) {
-  std::mt19937 random(9);
-  std::uniform_int_distribution<int> byte(-127, 127);
-  for (const auto& [rows, in, out] : kLinearI8Cases) {
-    const int64_t stride = quantized_row_bytes(in);
-    Guarded<uint8_t> q(rows * stride);
-    for (int64_t i = 0; i < rows * stride; ++i) {
-      q[i] = static_cast<uint8_t>(i % stride < in ? byte(random) + 128 : 128);
-    }
-    std::vector<int8_t> w(static_cast<size_t>(out) * in);
-    // The extremes as well: they are what saturates where sums are too narrow.
-    for (size_t i = 0; i < w.size(); ++i) {
-      w[i] = static_cast<int8_t>(i % 3 == 0 ? 127 : byte(random));
-    }
-    const auto scales = normal(rows, 1), w_scales = normal(out, 2);
-    Guarded<float> gscales(scales), y(rows * out);
-    Guarded<char> packed(packed_linear_i8_bytes(in, out));
-    pack_linear_i8(in, out, w.data(), w_scales.data(), packed.data());
-    table_->linear_i8(rows, in, out, q.data(), gscales.data(), packed.data(), y.data());
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < out; ++c) {
-        int32_t sum = 0;
-        for (int64_t k = 0; k < in; ++k) sum += (q[r * stride + k] - 128) * w[c * in + k];
-        ASSERT_EQ(y[r * out + c], static_cast<float>(sum) * (w_scales[c] * scales[r]))
-            << rows << " " << in << " " << out << " at " << r << " " << c;
-      }
-    }
-  }
-}
-
-TEST_P(Kernels, add_bias_and_gelu) {
-  for (const auto& [rows, cols] : kMatrixCases) {
-    const auto x = normal(rows * cols, 3);
-    const auto bias = normal(cols, 4);
-    Guarded<float> gelu(x), plain(x), gbias(bias);
-    table_->add_bias_gelu(rows, cols, gbias.data(), gelu.data());
-    EXPECT_LE(largest_error(ref::add_bias_gelu(rows, cols, bias.data(), x.data()), gelu),
-              kElementwiseBound);
-    table_->add_bias(rows, cols, gbias.data(), plain.data());
-    for (int32_t i = 0; i < rows * cols; ++i) EXPECT_EQ(plain[i], x[i] + bias[i % cols]);
-  }
-}
-
 TEST_P(Kernels, gelu_keeps_its_limits) {
   Guarded<float> x(std::vector<float>{-1e30f, -40.0f, 0.0f, 40.0f, 1e30f});
-  Guarded<float> bias(std::vector<float>(5, 0.0f));
-  table_->add_bias_gelu(1, 5, bias.data(), x.data());
+  table_->gelu(5, x.data());
   EXPECT_EQ(x[1], 0.0f);
   EXPECT_EQ(x[2], 0.0f);
   EXPECT_EQ(x[3], 40.0f);
   EXPECT_EQ(x[4], 1e30f);
 }
 
-TEST_P(Kernels, layer_norm_alone_and_after_a_residual) {
+TEST_P(Kernels, layer_norm) {
   for (const auto& [rows, cols] : kMatrixCases) {
     if (cols < 2) continue;  // a row of one value has no variance to divide by
     const auto x = normal(rows * cols, 5);
-    const auto residual = normal(rows * cols, 6);
-    const auto bias = normal(cols, 7), gamma = normal(cols, 8), beta = normal(cols, 9);
-    Guarded<float> y(rows * cols), gx(x), r(residual), gbias(bias), ggamma(gamma), gbeta(beta);
+    const auto gamma = normal(cols, 8), beta = normal(cols, 9);
+    Guarded<float> y(rows * cols), gx(x), ggamma(gamma), gbeta(beta);
     const float eps = 1e-5f;
     table_->layer_norm(rows, cols, ggamma.data(), gbeta.data(), eps, gx.data(), y.data());
     EXPECT_LE(
         largest_error(ref::layer_norm(rows, cols, gamma.data(), beta.data(), eps, widened(x)), y),
         kNormBound)
-        << cols;
-    ref::Vector sum(x.size());
-    for (size_t i = 0; i < sum.size(); ++i) {
-      sum[i] = static_cast<double>(residual[i]) + x[i] + bias[i % cols];
-    }
-    table_->add_bias_residual_norm(rows, cols, gx.data(), gbias.data(), ggamma.data(), gbeta.data(),
-                                   eps, r.data());
-    EXPECT_LE(largest_error(ref::layer_norm(rows, cols, gamma.data(), beta.data(), eps, sum), r),
-              kNormBound)
         << cols;
   }
 }
@@ -178,8 +117,21 @@ TEST_P(Kernels, attention) {
         normal(static_cast<size_t>(shape.tokens) * 3 * shape.heads * shape.head_dim, 10);
     Guarded<float> gqkv(qkv), scratch(attention_scratch(shape));
     Guarded<float> out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
-    table_->attention(shape, gqkv.data(), scratch.data(), out.data());
+    attend(shape, gqkv.data(), scratch.data(), out.data());
     EXPECT_LE(largest_error(ref::attention(shape, qkv.data()), out), kAttentionBound)
+        << shape.tokens << " " << shape.heads << " " << shape.head_dim << " " << shape.window;
+  }
+}
+
+TEST_P(Kernels, attention_in_integers) {
+  for (const AttentionShape& shape : kAttentionCases) {
+    const auto qkv =
+        normal(static_cast<size_t>(shape.tokens) * 3 * shape.heads * shape.head_dim, 10);
+    Guarded<float> gqkv(qkv), out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
+    Guarded<char> scratch(attention_i16_scratch(shape));
+    for (int32_t head = 0; head < shape.heads; ++head)
+      table_->attention_i16(shape, head, gqkv.data(), scratch.data(), out.data());
+    EXPECT_LE(largest_error(ref::attention(shape, qkv.data()), out), kAttentionI16Bound)
         << shape.tokens << " " << shape.heads << " " << shape.head_dim << " " << shape.window;
   }
 }
@@ -188,9 +140,9 @@ TEST_P(Kernels, keys_out_of_the_window_do_not_touch_a_query) {
   const AttentionShape shape{200, 1, 16, 20};
   auto qkv = normal(size_t{200} * 3 * 16, 20);
   std::vector<float> scratch(attention_scratch(shape)), before(200 * 16), after(200 * 16);
-  table_->attention(shape, qkv.data(), scratch.data(), before.data());
+  attend(shape, qkv.data(), scratch.data(), before.data());
   for (size_t i = 0; i < 16; ++i) qkv[(100 * 3 + 1) * 16 + i] = qkv[(100 * 3 + 2) * 16 + i] = 1e30f;
-  table_->attention(shape, qkv.data(), scratch.data(), after.data());
+  attend(shape, qkv.data(), scratch.data(), after.data());
   for (const int64_t token : {0, 79, 121, 199}) {
     EXPECT_EQ(std::memcmp(&before[token * 16], &after[token * 16], 16 * sizeof(float)), 0) << token;
   }
@@ -201,8 +153,8 @@ TEST_P(Kernels, a_window_over_the_whole_sequence_is_no_window) {
   const AttentionShape plain{150, 2, 24}, wide{150, 2, 24, 149};
   const auto qkv = normal(size_t{150} * 3 * 48, 21);
   std::vector<float> scratch(attention_scratch(plain)), a(150 * 48), b(150 * 48);
-  table_->attention(plain, qkv.data(), scratch.data(), a.data());
-  table_->attention(wide, qkv.data(), scratch.data(), b.data());
+  attend(plain, qkv.data(), scratch.data(), a.data());
+  attend(wide, qkv.data(), scratch.data(), b.data());
   EXPECT_EQ(a, b);
 }
 
@@ -219,26 +171,13 @@ TEST_P(Kernels, rope) {
   }
 }
 
-TEST_P(Kernels, geglu) {
-  for (const auto& [rows, cols] : kMatrixCases) {
-    const auto x = normal(size_t{2} * rows * cols, 24);
-    Guarded<float> gx(x), y(rows * cols);
-    table_->geglu(rows, cols, gx.data(), y.data());
-    EXPECT_LE(largest_error(ref::geglu(rows, cols, x.data()), y), kElementwiseBound) << cols;
-    table_->geglu(rows, cols, gx.data(), gx.data());
-    EXPECT_EQ(std::memcmp(gx.data(), y.data(), y.size() * sizeof(float)), 0) << cols;
-  }
-}
-
 TEST_P(Kernels, activations) {
   for (const auto& [rows, cols] : kMatrixCases) {
     auto x = normal(rows * cols, 25);
     for (float& v : x) v *= 5;
-    Guarded<float> tangent(x), positive(x), plain(x), biased(x);
-    Guarded<float> zeros(std::vector<float>(cols, 0.0f));
-    table_->gelu(rows * cols, plain.data());
-    table_->add_bias_gelu(rows, cols, zeros.data(), biased.data());
-    EXPECT_EQ(std::memcmp(plain.data(), biased.data(), x.size() * sizeof(float)), 0) << cols;
+    Guarded<float> tangent(x), positive(x), gelu(x);
+    table_->gelu(rows * cols, gelu.data());
+    EXPECT_LE(largest_error(ref::gelu(widened(x)), gelu), kElementwiseBound) << cols;
     table_->tanh(rows * cols, tangent.data());
     table_->relu(rows * cols, positive.data());
     for (size_t i = 0; i < x.size(); ++i) {
@@ -253,7 +192,7 @@ TEST_P(Kernels, attention_survives_scores_of_any_size) {
   auto qkv = normal(7 * 3 * 8, 11);
   for (float& x : qkv) x *= 1000;
   Guarded<float> gqkv(qkv), scratch(attention_scratch(shape)), out(7 * 8);
-  table_->attention(shape, gqkv.data(), scratch.data(), out.data());
+  attend(shape, gqkv.data(), scratch.data(), out.data());
   const auto expected = ref::attention(shape, qkv.data());
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(out[i], expected[i], 0.01);
 }
@@ -300,37 +239,6 @@ TEST_P(Kernels, every_half_and_every_bfloat16_widens_exactly) {
       ASSERT_EQ(std::signbit(half[i]), std::signbit(value)) << i;
     }
     ASSERT_EQ(std::bit_cast<uint32_t>(brain[i]), i << 16);
-  }
-}
-
-TEST_P(Kernels, a_row_does_not_depend_on_its_neighbours) {
-  const int32_t cols = 100;
-  const auto x = normal(9 * cols, 15), bias = normal(cols, 16), gamma = normal(cols, 17);
-  Guarded<float> together(x);
-  table_->add_bias_gelu(9, cols, bias.data(), together.data());
-  table_->layer_norm(9, cols, gamma.data(), bias.data(), 1e-12f, together.data(), together.data());
-  for (int32_t r = 0; r < 9; ++r) {
-    Guarded<float> alone(std::vector<float>(x.begin() + r * cols, x.begin() + (r + 1) * cols));
-    table_->add_bias_gelu(1, cols, bias.data(), alone.data());
-    table_->layer_norm(1, cols, gamma.data(), bias.data(), 1e-12f, alone.data(), alone.data());
-    EXPECT_EQ(std::memcmp(alone.data(), together.data() + r * cols, cols * sizeof(float)), 0) << r;
-  }
-}
-
-TEST_P(Kernels, a_row_of_a_product_does_not_depend_on_the_number_of_rows) {
-  const int32_t rows = 301, in = 37, out = 45;
-  const auto x = normal(rows * in, 18), w = normal(out * in, 19);
-  std::vector<float> packed(table_->packed_linear_size(in, out)), together(rows * out);
-  table_->pack_linear(in, out, w.data(), packed.data());
-  table_->linear(rows, in, out, x.data(), packed.data(), together.data());
-  for (const int32_t count : {1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 300}) {
-    for (const int32_t first : {0, 1}) {
-      std::vector<float> part(count * out);
-      table_->linear(count, in, out, x.data() + first * in, packed.data(), part.data());
-      EXPECT_EQ(
-          std::memcmp(part.data(), together.data() + first * out, part.size() * sizeof(float)), 0)
-          << count;
-    }
   }
 }
 

@@ -1,0 +1,36 @@
+// An arena limits the threads; its slots are the numbers that step() gets.
+
+#include "engine/parallel.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace signalbox::engine {
+
+struct Workers::Impl {
+  tbb::task_arena arena;
+};
+
+Workers::Workers(int32_t threads) : threads_(threads) {
+  if (threads > 1) impl_ = std::make_unique<Impl>(tbb::task_arena(threads));
+}
+
+Workers::~Workers() = default;
+
+void Workers::for_each(int32_t count, const std::function<void(int32_t i, int32_t slot)>& step) {
+  if (impl_ == nullptr || count == 1) {
+    for (int32_t i = 0; i < count; ++i) step(i, 0);
+    return;
+  }
+  impl_->arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int32_t>(0, count, 1),
+        [&](const tbb::blocked_range<int32_t>& range) {
+          const int32_t slot = tbb::this_task_arena::current_thread_index();
+          for (int32_t i = range.begin(); i < range.end(); ++i) step(i, slot);
+        },
+        tbb::simple_partitioner());
+  });
+}
+
+}  // namespace signalbox::engine

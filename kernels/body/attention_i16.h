@@ -1,0 +1,343 @@
+#pragma once
+// Softmax attention of one sequence in 16-bit integers: queries and keys in up to 12 bits with a
+// scale a token, values in 11 with a scale a dimension, and the softmax's weights, which lie
+// between 0 and the row's largest, in 14. A dot product of pairs then gives exact sums in 32 bits
+// at twice the rate of single precision, with a finer grain than bfloat16 has. Eight bits for the
+// weights, at twice the rate again, would drop the tail of a flat softmax.
+//
+// Layouts: keys (panels of 32, pairs of dim, 32, 2), values (panels of 32 dimensions, pairs of
+// tokens, 32, 2), queries (kQueryTile, pairs of dim, 2).
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/body/attention_tiles.h"
+#include "kernels/body/quantize.h"
+#include "kernels/body/vector.h"
+
+namespace signalbox::kernels::body {
+
+inline constexpr int64_t kColumnsI16 = 32;
+inline constexpr float kWeightMax = 16383.0f;
+// kKeyTile weights times as many values: 128 * 16383 * 1023 < 2^31.
+inline constexpr float kValueMax = 1023.0f;
+
+// Places in the scratch of one call; every part begins at a multiple of 64 bytes.
+struct ScratchI16 {
+  int64_t dim;         // rounded up to a pair
+  int64_t padded_dim;  // to a panel
+  int64_t tokens;      // to a panel
+  int64_t bytes = 0;
+  int64_t keys, key_scales, values, value_scales, queries, query_scales, scores, floats, weights,
+      update, mixed, largest, sums;
+
+  explicit ScratchI16(const AttentionShape& shape)
+      : dim(round_up(shape.head_dim, 2)),
+        padded_dim(round_up(shape.head_dim, kColumnsI16)),
+        tokens(round_up(shape.tokens, kColumnsI16)) {
+    keys = take(tokens * dim * sizeof(int16_t));
+    key_scales = take(tokens * sizeof(float));
+    values = take(tokens * padded_dim * sizeof(int16_t));
+    value_scales = take(padded_dim * sizeof(float));
+    queries = take(kQueryTile * dim * sizeof(int16_t));
+    query_scales = take(kQueryTile * sizeof(float));
+    scores = take(kScoreRows * kKeyTile * sizeof(int32_t));
+    floats = take(kKeyTile * sizeof(float));
+    weights = take(kScoreRows * kKeyTile * sizeof(int16_t));
+    update = take(kScoreRows * padded_dim * sizeof(int32_t));
+    mixed = take(kQueryTile * padded_dim * sizeof(float));
+    largest = take(kQueryTile * sizeof(float));
+    sums = take(kQueryTile * sizeof(float));
+  }
+
+ private:
+  int64_t take(int64_t size) {
+    const int64_t at = bytes;
+    bytes += round_up(size, 64);
+    return at;
+  }
+};
+
+// Largest magnitude of queries and keys whose dot product fits 32 bits, at most 2047.
+inline float query_max(int64_t dim) {
+  const double fits = std::floor(std::sqrt(2147483647.0 / static_cast<double>(dim)));
+  return static_cast<float>(fits < 2047 ? fits : 2047);
+}
+
+// Added to a float below 2^22 it leaves the nearest integer in the low bits.
+inline constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23
+
+/// round(2^x * kWeightMax), -30 <= x <= 0, in the low 16 bits of each lane, above which stand the
+/// bits of kRounder. 2^x to 3e-6 of itself: a polynomial for the fraction, the exponent for the
+/// rest.
+template <class Arch>
+inline xsimd::batch<int32_t, Arch> weight_of(const Batch<Arch>& x) {
+  using Integers = xsimd::batch<int32_t, Arch>;
+  const Batch<Arch> rounder(kRounder);
+  const Batch<Arch> shifted = x + rounder;
+  const Batch<Arch> f = x - (shifted - rounder);
+  Batch<Arch> p(1.3333558e-3f);
+  p = xsimd::fma(p, f, Batch<Arch>(9.6181291e-3f));
+  p = xsimd::fma(p, f, Batch<Arch>(5.5504109e-2f));
+  p = xsimd::fma(p, f, Batch<Arch>(2.4022651e-1f));
+  p = xsimd::fma(p, f, Batch<Arch>(6.9314718e-1f));
+  p = xsimd::fma(p, f, Batch<Arch>(1.0f));
+  const Integers exponent = xsimd::bitwise_cast<Integers>(shifted) << 23;
+  const auto power = xsimd::bitwise_cast<Batch<Arch>>(xsimd::bitwise_cast<Integers>(p) + exponent);
+  return xsimd::bitwise_cast<Integers>(xsimd::fma(power, Batch<Arch>(kWeightMax), rounder));
+}
+
+/// Dots is a tier's: kRows, and run(rows, pairs, a, a_stride, w, sums, sums_stride): sums (rows,
+/// 32) = a (rows, pairs, 2) times w (pairs, 32, 2), rows <= kRows <= kScoreRows.
+template <class Arch, class Dots>
+class HeadAttentionI16 {
+ public:
+  HeadAttentionI16(const AttentionShape& shape, char* scratch)
+      : at_(shape),
+        base_(scratch),
+        tokens_(shape.tokens),
+        dim_(shape.head_dim),
+        window_(std::min(shape.window, shape.tokens)),
+        stride_(int64_t{3} * shape.heads * shape.head_dim),
+        query_max_(query_max(shape.head_dim)) {}
+
+  // q, k and v are the first token's; out is strided by out_stride.
+  void run(const float* q, const float* k, const float* v, float* out, int64_t out_stride) {
+    pack_keys(k);
+    pack_values(v);
+    for (int64_t first = 0; first < tokens_; first += kQueryTile) {
+      const int64_t count = std::min(kQueryTile, tokens_ - first);
+      begin_queries(q + first * stride_, count);
+      walk_keys(tokens_, window_, first, count, Dots::kRows, kColumnsI16,
+                [&](const AttentionBlock& block) { attend_block(block); });
+      finish_queries(count, out + first * out_stride, out_stride);
+    }
+  }
+
+ private:
+  template <class T>
+  T* part(int64_t offset) const {
+    return reinterpret_cast<T*>(base_ + offset);
+  }
+
+  // The rows of tokens to come lie pages apart, where the processor does not look ahead.
+  void fetch(const float* x, int64_t t) const {
+    if (t + kFetchAhead >= tokens_) return;
+    for (int64_t d = 0; d < dim_; d += 16) __builtin_prefetch(x + (t + kFetchAhead) * stride_ + d);
+  }
+
+  // x (dim) as integers up to query_max_, pairs `step` words apart; returns the scale.
+  float quantize(const float* x, int64_t step, int16_t* to) const {
+    const float largest = largest_magnitude<Arch>(dim_, x);
+    const Batch<Arch> inverse(largest > 0 ? query_max_ / largest : 0.0f);
+    for_lanes<Arch>(dim_, [&](int64_t i, int64_t part) {
+      alignas(64) int32_t lanes[kLanes<Arch>];
+      xsimd::nearbyint_as_int(load_at<Arch>(x, i, part) * inverse).store_aligned(lanes);
+      for (int64_t l = 0; l < part; l += 2) {
+        const int16_t pair[2] = {static_cast<int16_t>(lanes[l]),
+                                 static_cast<int16_t>(l + 1 < part ? lanes[l + 1] : 0)};
+        std::memcpy(to + (i + l) * step, pair, sizeof pair);
+      }
+    });
+    return largest / query_max_;
+  }
+
+  void pack_keys(const float* k) {
+    auto* keys = part<int16_t>(at_.keys);
+    auto* scales = part<float>(at_.key_scales);
+    for (int64_t t = 0; t < at_.tokens; ++t) {
+      int16_t* to = keys + t / kColumnsI16 * kColumnsI16 * at_.dim + t % kColumnsI16 * 2;
+      if (t < tokens_) {
+        fetch(k, t);
+        scales[t] = quantize(k + t * stride_, kColumnsI16, to);
+        continue;
+      }
+      scales[t] = 0;
+      for (int64_t d = 0; d < at_.dim; d += 2) {
+        to[d * kColumnsI16] = to[d * kColumnsI16 + 1] = 0;
+      }
+    }
+  }
+
+  void pack_values(const float* v) {
+    auto* values = part<int16_t>(at_.values);
+    auto* scales = part<float>(at_.value_scales);
+    for (int64_t first = 0; first < at_.padded_dim; first += kColumnsI16) {
+      const int64_t columns = std::min(kColumnsI16, dim_ - first);
+      alignas(64) float inverse[kColumnsI16] = {};
+      for (int64_t t = 0; t < tokens_; ++t) {
+        fetch(v, t);
+        for_lanes<Arch>(columns, [&](int64_t c, int64_t n) {
+          const auto magnitude = xsimd::abs(load_at<Arch>(v + t * stride_ + first, c, n));
+          xsimd::max(Batch<Arch>::load_aligned(inverse + c), magnitude).store_aligned(inverse + c);
+        });
+      }
+      for (int64_t c = 0; c < kColumnsI16; ++c) {
+        scales[first + c] = inverse[c] / kValueMax / kWeightMax;
+        inverse[c] = inverse[c] > 0 ? kValueMax / inverse[c] : 0.0f;
+      }
+      pack_value_panel(v + first, columns, inverse, values + first * at_.tokens);
+    }
+  }
+
+  // The values of two tokens share words: the first the low half, the second the high.
+  void pack_value_panel(const float* v, int64_t columns, const float* inverse, int16_t* panel) {
+    for (int64_t t = 0; t < at_.tokens; t += 2, panel += 2 * kColumnsI16) {
+      fetch(v, t);
+      fetch(v, t + 1);
+      const auto integers = [&](int64_t token, int64_t c, int64_t n) {
+        if (token >= tokens_) return Integers(0);
+        const auto value = load_at<Arch>(v + token * stride_, c, n);
+        return xsimd::nearbyint_as_int(value * Batch<Arch>::load_aligned(inverse + c));
+      };
+      alignas(64) int32_t words[kColumnsI16] = {};
+      for_lanes<Arch>(columns, [&](int64_t c, int64_t n) {
+        const Integers low = integers(t, c, n) & Integers(0xFFFF);
+        (low | (integers(t + 1, c, n) << 16)).store_aligned(words + c);
+      });
+      std::memcpy(panel, words, sizeof words);
+    }
+  }
+
+  void begin_queries(const float* q, int64_t count) {
+    const float scale = 1.44269504f / std::sqrt(static_cast<float>(dim_));  // of a power of 2
+    auto* queries = part<int16_t>(at_.queries);
+    auto* scales = part<float>(at_.query_scales);
+    for (int64_t r = 0; r < count; ++r) {
+      fetch(q, r);
+      scales[r] = scale * quantize(q + r * stride_, 1, queries + r * at_.dim);
+      part<float>(at_.largest)[r] = -std::numeric_limits<float>::infinity();
+      part<float>(at_.sums)[r] = 0.0f;
+    }
+    std::memset(part<float>(at_.mixed), 0, count * at_.padded_dim * sizeof(float));
+  }
+
+  void finish_queries(int64_t count, float* out, int64_t out_stride) {
+    const auto* scales = part<float>(at_.value_scales);
+    for (int64_t r = 0; r < count; ++r) {
+      const Batch<Arch> scale(kWeightMax / part<float>(at_.sums)[r]);
+      const float* mixed = part<float>(at_.mixed) + r * at_.padded_dim;
+      for_lanes<Arch>(dim_, [&](int64_t d, int64_t lanes) {
+        const auto value = Batch<Arch>::load_unaligned(mixed + d) * scale;
+        store_at<Arch>(value * Batch<Arch>::load_unaligned(scales + d), out + r * out_stride, d,
+                       lanes);
+      });
+    }
+  }
+
+  void attend_block(const AttentionBlock& block) {
+    const int64_t columns = round_up(block.end - block.begin, kColumnsI16);
+    auto* scores = part<int32_t>(at_.scores);
+    for (int64_t c = 0; c < columns; c += kColumnsI16) {
+      Dots::run(block.rows, at_.dim / 2, part<int16_t>(at_.queries) + block.row * at_.dim, at_.dim,
+                part<int16_t>(at_.keys) + (block.begin + c) * at_.dim, scores + c, kKeyTile);
+    }
+    float corrections[kScoreRows];
+    for (int64_t r = 0; r < block.rows; ++r) corrections[r] = weigh(block, r, columns);
+    auto* update = part<int32_t>(at_.update);
+    for (int64_t d = 0; d < at_.padded_dim; d += kColumnsI16) {
+      Dots::run(block.rows, columns / 2, part<int16_t>(at_.weights), kKeyTile,
+                part<int16_t>(at_.values) + d * at_.tokens + block.begin * kColumnsI16, update + d,
+                at_.padded_dim);
+    }
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const Batch<Arch> correction(corrections[r]);
+      float* mixed = part<float>(at_.mixed) + (block.row + r) * at_.padded_dim;
+      for (int64_t d = 0; d < at_.padded_dim; d += kLanes<Arch>) {
+        const auto sum = Integers::load_unaligned(update + r * at_.padded_dim + d);
+        xsimd::fma(Batch<Arch>::load_unaligned(mixed + d), correction, xsimd::to_float(sum))
+            .store_unaligned(mixed + d);
+      }
+    }
+  }
+
+  static constexpr int64_t kFetchAhead = 8;  // tokens
+
+  // Scores of query r of the block to weights relative to its largest score so far; keys that it
+  // does not see weigh nothing. Returns what earlier sums are to be multiplied by.
+  float weigh(const AttentionBlock& block, int64_t r, int64_t columns) {
+    int16_t* weights = part<int16_t>(at_.weights) + r * kKeyTile;
+    const int64_t first = block.first_visible(r), last = block.last_visible(r);
+    if (first >= last) {
+      std::memset(weights, 0, columns * sizeof(int16_t));
+      return 1.0f;
+    }
+    // In units of the query's scale.
+    const int32_t* integers = part<int32_t>(at_.scores) + r * kKeyTile;
+    const float* key_scales = part<float>(at_.key_scales) + block.begin;
+    float* scores = part<float>(at_.floats);
+    const auto score = [&](int64_t c) {
+      return xsimd::to_float(Integers::load_aligned(integers + c)) *
+             Batch<Arch>::load_unaligned(key_scales + c);
+    };
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>) score(c).store_aligned(scores + c);
+    const float hidden = -std::numeric_limits<float>::infinity();
+    for (int64_t c = 0; c < first; ++c) scores[c] = hidden;
+    for (int64_t c = last; c < columns; ++c) scores[c] = hidden;
+    float& largest = part<float>(at_.largest)[block.row + r];
+    Batch<Arch> tops(largest);
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
+      tops = xsimd::max(tops, Batch<Arch>::load_aligned(scores + c));
+    }
+    const float top = max_lane<Arch>(tops);
+    const float scale = part<float>(at_.query_scales)[block.row + r];
+    Integers sum(0);
+    alignas(64) int32_t wide[kKeyTile];
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
+      const auto below = Batch<Arch>::load_aligned(scores + c) - Batch<Arch>(top);
+      const auto weight =
+          weight_of<Arch>(xsimd::max(below * Batch<Arch>(scale), Batch<Arch>(-30.0f)));
+      weight.store_aligned(wide + c);
+      sum += weight & Integers(0xFFFF);
+    }
+    for (int64_t c = 0; c < columns; ++c) weights[c] = static_cast<int16_t>(wide[c]);
+    float& total = part<float>(at_.sums)[block.row + r];
+    const float added = static_cast<float>(xsimd::hadd(sum));
+    if (top == largest) {
+      total += added;
+      return 1.0f;
+    }
+    const float correction = std::exp2((largest - top) * scale);
+    total = total * correction + added;
+    largest = top;
+    return correction;
+  }
+
+  using Integers = xsimd::batch<int32_t, Arch>;
+
+  const ScratchI16 at_;
+  char* const base_;
+  const int64_t tokens_, dim_;
+  const int64_t window_;
+  const int64_t stride_;  // from one token's q, k or v to the next token's
+  const float query_max_;
+};
+
+template <class Arch, class Dots>
+void attention_i16(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
+                   float* out) {
+  const int64_t hidden = int64_t{shape.heads} * shape.head_dim;
+  const int64_t first = int64_t{head} * shape.head_dim;
+  const float* q = qkv + first;
+  HeadAttentionI16<Arch, Dots>(shape, static_cast<char*>(scratch))
+      .run(q, q + hidden, q + 2 * hidden, out + first, hidden);
+}
+
+/// Dots for any processor.
+struct PlainDotsI16 {
+  static constexpr int64_t kRows = 1;
+
+  static void run(int64_t, int64_t pairs, const int16_t* a, int64_t, const int16_t* w,
+                  int32_t* sums, int64_t) {
+    std::memset(sums, 0, kColumnsI16 * sizeof(int32_t));
+    for (int64_t p = 0; p < pairs; ++p, w += 2 * kColumnsI16) {
+      for (int64_t c = 0; c < kColumnsI16; ++c) {
+        sums[c] += a[2 * p] * w[2 * c] + a[2 * p + 1] * w[2 * c + 1];
+      }
+    }
+  }
+};
+
+}  // namespace signalbox::kernels::body

@@ -1,0 +1,111 @@
+#pragma once
+// Linear layers whose sums are in single precision: weights in f32, or in bf16 on processors that
+// have no dot product of pairs and widen them.
+
+#include <cstring>
+
+#include "kernels/body/linear.h"
+#include "kernels/body/register_block.h"
+
+namespace signalbox::kernels::body {
+
+template <class Arch>
+struct ProductF32 {
+  using Format = F32;
+  using X = float;
+  using Sum = float;
+  static constexpr int64_t kRows = kBlockRows<Arch>;
+
+  template <bool kAdds>
+  static void run(int64_t rows, int64_t steps, const float* x, int64_t x_stride,
+                  const float* weights, float* sums) {
+    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>) {
+      register_blocks<Arch, kAdds>(rows, steps, x, x_stride, weights + c, kPanelColumns, sums + c,
+                                   kPanelColumns);
+    }
+  }
+};
+
+// A weight of bf16 is the upper half of a float, and so are the two of a step in their word of 32
+// bits: the second as it is, the first shifted.
+template <class Arch>
+struct ProductBF16 {
+  using Format = BF16;
+  using X = uint16_t;
+  using Sum = float;
+  static constexpr int64_t kRows = 4;
+  using Words = xsimd::batch<uint32_t, Arch>;
+
+  template <bool kAdds>
+  static void run(int64_t rows, int64_t steps, const uint16_t* x, int64_t x_stride,
+                  const uint16_t* weights, float* sums) {
+    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>) {
+      with_rows<kRows>(rows, [&]<int Rows>() {
+        block<Rows, kAdds>(steps, x, x_stride, weights + 2 * c, sums + c);
+      });
+    }
+  }
+
+ private:
+  static Batch<Arch> first_of(const Words& words) {
+    return xsimd::bitwise_cast<Batch<Arch>>(words << 16);
+  }
+  static Batch<Arch> second_of(const Words& words) {
+    return xsimd::bitwise_cast<Batch<Arch>>(words & Words(0xFFFF0000u));
+  }
+  static Words load(const void* pairs) {
+    return Words::load_unaligned(static_cast<const uint32_t*>(pairs));
+  }
+
+  template <int Rows, bool kAdds>
+  [[gnu::noinline]] static void block(int64_t steps, const uint16_t* x, int64_t x_stride,
+                                      const uint16_t* weights, float* sums) {
+    Batch<Arch> acc[Rows][kBlockBatches];
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kBlockBatches; ++c) {
+        if constexpr (kAdds) {
+          acc[r][c] = Batch<Arch>::load_unaligned(sums + r * kPanelColumns + c * kLanes<Arch>);
+        } else {
+          acc[r][c] = Batch<Arch>(0.0f);
+        }
+      }
+    }
+    for (int64_t k = 0; k < steps; ++k, weights += kPanelColumns * Format::kDepth) {
+      const Words w0 = load(weights);
+      const Words w1 = load(weights + 2 * kLanes<Arch>);
+#pragma GCC unroll 4
+      for (int r = 0; r < Rows; ++r) {
+        uint32_t pair;
+        std::memcpy(&pair, x + r * x_stride + 2 * k, sizeof pair);
+        const Words value(pair);
+        acc[r][0] = xsimd::fma(first_of(value), first_of(w0), acc[r][0]);
+        acc[r][1] = xsimd::fma(first_of(value), first_of(w1), acc[r][1]);
+        acc[r][0] = xsimd::fma(second_of(value), second_of(w0), acc[r][0]);
+        acc[r][1] = xsimd::fma(second_of(value), second_of(w1), acc[r][1]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kBlockBatches; ++c)
+        acc[r][c].store_unaligned(sums + r * kPanelColumns + c * kLanes<Arch>);
+    }
+  }
+};
+
+/// `linear_f32` and `linear_bf16` of the kernel table.
+template <class Arch, class Product>
+void linear_float(const LinearShape& shape, const typename Product::X* x, const void* packed,
+                  const Epilogue& epilogue, float* y) {
+  const bool gated = epilogue.finish == Finish::kGeglu;
+  const int64_t width = gated ? shape.out / 2 : shape.out;
+  sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), x, packed,
+                        [&](int64_t panel, int64_t top, int64_t rows, const float* sums) {
+                          finish_rows<Arch>(epilogue, panel, rows, width, y + top * width,
+                                            [&](int64_t r) { return sums + r * kPanelColumns; });
+                        });
+}
+
+}  // namespace signalbox::kernels::body

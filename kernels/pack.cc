@@ -1,0 +1,118 @@
+// Packs weights and biases: the layout of panel.h, written once for all tiers.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/body/narrow.h"
+#include "kernels/body/panel.h"
+#include "kernels/kernels.h"
+
+namespace signalbox::kernels {
+namespace {
+
+using body::kPanelColumns;
+
+// The output that column c of a panel stands for; -1 for none.
+int64_t output_of(int64_t panel, int64_t c, int64_t out, bool gated) {
+  if (!gated) return panel * kPanelColumns + c < out ? panel * kPanelColumns + c : -1;
+  constexpr int64_t kHalf = kPanelColumns / 2;
+  const int64_t place = panel * kHalf + c % kHalf;
+  if (place >= out / 2) return -1;
+  return c < kHalf ? place : out / 2 + place;
+}
+
+float scale_of(int64_t in, const float* row) {
+  float largest = 0;
+  for (int64_t k = 0; k < in; ++k) largest = std::max(largest, std::abs(row[k]));
+  return largest / 127.0f;
+}
+
+void put(float value, float, float* to) {
+  *to = value;
+}
+void put(float value, float, uint16_t* to) {
+  *to = body::narrow(value);
+}
+void put(float value, float scale, int8_t* to) {
+  const float exact = scale > 0 ? std::nearbyint(value / scale) : 0.0f;
+  *to = static_cast<int8_t>(std::clamp(exact, -127.0f, 127.0f));
+}
+
+// One column of a panel: row (in), or null for zeros.
+template <class Format>
+void pack_column(int64_t in, const float* row, int64_t c, char* panel) {
+  using Weight = typename Format::Weight;
+  constexpr int64_t kDepth = Format::kDepth;
+  auto* weights = reinterpret_cast<Weight*>(panel + Format::kHeaderBytes);
+  const float scale = row != nullptr && Format::kHeaderBytes > 0 ? scale_of(in, row) : 0.0f;
+  int32_t sum = 0;
+  for (int64_t k = 0; k < body::row_stride<Format>(in); ++k) {
+    Weight* to = weights + (k / kDepth * kPanelColumns + c) * kDepth + k % kDepth;
+    put(row != nullptr && k < in ? row[k] : 0.0f, scale, to);
+    if constexpr (Format::kHeaderBytes > 0) sum += *to;
+  }
+  if constexpr (Format::kHeaderBytes > 0) {
+    reinterpret_cast<float*>(panel)[c] = scale;
+    reinterpret_cast<int32_t*>(panel)[kPanelColumns + c] = 128 * sum;
+  }
+}
+
+template <class Format>
+void pack(int64_t in, int64_t out, const float* w, char* packed, bool gated) {
+  for (int64_t p = 0; p < body::panels_of(out, gated); ++p) {
+    char* panel = packed + p * body::panel_bytes<Format>(in);
+    for (int64_t c = 0; c < kPanelColumns; ++c) {
+      const int64_t output = output_of(p, c, out, gated);
+      pack_column<Format>(in, output < 0 ? nullptr : w + output * in, c, panel);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t quantized_row_bytes(int32_t cols) {
+  return body::row_stride<body::I8>(cols);
+}
+
+int64_t narrow_row_size(int32_t cols) {
+  return body::row_stride<body::BF16>(cols);
+}
+
+int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated) {
+  const int64_t panels = body::panels_of(out, gated);
+  switch (format) {
+    case Format::kF32:
+      return panels * body::panel_bytes<body::F32>(in);
+    case Format::kBF16:
+      return panels * body::panel_bytes<body::BF16>(in);
+    case Format::kI8:
+      return panels * body::panel_bytes<body::I8>(in);
+  }
+  return 0;
+}
+
+void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* packed, bool gated) {
+  auto* bytes = static_cast<char*>(packed);
+  switch (format) {
+    case Format::kF32:
+      return pack<body::F32>(in, out, w, bytes, gated);
+    case Format::kBF16:
+      return pack<body::BF16>(in, out, w, bytes, gated);
+    case Format::kI8:
+      return pack<body::I8>(in, out, w, bytes, gated);
+  }
+}
+
+int64_t packed_bias_size(int32_t out, bool gated) {
+  return body::panels_of(out, gated) * kPanelColumns;
+}
+
+void pack_bias(int32_t out, const float* bias, float* packed, bool gated) {
+  for (int64_t i = 0; i < packed_bias_size(out, gated); ++i) {
+    const int64_t output = output_of(i / kPanelColumns, i % kPanelColumns, out, gated);
+    packed[i] = output < 0 ? 0.0f : bias[output];
+  }
+}
+
+}  // namespace signalbox::kernels

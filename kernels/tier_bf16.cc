@@ -1,0 +1,12 @@
+// AVX-512 with VNNI and BF16: what vnni does, and products of bfloat16.
+
+#include "kernels/tier.h"
+#include "kernels/x86/linear_bf16.h"
+
+namespace signalbox::kernels {
+
+void install_bf16(Table& table) {
+  table.linear_bf16 = body::linear_float<xsimd::avx512bw, x86::DotProductBF16>;
+}
+
+}  // namespace signalbox::kernels

@@ -1,0 +1,225 @@
+// Linear layers of every format, with everything that can follow the sums, on every tier: against
+// the double-precision product of the factors as the format holds them.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "kernels/ref/ref.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/guarded.h"
+
+namespace signalbox::kernels {
+namespace {
+
+constexpr Finish kFinishes[] = {Finish::kStore, Finish::kAdd, Finish::kGelu, Finish::kGeglu};
+
+std::vector<float> normal(size_t n, unsigned seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution;
+  std::vector<float> out(n);
+  for (float& x : out) x = scale * distribution(random);
+  return out;
+}
+
+// To bfloat16 and back, by the definition: the nearer neighbour, the even one of two.
+float rounded_to_bf16(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const auto below = std::bit_cast<float>(bits & 0xFFFF0000u);
+  const auto above = std::bit_cast<float>((bits & 0xFFFF0000u) + 0x10000u);
+  const double down = std::abs(static_cast<double>(x) - below);
+  const double up = std::abs(static_cast<double>(above) - x);
+  const bool below_is_even = (bits & 0x10000u) == 0;
+  return down < up || (down == up && below_is_even) ? below : above;
+}
+
+// The integers of a row with a scale of its largest magnitude / 127.
+float quantize(int64_t n, const float* x, int* q) {
+  float largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
+  const float scale = largest / 127.0f;
+  for (int64_t i = 0; i < n; ++i)
+    q[i] = largest > 0 ? static_cast<int>(std::nearbyint(x[i] / scale)) : 0;
+  return scale;
+}
+
+ref::Vector with_finish(Finish finish, int64_t rows, int64_t out, const ref::Vector& sums,
+                        const float* bias, const std::vector<float>& before) {
+  ref::Vector v(sums);
+  for (size_t i = 0; i < v.size(); ++i) v[i] += bias == nullptr ? 0 : bias[i % out];
+  if (finish == Finish::kAdd) {
+    for (size_t i = 0; i < v.size(); ++i) v[i] += before[i];
+  }
+  if (finish == Finish::kGelu) return ref::gelu(v);
+  if (finish != Finish::kGeglu) return v;
+  const ref::Vector gelu = ref::gelu(v);
+  ref::Vector gated;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < out / 2; ++c) {
+      gated.push_back(gelu[r * out + c] * v[r * out + out / 2 + c]);
+    }
+  }
+  return gated;
+}
+
+class Linears : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    const auto table = table_of(GetParam());
+    if (!table) GTEST_SKIP() << table.error().message;
+    table_ = *table;
+  }
+
+  void run(Format format, const LinearShape& shape, const float* x, const void* packed,
+           const Epilogue& epilogue, float* y) const {
+    switch (format) {
+      case Format::kF32:
+        return table_->linear_f32(shape, x, packed, epilogue, y);
+      case Format::kBF16: {
+        Guarded<uint16_t> narrow(shape.rows * narrow_row_size(shape.in));
+        table_->narrow_rows(shape.rows, shape.in, x, narrow.data());
+        return table_->linear_bf16(shape, narrow.data(), packed, epilogue, y);
+      }
+      case Format::kI8: {
+        Guarded<uint8_t> q(shape.rows * quantized_row_bytes(shape.in));
+        Guarded<float> scales(shape.rows);
+        table_->quantize_rows(shape.rows, shape.in, x, q.data(), scales.data());
+        return table_->linear_i8(shape, q.data(), scales.data(), packed, epilogue, y);
+      }
+    }
+  }
+
+  void check(Format format, const LinearCase& at, const std::vector<float>& x,
+             const std::vector<float>& w, const ref::Vector& sums, double bound) const {
+    const auto bias = normal(at.out, 3);
+    for (const Finish finish : kFinishes) {
+      const bool gated = finish == Finish::kGeglu;
+      Guarded<char> packed(packed_linear_bytes(format, at.in, at.out, gated));
+      Guarded<float> packed_bias(packed_bias_size(at.out, gated));
+      pack_linear(format, at.in, at.out, w.data(), packed.data(), gated);
+      pack_bias(at.out, bias.data(), packed_bias.data(), gated);
+      for (const float* used : {static_cast<const float*>(nullptr), bias.data()}) {
+        const auto before = normal(at.rows * (gated ? at.out / 2 : at.out), 4);
+        const auto expected = with_finish(finish, at.rows, at.out, sums, used, before);
+        Guarded<float> gx(x), y(before);
+        run(format, {at.rows, at.in, at.out}, gx.data(), packed.data(),
+            {finish, used == nullptr ? nullptr : packed_bias.data()}, y.data());
+        double worst = 0;
+        for (size_t i = 0; i < expected.size(); ++i) {
+          const double error = std::abs(expected[i] - y[i]) / (1 + std::abs(expected[i]));
+          worst = error <= worst ? worst : error;
+        }
+        EXPECT_LE(worst, bound) << at.rows << " " << at.in << " " << at.out << " finish "
+                                << static_cast<int>(finish);
+      }
+    }
+  }
+
+  const Table* table_ = nullptr;
+};
+
+TEST_P(Linears, in_single_precision) {
+  for (const LinearCase& at : kLinearCases) {
+    const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    check(Format::kF32, at, x, w, ref::linear(at.rows, at.in, at.out, x.data(), w.data()),
+          2 * linear_bound(at.in));
+  }
+}
+
+TEST_P(Linears, in_bfloat16) {
+  for (const LinearCase& at : kLinearCases) {
+    const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    auto narrow_x = x, narrow_w = w;
+    for (float& v : narrow_x) v = rounded_to_bf16(v);
+    for (float& v : narrow_w) v = rounded_to_bf16(v);
+    check(Format::kBF16, at, x, w,
+          ref::linear(at.rows, at.in, at.out, narrow_x.data(), narrow_w.data()),
+          2 * linear_bound(at.in));
+  }
+}
+
+TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
+  for (const LinearCase& at : kLinearCases) {
+    auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    // The extremes as well: they are what saturates where sums are too narrow.
+    for (size_t i = 0; i < w.size(); i += 3) w[i] = i % 2 == 0 ? 4.0f : -4.0f;
+    for (size_t i = 0; i < x.size(); i += 5) x[i] = 5.0f;
+    std::vector<int> qx(x.size()), qw(w.size());
+    std::vector<float> x_scales, w_scales;
+    for (int64_t r = 0; r < at.rows; ++r)
+      x_scales.push_back(quantize(at.in, &x[r * at.in], &qx[r * at.in]));
+    for (int64_t c = 0; c < at.out; ++c)
+      w_scales.push_back(quantize(at.in, &w[c * at.in], &qw[c * at.in]));
+    ref::Vector sums(static_cast<size_t>(at.rows) * at.out);
+    std::vector<float> exact(sums.size());
+    for (int64_t r = 0; r < at.rows; ++r) {
+      for (int64_t c = 0; c < at.out; ++c) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < at.in; ++k) sum += qx[r * at.in + k] * qw[c * at.in + k];
+        exact[r * at.out + c] = static_cast<float>(sum) * (w_scales[c] * x_scales[r]);
+        sums[r * at.out + c] = exact[r * at.out + c];
+      }
+    }
+    check(Format::kI8, at, x, w, sums, 2 * linear_bound(at.in));
+    Guarded<char> packed(packed_linear_bytes(Format::kI8, at.in, at.out));
+    pack_linear(Format::kI8, at.in, at.out, w.data(), packed.data());
+    Guarded<float> gx(x), y(exact.size());
+    run(Format::kI8, {at.rows, at.in, at.out}, gx.data(), packed.data(), {}, y.data());
+    EXPECT_EQ(std::memcmp(y.data(), exact.data(), exact.size() * sizeof(float)), 0)
+        << at.rows << " " << at.in << " " << at.out;
+  }
+}
+
+TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
+  const int32_t rows = 401, in = 205, out = 90;
+  const auto x = normal(rows * in, 18), w = normal(out * in, 19);
+  for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
+    for (const Finish finish : {Finish::kStore, Finish::kGelu, Finish::kGeglu}) {
+      const bool gated = finish == Finish::kGeglu;
+      const int32_t width = gated ? out / 2 : out;
+      Guarded<char> packed(packed_linear_bytes(format, in, out, gated));
+      pack_linear(format, in, out, w.data(), packed.data(), gated);
+      std::vector<float> together(rows * width);
+      run(format, {rows, in, out}, x.data(), packed.data(), {finish}, together.data());
+      for (const int32_t count : {1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 192, 193, 300}) {
+        for (const int32_t first : {0, 1, 77}) {
+          std::vector<float> part(count * width);
+          run(format, {count, in, out}, x.data() + first * in, packed.data(), {finish},
+              part.data());
+          EXPECT_EQ(std::memcmp(part.data(), together.data() + first * width,
+                                part.size() * sizeof(float)),
+                    0)
+              << count << " format " << static_cast<int>(format);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Linears, bfloat16_rounds_to_nearest_even_and_keeps_what_is_special) {
+  std::vector<float> x = {0.0f,        -0.0f,  1.0f,     1.00390625f, 1.01171875f,
+                          -3.3895e38f, 1e-40f, INFINITY, -INFINITY};
+  Guarded<float> gx(x);
+  Guarded<uint16_t> y(narrow_row_size(static_cast<int32_t>(x.size())));
+  table_->narrow_rows(1, static_cast<int32_t>(x.size()), gx.data(), y.data());
+  const std::vector<uint16_t> expected = {0x0000, 0x8000, 0x3F80, 0x3F80, 0x3F82,
+                                          0xFF7F, 0x0001, 0x7F80, 0xFF80, 0x0000};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(y[i], expected[i]) << i;
+  Guarded<float> nan(std::vector<float>{std::bit_cast<float>(0x7F800001u)});
+  Guarded<uint16_t> one(2);
+  table_->narrow_rows(1, 1, nan.data(), one.data());
+  EXPECT_GT(one[0] & 0x7FFF, 0x7F80);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, Linears,
+                         testing::ValuesIn(tier_names().begin(), tier_names().end()),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+}  // namespace
+}  // namespace signalbox::kernels
