@@ -104,6 +104,11 @@ class TextModel : public TextEmbedder {
   /// Width of the hidden states; equal to dim().
   virtual int32_t hidden() const = 0;
   virtual int32_t layers() const = 0;
+  /// Ids are below this.
+  virtual int32_t vocabulary() const = 0;
+  /// Multiply-adds that one sequence of `tokens` costs in the trunk: its matrix products and its
+  /// attention, within the windows.
+  virtual double multiply_adds(int32_t tokens) const = 0;
   /// The directory's own head if it has one, then those of OpenOptions.
   virtual std::span<const HeadInfo> heads() const = 0;
 
