@@ -1,4 +1,4 @@
-// Times the loop that is as wide as a table's tier.
+// Times the loop of a table's tier.
 
 #include "kernels/peak.h"
 
@@ -10,24 +10,26 @@
 namespace signalbox::kernels {
 namespace {
 
-// Tiers after avx512 add products of narrower numbers and are as wide in single precision.
-PeakLoop loop_of(std::string_view tier) {
+PeakLoop loop_of([[maybe_unused]] std::string_view tier, [[maybe_unused]] Factors factors) {
 #if defined(__x86_64__)
   if (tier == "avx2") return peak_loop_avx2;
-  if (tier != "base") return peak_loop_avx512;
+  if (tier == "avx512") return peak_loop_avx512;
+  // Tiers after avx512 add products of narrower numbers and are as wide in single precision.
+  if (tier != "base") return factors == Factors::kI8 ? peak_loop_i8_vnni : peak_loop_avx512;
 #endif
   return peak_loop_base;
 }
 
 }  // namespace
 
-double measured_peak_gflops(const Table& table) {
+double measured_peak_gflops(const Table& table, Factors factors) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kTime(
-      30);                               // the clock under wide instructions settles in ten
-  constexpr int64_t kSteps = 16 * 1024;  // a tenth of a millisecond: rarely interrupted
-  const PeakLoop loop = loop_of(table.tier);
-  const volatile float given[] = {0.5f, 1.0f};  // not known when compiled; the sums stay near 2
+  // The clock under wide instructions settles in ten milliseconds; a run is rarely interrupted.
+  constexpr std::chrono::milliseconds kTime(30);
+  constexpr int64_t kSteps = 16 * 1024;  // a tenth of a millisecond
+  const PeakLoop loop = loop_of(table.tier, factors);
+  // Not known when compiled; sums of floats stay near 2.
+  const volatile float given[] = {0.5f, 1.0f};
   const float in[] = {given[0], given[1]};
   volatile float kept = 0;  // so that no run is left out
   double best = 0;

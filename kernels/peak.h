@@ -3,13 +3,19 @@
 // is measured rather than looked up: no table knows every processor and the clock it runs at under
 // wide instructions.
 
+#include <cstdint>
+
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels {
 
-/// Floating-point operations a second, in 1e9, of multiply-adds (two operations each) in single
-/// precision on registers of the tier's width: the best of many short runs on this thread, 30 ms in
-/// all.
-double measured_peak_gflops(const Table& table);
+/// The factors of a product.
+enum class Factors : uint8_t { kF32, kI8 };
+
+/// Operations a second, in 1e9, of multiply-adds (two operations each) on registers with the best
+/// instruction the tier has for these factors: the best of many short runs on this thread, 30 ms in
+/// all. A tier without one for bytes is measured in single precision, which
+/// bytes may then exceed a little.
+double measured_peak_gflops(const Table& table, Factors factors);
 
 }  // namespace signalbox::kernels

@@ -1,5 +1,5 @@
 #pragma once
-// The loops behind kernels/peak.h, a tier each.
+// The loops behind kernels/peak.h.
 
 #include <cstdint>
 
@@ -13,5 +13,8 @@ using PeakLoop = int64_t (*)(int64_t steps, const float* in, float* out);
 int64_t peak_loop_base(int64_t steps, const float* in, float* out);
 int64_t peak_loop_avx2(int64_t steps, const float* in, float* out);
 int64_t peak_loop_avx512(int64_t steps, const float* in, float* out);
+
+/// The same with bytes: sum + in[1] * in[1].
+int64_t peak_loop_i8_vnni(int64_t steps, const float* in, float* out);
 
 }  // namespace signalbox::kernels

@@ -136,7 +136,7 @@ Result<void> bench(const std::filesystem::path& directory, const BenchOptions& o
                   model->tokens_max());
     }
   }
-  const double peak_gflops = kernels::measured_peak_gflops(*table);
+  const double peak_gflops = kernels::measured_peak_gflops(*table, kernels::Factors::kF32);
   for (const int32_t tokens : options.tokens) {
     SIGNALBOX_TRY(const std::string line, measure(*model, options, tokens, *table, peak_gflops));
     std::puts(line.c_str());
