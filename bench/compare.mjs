@@ -12,6 +12,11 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+process.on("uncaughtException", ({ message }) => {
+  console.error(`bench/compare: ${message}`);
+  process.exit(2);
+});
+
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 const [program, ...rest] = process.argv.slice(2);
@@ -30,10 +35,11 @@ const kLengths = given.tokens.split(",").map(Number);
 const kThreads = Number(given.threads);
 const kRounds = Number(given.rounds);
 
-// How many times as fast we mean to be, by length.
+// tokens_of_turn: run in one turn, one or two seconds of them. bars: how many times as fast we mean to be, by length.
 const kModels = {
   "modernbert-base": {
     tokens_max: 8192,
+    tokens_of_turn: 1280,
     output: "logits",
     bars: {
       f32: { 16: 1, 32: 1, 64: 1, 128: 1, 512: 1.08, 2048: 1.5 },
@@ -43,6 +49,7 @@ const kModels = {
   },
   minilm: {
     tokens_max: 512,
+    tokens_of_turn: 6400,
     output: "last_hidden_state",
     bars: { int8: { 16: 1.5, 32: 1.5, 64: 1.5, 128: 1.5, 512: 1.5 } },
   },
@@ -107,17 +114,15 @@ function check(folder, output, dtype, tokens) {
 
 const figure = (times) => (kThreads === 1 ? times.cpu_ms : times.median_ms);
 
-const runsOf = (tokens) => (tokens <= 64 ? 20 : tokens <= 128 ? 10 : tokens <= 512 ? 3 : 1);
-
-function oursTurn(folder, dtype, tokens) {
-  const options = { "--model": folder, "--dtype": dtype, "--tokens": tokens, "--threads": kThreads, "--runs": runsOf(tokens) };
+function oursTurn(folder, dtype, tokens, runs) {
+  const options = { "--model": folder, "--dtype": dtype, "--tokens": tokens, "--threads": kThreads, "--runs": runs };
   return figure(run([program, "bench", ...Object.entries(options).flat().map(String)])) / kThreads;
 }
 
-function timed(folder, dtype, tokens) {
+function timed(folder, dtype, tokens, runs) {
   const turns = {
-    ours: () => oursTurn(folder, dtype, tokens),
-    peer: () => figure(peerRun(peerFile(folder, dtype), tokens, runsOf(tokens))),
+    ours: () => oursTurn(folder, dtype, tokens, runs),
+    peer: () => figure(peerRun(peerFile(folder, dtype), tokens, runs)),
   };
   const out = { ours: [], peer: [] };
   for (let round = 0; round < kRounds; ++round) {
@@ -130,12 +135,13 @@ const milliseconds = (list) =>
   `${median(list).toFixed(2).padStart(10)} ${Math.min(...list).toFixed(2).padStart(10)}`;
 
 function compare(name, dtype) {
-  const { tokens_max, output, bars } = kModels[name];
+  const { tokens_max, tokens_of_turn, output, bars } = kModels[name];
   const folder = resolve(given.at, name);
   const lengths = kLengths.filter((tokens) => tokens <= tokens_max);
   for (const tokens of kCheckedLengths) console.log(`${name} ${dtype}: checked: ${check(folder, output, dtype, tokens)}`);
   for (const tokens of lengths) {
-    const { ours, peer } = timed(folder, dtype, tokens);
+    const runs = Math.max(1, Math.round(tokens_of_turn / tokens));
+    const { ours, peer } = timed(folder, dtype, tokens, runs);
     const ratio = median(peer) / median(ours);
     const bar = bars[dtype]?.[tokens];
     const verdict = bar === undefined ? "-" : `${bar.toFixed(2)} ${ratio >= bar ? "met" : "missed"}`;
