@@ -37,6 +37,13 @@ class Bert final : public Trunk {
     }
   }
 
+  double multiply_adds(int32_t tokens) const override {
+    const double n = tokens, hidden = config_.hidden, wide = config_.intermediate;
+    const double products = n * hidden * (4 * hidden + 2 * wide);
+    const double attention = 2 * hidden * attended_pairs(tokens, kernels::kNoWindow);
+    return config_.layers * (products + attention);
+  }
+
  private:
   void embed(Scratch& s, Workers& workers) const {
     const int64_t hidden = config_.hidden;

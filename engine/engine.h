@@ -90,10 +90,12 @@ enum class Precision : uint8_t {
   kI8,    // weights in 8 bits with a scale an output, activations with a scale a token
 };
 
+inline constexpr int32_t kThreadsMax = 256;
+
 struct OpenOptions {
   /// Of matrices that the file does not hold packed already.
   Precision precision = Precision::kF32;
-  /// Threads of one forward pass, 1 to 256; answers do not depend on it.
+  /// Threads of one forward pass, 1 to kThreadsMax; answers do not depend on it.
   int32_t threads = 1;
 
   /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
@@ -116,6 +118,11 @@ class TextModel : public TextEmbedder {
   /// Width of the hidden states; equal to dim().
   virtual int32_t hidden() const = 0;
   virtual int32_t layers() const = 0;
+  /// Ids are below this.
+  virtual int32_t vocabulary() const = 0;
+  /// Multiply-adds that one sequence of `tokens` costs in the trunk: its matrix products and its
+  /// attention, within the windows.
+  virtual double multiply_adds(int32_t tokens) const = 0;
   /// The directory's own head if it has one, then those of OpenOptions.
   virtual std::span<const HeadInfo> heads() const = 0;
 

@@ -47,6 +47,15 @@ class ModernBert final : public Trunk {
     });
   }
 
+  double multiply_adds(int32_t tokens) const override {
+    const double n = tokens, hidden = config_.hidden, wide = config_.intermediate;
+    double out = config_.layers() * n * hidden * (4 * hidden + 3 * wide);
+    for (const bool global : config_.layers_global) {
+      out += 2 * hidden * attended_pairs(tokens, global ? kernels::kNoWindow : config_.window);
+    }
+    return out;
+  }
+
  private:
   void embed(Scratch& s, Workers& workers) const {
     const int64_t hidden = config_.hidden;

@@ -16,8 +16,6 @@
 namespace signalbox::engine {
 namespace {
 
-constexpr int32_t kThreadsMax = 256;
-
 kernels::Format format_of(Precision precision) {
   switch (precision) {
     case Precision::kF32:
@@ -53,6 +51,10 @@ class Model final : public TextModel {
   int32_t dim() const override { return shape_.hidden; }
   int32_t hidden() const override { return shape_.hidden; }
   int32_t layers() const override { return shape_.layers; }
+  int32_t vocabulary() const override { return shape_.vocabulary; }
+  double multiply_adds(int32_t tokens) const override {
+    return parts_.trunk->multiply_adds(tokens);
+  }
   std::span<const HeadInfo> heads() const override { return infos_; }
   int32_t tokens_max() const override {
     const int32_t said = parts_.pooling.tokens_max;

@@ -1,11 +1,18 @@
-// model_type to the code that knows it.
+// model_type to the code that knows it, and what trunks share.
 
 #include "engine/trunk.h"
+
+#include <algorithm>
 
 #include "engine/bert.h"
 #include "engine/modern_bert.h"
 
 namespace signalbox::engine {
+
+double attended_pairs(int32_t tokens, int32_t window) {
+  const double n = tokens, reach = std::min(window, tokens - 1);
+  return n * (2 * reach + 1) - reach * (reach + 1);  // less what lies before and after the sequence
+}
 
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
                                                 const weights::SafeTensors& file,

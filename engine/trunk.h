@@ -41,6 +41,10 @@ class Trunk {
   /// called for it.
   virtual void encode(Scratch& scratch, int32_t layers, Workers& workers) const = 0;
 
+  /// Multiply-adds of the matrix products and of attention for one sequence of `tokens` through all
+  /// layers: what is not computed, outside of a window, is not counted.
+  virtual double multiply_adds(int32_t tokens) const = 0;
+
  protected:
   explicit Trunk(const TrunkShape& shape) : shape_(shape) {}
 
@@ -54,6 +58,9 @@ struct TrunkOptions {
   /// Filled with what was packed, when not null; it looks into the trunk.
   std::vector<PackedMatrix>* packed = nullptr;
 };
+
+/// Pairs (i, j) of a sequence's tokens with |i - j| <= window.
+double attended_pairs(int32_t tokens, int32_t window);
 
 /// The trunk that config.json describes. It looks into `file` and the kernels, which outlive it.
 /// Errors: kUnsupported for an architecture or an option that is not built, kCorrupt for values and

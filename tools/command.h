@@ -18,6 +18,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
+extern const Command kBenchCommand;
 extern const Command kClassifyCommand;
 extern const Command kConfigCommand;
 extern const Command kConvertCommand;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/command.h"
+#include "tools/jsonl.h"
 
 namespace signalbox::tools {
 
@@ -33,6 +34,53 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
   std::fprintf(stderr, "%s: %s; see `%s --help`\n", options.program().c_str(), mistake.c_str(),
                options.program().c_str());
   return kExitUsage;
+}
+
+void add_model_options(cxxopts::Options& options) {
+  auto add = options.add_options();
+  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+      "DIR");
+  add("dtype", "numbers to compute with: f32, bf16 or int8",
+      cxxopts::value<std::string>()->default_value("f32"), "TYPE");
+  add("threads", "threads for each text; what comes out does not depend on it",
+      cxxopts::value<int32_t>()->default_value("1"), "N");
+}
+
+namespace {
+
+Result<engine::OpenOptions> open_options(const cxxopts::ParseResult& parsed) {
+  engine::OpenOptions out;
+  SIGNALBOX_TRY(out.precision, parse_dtype(parsed["dtype"].as<std::string>()));
+  out.threads = parsed["threads"].as<int32_t>();
+  if (out.threads < 1 || out.threads > engine::kThreadsMax) {
+    return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
+                out.threads);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<engine::Precision> parse_dtype(std::string_view name) {
+  if (name == "f32") return engine::Precision::kF32;
+  if (name == "bf16") return engine::Precision::kBF16;
+  if (name == "int8") return engine::Precision::kI8;
+  return fail(Code::kInvalid, "--dtype: expected f32, bf16 or int8, found \"{}\"", name);
+}
+
+int with_model(
+    cxxopts::Options& options, int argc, char** argv,
+    const std::function<int(const cxxopts::ParseResult&, const engine::TextModel&)>& body) {
+  return with_options(options, argc, argv, {"model"}, [&](const cxxopts::ParseResult& parsed) {
+    const auto chosen = open_options(parsed);
+    if (!chosen) {
+      std::fprintf(stderr, "%s: %s\n", options.program().c_str(), chosen.error().message.c_str());
+      return kExitUsage;
+    }
+    const auto model =
+        engine::TextModel::open(model_directory(parsed["model"].as<std::string>()), *chosen);
+    return model ? body(parsed, **model) : report(model.error());
+  });
 }
 
 std::filesystem::path model_directory(const std::string& model) {

@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "engine/engine.h"
+
 namespace signalbox::tools {
 
 /// Adds --help, parses, and calls `body` with the result. Prints help and returns kExitOk for
@@ -15,6 +17,18 @@ namespace signalbox::tools {
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body);
+
+/// The options of every command that runs a model: --model, --dtype, --threads.
+void add_model_options(cxxopts::Options& options);
+
+/// What --dtype means.
+Result<engine::Precision> parse_dtype(std::string_view name);
+
+/// with_options(), and the model that they name. An error in them is a usage error; one of the
+/// model is printed with kExitFailure.
+int with_model(
+    cxxopts::Options& options, int argc, char** argv,
+    const std::function<int(const cxxopts::ParseResult&, const engine::TextModel&)>& body);
 
 /// What --model means: a directory, or the name of a model under models/ in the working directory.
 std::filesystem::path model_directory(const std::string& model);

@@ -10,8 +10,9 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kClassifyCommand, &kConfigCommand, &kConvertCommand, &kEmbedCommand, &kModelsCommand,
-    &kRouteCommand,    &kRunCommand,    &kServeCommand,   &kTagCommand,   &kTokenizeCommand,
+    &kBenchCommand, &kClassifyCommand, &kConfigCommand,   &kConvertCommand,
+    &kEmbedCommand, &kModelsCommand,   &kRouteCommand,    &kRunCommand,
+    &kServeCommand, &kTagCommand,      &kTokenizeCommand,
 };
 
 int help() {

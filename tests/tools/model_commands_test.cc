@@ -1,12 +1,14 @@
-// run, classify, tag and embed from outside: rows in, rows out, exit codes.
+// run, classify, tag, embed and bench from outside: rows in, rows out, exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include "base/json.h"
@@ -212,6 +214,69 @@ TEST(EmbedCommand, refuses_options_by_name) {
   EXPECT_EQ(layers.err, "signalbox: line 1: 9 layers, the model has 4\n");
 }
 
+// One layer of a small ModernBERT by hand: four products, and each pair of tokens within the window
+// twice.
+double multiply_adds_of_layer(int tokens, int window) {
+  constexpr double kHidden = 48, kWide = 40;
+  double pairs = 0;
+  for (int i = 0; i < tokens; ++i) {
+    for (int j = 0; j < tokens; ++j) pairs += std::abs(i - j) <= window ? 1 : 0;
+  }
+  return tokens * kHidden * (4 * kHidden + 3 * kWide) + 2 * kHidden * pairs;
+}
+
+TEST(BenchCommand, counts_what_is_computed_and_no_more) {
+  const RandomNetwork random = network("ModernBertModel", "", false);
+  const Outcome outcome = run("bench", random, "", "--tokens 2,40 --runs 4 --threads 2");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::string line;
+  for (const int tokens : {2, 40}) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const auto row = json::Document::parse(line).value();
+    const auto number = [&](const char* key) { return row.root().find(key)->number().value(); };
+    EXPECT_EQ(number("tokens"), tokens);
+    EXPECT_EQ(number("runs"), 4);
+    EXPECT_EQ(number("threads"), 2);
+    EXPECT_EQ(row.root().find("dtype")->text(), "f32");
+    EXPECT_GT(number("min_ms"), 0);
+    EXPECT_LE(number("min_ms"), number("median_ms"));
+    EXPECT_GT(number("peak_share"), 0);
+    EXPECT_LT(number("peak_share"), 1);
+    EXPECT_GT(number("peak_rss_mb"), 1);
+    // Two threads; of four layers two look 4 tokens far.
+    const double operations =
+        2 * 2 *
+        (2 * multiply_adds_of_layer(tokens, tokens) + 2 * multiply_adds_of_layer(tokens, 4));
+    EXPECT_NEAR(number("gflops") * number("min_ms") * 1e6, operations, 1e-6 * operations);
+  }
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST(BenchCommand, refuses_options_by_name_and_value) {
+  const RandomNetwork random = network("ModernBertModel", "", false);
+  const struct {
+    const char *options, *message;
+    int exit_code;
+  } cases[] = {
+      {"--tokens 16,", "signalbox bench: --tokens: expected lengths of at least 1, found \"\"\n",
+       2},
+      {"--tokens 0", "signalbox bench: --tokens: expected lengths of at least 1, found \"0\"\n", 2},
+      {"--tokens 8x", "signalbox bench: --tokens: expected lengths of at least 1, found \"8x\"\n",
+       2},
+      {"--dtype f64", "signalbox bench: --dtype: \"f64\" is not built (built: f32)\n", 2},
+      {"--threads 0", "signalbox bench: --threads: expected 1 to 1024, found 0\n", 2},
+      {"--runs 0", "signalbox bench: --runs: expected 1 to 1000, found 0\n", 2},
+      {"--tokens 2,601", "signalbox: --tokens: 601, the model takes at most 600\n", 1},
+  };
+  for (const auto& [options, message, exit_code] : cases) {
+    const Outcome outcome = run("bench", random, "", options);
+    EXPECT_EQ(outcome.exit_code, exit_code) << options;
+    EXPECT_EQ(outcome.err, message);
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
 TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
   const RandomNetwork random = network(kSequence, "", false);
   const Outcome outcome = run("classify", random, "{\"text\": \"a\"}\n");
@@ -221,7 +286,7 @@ TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
 }
 
 TEST(ModelCommands, bad_usage_exits_with_two) {
-  for (const char* command : {"run", "classify", "tag", "embed"}) {
+  for (const char* command : {"run", "classify", "tag", "embed", "bench"}) {
     const std::string line =
         fmt::format("{} {} --nonsense >/dev/null 2>&1", SIGNALBOX_PROGRAM, command);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2) << command;

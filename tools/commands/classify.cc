@@ -22,15 +22,12 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
   return out.end_object().end_object().take();
 }
 
-int classify(const std::filesystem::path& directory) {
-  const auto model = engine::TextModel::open(directory);
-  if (!model) return report(model.error());
-  const auto heads = (*model)->heads();
+int classify(const engine::TextModel& model) {
+  const auto heads = model.heads();
   if (heads.empty() || heads[0].kind != engine::HeadKind::kSequence) {
     return report(
-        {Code::kInvalid,
-         fmt::format("{}: the model has no head that classifies texts{}", directory.string(),
-                     heads.empty() ? "" : " (it labels tokens: `signalbox tag`)")});
+        {Code::kInvalid, fmt::format("the model has no head that classifies texts{}",
+                                     heads.empty() ? "" : " (it labels tokens: `signalbox tag`)")});
   }
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
@@ -39,7 +36,7 @@ int classify(const std::filesystem::path& directory) {
     if (row.find("pair")) {
       SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
     }
-    SIGNALBOX_TRY(const auto answers, (*model)->answer({&input, 1}));
+    SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
     return to_json(heads[0], answers[0].scores);
   });
   return done ? kExitOk : report(done.error());
@@ -50,11 +47,10 @@ int run(int argc, char** argv) {
                            "Reads lines {\"text\": ..., \"pair\": ...?}, writes {\"label\", "
                            "\"score\", \"scores\": {label: "
                            "score}}.");
-  options.add_options()("model", "model directory or the name of a pulled model",
-                        cxxopts::value<std::string>(), "DIR");
-  return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    return classify(model_directory(parsed["model"].as<std::string>()));
-  });
+  add_model_options(options);
+  return with_model(
+      options, argc, argv,
+      [](const cxxopts::ParseResult&, const engine::TextModel& model) { return classify(model); });
 }
 
 }  // namespace

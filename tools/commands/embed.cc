@@ -13,14 +13,12 @@
 namespace signalbox::tools {
 namespace {
 
-int embed(const std::filesystem::path& directory, const engine::EmbedOptions& embed_options) {
-  const auto model = engine::TextModel::open(directory);
-  if (!model) return report(model.error());
+int embed(const engine::TextModel& model, const engine::EmbedOptions& embed_options) {
   std::ios::sync_with_stdio(false);
-  std::vector<float> embedding(embed_options.dim != 0 ? embed_options.dim : (*model)->dim());
+  std::vector<float> embedding(embed_options.dim != 0 ? embed_options.dim : model.dim());
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
-    SIGNALBOX_TRY_VOID((*model)->embed({&text, 1}, embed_options, embedding));
+    SIGNALBOX_TRY_VOID(model.embed({&text, 1}, embed_options, embedding));
     return json::Writer().begin_object().member("embedding", embedding).end_object().take();
   });
   return done ? kExitOk : report(done.error());
@@ -55,22 +53,20 @@ int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox embed",
       "Reads lines {\"text\": ...}, writes {\"embedding\": [...]}, L2-normalised.");
+  add_model_options(options);
   auto add = options.add_options();
-  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
-      "DIR");
   add("dim", "keep the first N numbers, for models trained so (matryoshka)",
       cxxopts::value<int32_t>(), "N");
   add("layers", "leave the network after N layers", cxxopts::value<int32_t>(), "N");
   add("pooling", "mean, cls or last; default: as the model directory says, or mean",
       cxxopts::value<std::string>(), "HOW");
-  return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    const auto embed_options = parse_options(parsed);
-    if (!embed_options) {
-      std::fprintf(stderr, "signalbox embed: %s\n", embed_options.error().message.c_str());
-      return kExitUsage;
-    }
-    return embed(model_directory(parsed["model"].as<std::string>()), *embed_options);
-  });
+  return with_model(
+      options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+        const auto embed_options = parse_options(parsed);
+        if (embed_options) return embed(model, *embed_options);
+        std::fprintf(stderr, "signalbox embed: %s\n", embed_options.error().message.c_str());
+        return kExitUsage;
+      });
 }
 
 }  // namespace

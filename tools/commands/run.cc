@@ -64,19 +64,16 @@ std::string to_json(const engine::TextModel& model, const engine::States& states
   return out.end_object().take();
 }
 
-int run_model(const std::filesystem::path& directory, bool hidden) {
-  const auto model = engine::TextModel::open(directory);
-  if (!model) return report(model.error());
-  if ((*model)->heads().empty() && !hidden) {
-    return report({Code::kInvalid, fmt::format("{}: the model has no head to give logits; --hidden "
-                                               "writes its hidden states",
-                                               directory.string())});
+int run_model(const engine::TextModel& model, bool hidden) {
+  if (model.heads().empty() && !hidden) {
+    return report({Code::kInvalid,
+                   "the model has no head to give logits; --hidden writes its hidden states"});
   }
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
-    SIGNALBOX_TRY(const std::vector<int32_t> ids, ids_of(**model, row));
-    SIGNALBOX_TRY(const engine::States states, (*model)->states(ids));
-    return to_json(**model, states, hidden);
+    SIGNALBOX_TRY(const std::vector<int32_t> ids, ids_of(model, row));
+    SIGNALBOX_TRY(const engine::States states, model.states(ids));
+    return to_json(model, states, hidden);
   });
   return done ? kExitOk : report(done.error());
 }
@@ -86,13 +83,12 @@ int run(int argc, char** argv) {
       "signalbox run",
       "Reads lines {\"ids\": [...]} or {\"text\": ...}, writes {\"logits\": [...]}, or [[...], ...]"
       "\nwith a row a token for a head that labels tokens.");
-  options.add_options()("model", "model directory or the name of a pulled model",
-                        cxxopts::value<std::string>(), "DIR");
+  add_model_options(options);
   options.add_options()("hidden", "also write \"last_hidden_state\", a row a token");
-  return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    return run_model(model_directory(parsed["model"].as<std::string>()),
-                     parsed.count("hidden") != 0);
-  });
+  return with_model(options, argc, argv,
+                    [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+                      return run_model(model, parsed.count("hidden") != 0);
+                    });
 }
 
 }  // namespace

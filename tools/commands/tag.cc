@@ -26,21 +26,19 @@ std::string to_json(std::string_view text, const std::vector<engine::Entity>& en
   return out.end_array().end_object().take();
 }
 
-int tag(const std::filesystem::path& directory) {
-  const auto model = engine::TextModel::open(directory);
-  if (!model) return report(model.error());
-  const auto heads = (*model)->heads();
+int tag(const engine::TextModel& model) {
+  const auto heads = model.heads();
   if (heads.empty() || heads[0].kind != engine::HeadKind::kTokens) {
     return report(
         {Code::kInvalid,
-         fmt::format("{}: the model has no head that labels tokens{}", directory.string(),
+         fmt::format("the model has no head that labels tokens{}",
                      heads.empty() ? "" : " (it classifies texts: `signalbox classify`)")});
   }
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
-    SIGNALBOX_TRY(const auto answers, (*model)->answer({&input, 1}));
+    SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
     return to_json(input.text, answers[0].entities);
   });
   return done ? kExitOk : report(done.error());
@@ -52,11 +50,10 @@ int run(int argc, char** argv) {
       "Reads lines {\"text\": ...}, writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
       "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive.");
-  options.add_options()("model", "model directory or the name of a pulled model",
-                        cxxopts::value<std::string>(), "DIR");
-  return with_options(options, argc, argv, {"model"}, [](const cxxopts::ParseResult& parsed) {
-    return tag(model_directory(parsed["model"].as<std::string>()));
-  });
+  add_model_options(options);
+  return with_model(
+      options, argc, argv,
+      [](const cxxopts::ParseResult&, const engine::TextModel& model) { return tag(model); });
 }
 
 }  // namespace

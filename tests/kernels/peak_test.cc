@@ -1,0 +1,29 @@
+// The measured peak is a number that a core can have: its loops run, and none is left out by the
+// compiler. That products stay below it is seen in benchmarks, not timed here.
+
+#include "kernels/peak.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace signalbox::kernels {
+namespace {
+
+class Peak : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(Peak, is_what_a_core_can_have) {
+  const auto table = table_of(GetParam());
+  if (!table) GTEST_SKIP() << table.error().message;
+  for (const Factors factors : {Factors::kF32, Factors::kI8}) {
+    const double peak = measured_peak_gflops(**table, factors);
+    EXPECT_GT(peak, 0.01);
+    EXPECT_LT(peak, 20'000);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, Peak, testing::ValuesIn(tier_names().begin(), tier_names().end()),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+}  // namespace
+}  // namespace signalbox::kernels
