@@ -12,7 +12,7 @@
 namespace signalbox::kernels::body {
 
 template <class Arch, Finish kFinish>
-void finish_row(const float* sums, const float* bias, float* y) {
+[[gnu::always_inline]] inline void finish_row(const float* sums, const float* bias, float* y) {
   constexpr int64_t kGate = kPanelColumns / 2;
   const auto with_bias = [&](int64_t c) {
     const auto sum = Batch<Arch>::load_unaligned(sums + c);

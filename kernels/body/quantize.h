@@ -12,7 +12,7 @@
 namespace signalbox::kernels::body {
 
 template <class Arch>
-float largest_magnitude(int64_t n, const float* x) {
+[[gnu::always_inline]] inline float largest_magnitude(int64_t n, const float* x) {
   Batch<Arch> largest(0.0f);
   for_lanes<Arch>(n, [&](int64_t i, int64_t part) {
     largest = xsimd::max(largest, xsimd::abs(load_at<Arch>(x, i, part)));
