@@ -78,8 +78,7 @@ class Ours {
       case Format::kF32:
         return table().linear_f32(shape, x, packed, {}, y);
       case Format::kBF16:
-        table().narrow_rows(rows, in, x, narrow_.data());
-        return table().linear_bf16(shape, narrow_.data(), packed, {}, y);
+        return table().linear_bf16(shape, x, scratch_.data(), packed, {}, y);
       case Format::kI8:
         table().quantize_rows(rows, in, x, quantized_.data(), scales_.data());
         return table().linear_i8(shape, quantized_.data(), scales_.data(), packed, {}, y);
@@ -96,7 +95,7 @@ class Ours {
   Format format_;
   Buffer<std::byte> arena_;
   std::vector<const void*> packed_;
-  Buffer<uint16_t> narrow_{static_cast<size_t>(kRowsMax * 1152)};
+  Buffer<float> scratch_{static_cast<size_t>(kRowsMax * 1152)};
   Buffer<uint8_t> quantized_{static_cast<size_t>(kRowsMax * 1152)};
   Buffer<float> scales_{static_cast<size_t>(kRowsMax)};
 };

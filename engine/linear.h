@@ -10,7 +10,7 @@ namespace signalbox::engine {
 
 /// What activations are turned into before a product in fewer bits. Each thread has its own.
 struct Operands {
-  Buffer<uint16_t> narrow;    // (rows, narrow_row_size(in)): bfloat16
+  Buffer<float> narrow;       // bf16_scratch
   Buffer<uint8_t> quantized;  // (rows, quantized_row_bytes(in))
   Buffer<float> scales;       // (rows): of what is quantised
 
@@ -19,8 +19,8 @@ struct Operands {
     if (static_cast<int64_t>(scales.size()) < rows) scales = Buffer<float>(rows);
     const int64_t bytes = rows * kernels::quantized_row_bytes(in);
     if (static_cast<int64_t>(quantized.size()) < bytes) quantized = Buffer<uint8_t>(bytes);
-    const int64_t values = rows * kernels::narrow_row_size(in);
-    if (static_cast<int64_t>(narrow.size()) < values) narrow = Buffer<uint16_t>(values);
+    const int64_t floats = kernels::bf16_scratch({static_cast<int32_t>(rows), in, 0});
+    if (static_cast<int64_t>(narrow.size()) < floats) narrow = Buffer<float>(floats);
   }
 };
 
@@ -43,8 +43,7 @@ class Linear {
         kernels.linear_f32(shape, x, packed_, epilogue, y);
         return;
       case kernels::Format::kBF16:
-        kernels.narrow_rows(rows, in_, x, operands.narrow.data());
-        kernels.linear_bf16(shape, operands.narrow.data(), packed_, epilogue, y);
+        kernels.linear_bf16(shape, x, operands.narrow.data(), packed_, epilogue, y);
         return;
       case kernels::Format::kI8:
         kernels.quantize_rows(rows, in_, x, operands.quantized.data(), operands.scales.data());

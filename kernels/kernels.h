@@ -74,8 +74,8 @@ void pack_bias(int32_t out, const float* bias, float* packed, bool gated = false
 /// Bytes of one row of `cols` values as quantize_rows writes it.
 int64_t quantized_row_bytes(int32_t cols);
 
-/// Values of one row of `cols` values as narrow_rows writes it.
-int64_t narrow_row_size(int32_t cols);
+/// Floats of scratch that linear_bf16 needs.
+int64_t bf16_scratch(const LinearShape& shape);
 
 struct Table {
   std::string_view tier;
@@ -84,18 +84,15 @@ struct Table {
   void (*linear_f32)(const LinearShape& shape, const float* x, const void* packed,
                      const Epilogue& epilogue, float* y);
 
-  /// The same with x as narrow_rows gives it; packed in kBF16. Products are exact, sums in single
-  /// precision.
-  void (*linear_bf16)(const LinearShape& shape, const uint16_t* x, const void* packed,
+  /// The same with packed in kBF16. Tiers with a dot product of bfloat16 round x to it, the others
+  /// widen the weights; sums are in single precision. scratch (bf16_scratch(shape)).
+  void (*linear_bf16)(const LinearShape& shape, const float* x, float* scratch, const void* packed,
                       const Epilogue& epilogue, float* y);
 
   /// The same with x as quantize_rows gives it; packed in kI8. The sums are exact: the same on
   /// every tier.
   void (*linear_i8)(const LinearShape& shape, const uint8_t* q, const float* scales,
                     const void* packed, const Epilogue& epilogue, float* y);
-
-  /// y (rows, narrow_row_size(cols)) = x (rows, cols) as bfloat16, rounded to nearest even.
-  void (*narrow_rows)(int32_t rows, int32_t cols, const float* x, uint16_t* y);
 
   /// q (rows, quantized_row_bytes(cols)) and scales (rows): x (rows, cols) in 8 bits, so that
   /// (q - 128) * scale is x to within half a scale, and a row's largest magnitude is 127 scales.
@@ -156,7 +153,8 @@ std::span<const std::string_view> tier_names();
 Result<const Table*> table_of(std::string_view tier);
 
 /// The table this process uses: the tier that the environment variable SIGNALBOX_ISA names,
-/// otherwise the fastest that the processor can run. Decided at the first call. Thread-safe.
+/// otherwise the fastest of those that the processor can run. Decided at the first call.
+/// Thread-safe.
 Result<const Table*> active_table();
 
 }  // namespace signalbox::kernels

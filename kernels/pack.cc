@@ -75,8 +75,8 @@ int64_t quantized_row_bytes(int32_t cols) {
   return body::row_stride<body::I8>(cols);
 }
 
-int64_t narrow_row_size(int32_t cols) {
-  return body::row_stride<body::BF16>(cols);
+int64_t bf16_scratch(const LinearShape& shape) {
+  return shape.rows * body::row_stride<body::BF16>(shape.in);
 }
 
 int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated) {

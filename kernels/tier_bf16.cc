@@ -6,7 +6,7 @@
 namespace signalbox::kernels {
 
 void install_bf16(Table& table) {
-  table.linear_bf16 = body::linear_float<xsimd::avx512bw, x86::DotProductBF16>;
+  table.linear_bf16 = x86::linear_bf16_dots<xsimd::avx512bw>;
 }
 
 }  // namespace signalbox::kernels

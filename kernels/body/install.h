@@ -4,7 +4,6 @@
 #include "kernels/body/attention.h"
 #include "kernels/body/elementwise.h"
 #include "kernels/body/linear_float.h"
-#include "kernels/body/narrow.h"
 #include "kernels/body/norm.h"
 #include "kernels/body/quantize.h"
 #include "kernels/body/rope.h"
@@ -14,9 +13,8 @@ namespace signalbox::kernels::body {
 
 template <class Arch>
 void install(Table& table) {
-  table.linear_f32 = linear_float<Arch, ProductF32<Arch>>;
-  table.linear_bf16 = linear_float<Arch, ProductBF16<Arch>>;
-  table.narrow_rows = narrow_rows<Arch>;
+  table.linear_f32 = linear_f32<Arch>;
+  table.linear_bf16 = linear_bf16<Arch>;
   table.quantize_rows = quantize_rows<Arch>;
   table.gelu = gelu<Arch>;
   table.tanh = tanh<Arch>;

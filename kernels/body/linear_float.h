@@ -27,17 +27,16 @@ struct ProductF32 {
 };
 
 // A weight of bf16 is the upper half of a float, and so are the two of a step in their word of 32
-// bits: the second as it is, the first shifted.
+// bits: the second as it is, the first shifted. Activations stay as they are.
 template <class Arch>
 struct ProductBF16 {
   using Format = BF16;
-  using X = uint16_t;
+  using X = float;
   using Sum = float;
-  static constexpr int64_t kRows = 4;
-  using Words = xsimd::batch<uint32_t, Arch>;
+  static constexpr int64_t kRows = kLanes<Arch> == 16 ? 12 : 4;
 
   template <bool kAdds>
-  static void run(int64_t rows, int64_t steps, const uint16_t* x, int64_t x_stride,
+  static void run(int64_t rows, int64_t steps, const float* x, int64_t x_stride,
                   const uint16_t* weights, float* sums) {
     for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>) {
       with_rows<kRows>(rows, [&]<int Rows>() {
@@ -47,6 +46,8 @@ struct ProductBF16 {
   }
 
  private:
+  using Words = xsimd::batch<uint32_t, Arch>;
+
   static Batch<Arch> first_of(const Words& words) {
     return xsimd::bitwise_cast<Batch<Arch>>(words << 16);
   }
@@ -58,10 +59,10 @@ struct ProductBF16 {
   }
 
   template <int Rows, bool kAdds>
-  [[gnu::noinline]] static void block(int64_t steps, const uint16_t* x, int64_t x_stride,
+  [[gnu::noinline]] static void block(int64_t steps, const float* x, int64_t x_stride,
                                       const uint16_t* weights, float* sums) {
     Batch<Arch> acc[Rows][kBlockBatches];
-#pragma GCC unroll 4
+#pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int c = 0; c < kBlockBatches; ++c) {
@@ -73,20 +74,20 @@ struct ProductBF16 {
       }
     }
     for (int64_t k = 0; k < steps; ++k, weights += kPanelColumns * Format::kDepth) {
-      const Words w0 = load(weights);
-      const Words w1 = load(weights + 2 * kLanes<Arch>);
-#pragma GCC unroll 4
+      const Words words0 = load(weights);
+      const Words words1 = load(weights + 2 * kLanes<Arch>);
+      const Batch<Arch> w00 = first_of(words0), w01 = first_of(words1);
+      const Batch<Arch> w10 = second_of(words0), w11 = second_of(words1);
+#pragma GCC unroll 12
       for (int r = 0; r < Rows; ++r) {
-        uint32_t pair;
-        std::memcpy(&pair, x + r * x_stride + 2 * k, sizeof pair);
-        const Words value(pair);
-        acc[r][0] = xsimd::fma(first_of(value), first_of(w0), acc[r][0]);
-        acc[r][1] = xsimd::fma(first_of(value), first_of(w1), acc[r][1]);
-        acc[r][0] = xsimd::fma(second_of(value), second_of(w0), acc[r][0]);
-        acc[r][1] = xsimd::fma(second_of(value), second_of(w1), acc[r][1]);
+        const Batch<Arch> x0(x[r * x_stride + 2 * k]), x1(x[r * x_stride + 2 * k + 1]);
+        acc[r][0] = xsimd::fma(x0, w00, acc[r][0]);
+        acc[r][1] = xsimd::fma(x0, w01, acc[r][1]);
+        acc[r][0] = xsimd::fma(x1, w10, acc[r][0]);
+        acc[r][1] = xsimd::fma(x1, w11, acc[r][1]);
       }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int c = 0; c < kBlockBatches; ++c)
@@ -95,7 +96,7 @@ struct ProductBF16 {
   }
 };
 
-/// `linear_f32` and `linear_bf16` of the kernel table.
+/// Sums in single precision to y.
 template <class Arch, class Product>
 void linear_float(const LinearShape& shape, const typename Product::X* x, const void* packed,
                   const Epilogue& epilogue, float* y) {
@@ -106,6 +107,29 @@ void linear_float(const LinearShape& shape, const typename Product::X* x, const 
                           finish_rows<Arch>(epilogue, panel, rows, width, y + top * width,
                                             [&](int64_t r) { return sums + r * kPanelColumns; });
                         });
+}
+
+/// `linear_f32` of the kernel table.
+template <class Arch>
+void linear_f32(const LinearShape& shape, const float* x, const void* packed,
+                const Epilogue& epilogue, float* y) {
+  linear_float<Arch, ProductF32<Arch>>(shape, x, packed, epilogue, y);
+}
+
+/// `linear_bf16` of the kernel table. Pairs reach past the end of a row of odd length, so such rows
+/// are copied to wider ones.
+template <class Arch>
+void linear_bf16(const LinearShape& shape, const float* x, float* scratch, const void* packed,
+                 const Epilogue& epilogue, float* y) {
+  if (shape.in % 2 != 0) {
+    const int64_t stride = row_stride<BF16>(shape.in);
+    for (int64_t r = 0; r < shape.rows; ++r) {
+      std::memcpy(scratch + r * stride, x + r * shape.in, shape.in * sizeof(float));
+      scratch[r * stride + shape.in] = 0.0f;
+    }
+    x = scratch;
+  }
+  linear_float<Arch, ProductBF16<Arch>>(shape, x, packed, epilogue, y);
 }
 
 }  // namespace signalbox::kernels::body

@@ -18,8 +18,9 @@ namespace signalbox::kernels::body {
   return static_cast<uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded);
 }
 
-template <class Arch>
-void narrow_rows(int32_t rows, int32_t cols, const float* x, uint16_t* y) {
+// y (rows, cols rounded up to a pair), x (rows, cols).
+[[gnu::always_inline]] inline void narrow_rows(int64_t rows, int64_t cols, const float* x,
+                                               uint16_t* y) {
   const int64_t stride = row_stride<BF16>(cols);
   for (int64_t r = 0; r < rows; ++r, x += cols, y += stride) {
     for (int64_t i = 0; i < cols; ++i) y[i] = narrow(x[i]);
