@@ -100,7 +100,7 @@ struct OpenOptions {
 
   /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
   /// their weights files hold is left alone.
-  std::vector<std::filesystem::path> heads;
+  std::vector<std::filesystem::path> heads = {};
 };
 
 /// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one

@@ -122,8 +122,8 @@ struct Table {
   void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
                     float* out);
 
-  /// The same with queries, keys and weights as integers of up to 12, 12 and 15 bits and exact
-  /// sums; scratch in bytes (attention_i16_scratch(shape)), aligned to 64.
+  /// The same in 16-bit integers with exact sums; scratch in bytes (attention_i16_scratch(shape)),
+  /// aligned to 64.
   void (*attention_i16)(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
                         float* out);
 

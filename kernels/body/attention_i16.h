@@ -1,9 +1,10 @@
 #pragma once
-// Softmax attention of one sequence in 16-bit integers: queries and keys in up to 12 bits with a
-// scale a token, values in 11 with a scale a dimension, and the softmax's weights, which lie
-// between 0 and the row's largest, in 14. A dot product of pairs then gives exact sums in 32 bits
-// at twice the rate of single precision, with a finer grain than bfloat16 has. Eight bits for the
-// weights, at twice the rate again, would drop the tail of a flat softmax.
+// Softmax attention of one sequence in 16-bit integers: queries and keys with a scale a token and
+// as many bits as their dot product leaves room for (13 for 64 dimensions), values in 12 with a
+// scale a dimension, and the softmax's weights, which lie between 0 and the row's largest, in 13
+// without a sign. A dot product of pairs then gives exact sums in 32 bits at twice the rate of
+// single precision, with a finer grain than bfloat16 has. Eight bits for the weights, at twice the
+// rate again, would drop the tail of a flat softmax.
 //
 // Layouts: keys (panels of 32, pairs of dim, 32, 2), values (panels of 32 dimensions, pairs of
 // tokens, 32, 2), queries (kQueryTile, pairs of dim, 2).
@@ -20,9 +21,9 @@
 namespace signalbox::kernels::body {
 
 inline constexpr int64_t kColumnsI16 = 32;
-inline constexpr float kWeightMax = 16383.0f;
-// kKeyTile weights times as many values: 128 * 16383 * 1023 < 2^31.
-inline constexpr float kValueMax = 1023.0f;
+inline constexpr float kWeightMax = 8191.0f;
+// kKeyTile weights times as many values: 128 * 8191 * 2047 < 2^31.
+inline constexpr float kValueMax = 2047.0f;
 
 // Places in the scratch of one call; every part begins at a multiple of 64 bytes.
 struct ScratchI16 {
@@ -60,10 +61,10 @@ struct ScratchI16 {
   }
 };
 
-// Largest magnitude of queries and keys whose dot product fits 32 bits, at most 2047.
+// Largest magnitude of queries and keys whose dot product fits 32 bits.
 inline float query_max(int64_t dim) {
   const double fits = std::floor(std::sqrt(2147483647.0 / static_cast<double>(dim)));
-  return static_cast<float>(fits < 2047 ? fits : 2047);
+  return static_cast<float>(fits < 16383 ? fits : 16383);
 }
 
 // Added to a float below 2^22 it leaves the nearest integer in the low bits.

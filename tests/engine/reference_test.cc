@@ -79,6 +79,36 @@ TEST_P(Reference, the_engine_computes_what_the_formulas_say) {
   }
 }
 
+// To the last bit, whatever the precision; and fewer bits stay near.
+TEST_P(Reference, threads_change_nothing_and_fewer_bits_little) {
+  if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
+  const Case& network = GetParam();
+  const RandomNetwork random(network.config, false, network.dtype);
+  for (const auto& [precision, cosine_min] :
+       {std::pair{Precision::kF32, 0.99999}, {Precision::kBF16, 0.999}, {Precision::kI8, 0.97}}) {
+    const auto one = TextModel::open(random.directory(), {.precision = precision});
+    const auto two = TextModel::open(random.directory(), {.precision = precision, .threads = 2});
+    ASSERT_TRUE(one) << one.error().message;
+    ASSERT_TRUE(two) << two.error().message;
+    for (const int32_t length : network.lengths) {
+      const std::vector<int32_t> ids = random.ids(length);
+      const auto found = (*one)->states(ids), again = (*two)->states(ids);
+      ASSERT_TRUE(found && again);
+      EXPECT_EQ(found->last_hidden_state, again->last_hidden_state) << length << " tokens";
+      EXPECT_EQ(found->logits, again->logits) << length << " tokens";
+      const std::vector<double> expected = random.reference(ids).hidden;
+      double dot = 0, squares = 0, expected_squares = 0;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        dot += expected[i] * found->last_hidden_state[i];
+        squares += double{found->last_hidden_state[i]} * found->last_hidden_state[i];
+        expected_squares += expected[i] * expected[i];
+      }
+      EXPECT_GE(dot / std::sqrt(squares * expected_squares), cosine_min)
+          << length << " tokens, precision " << static_cast<int>(precision);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks, Reference, testing::ValuesIn(cases()),
                          [](const auto& network) { return network.param.name; });
 

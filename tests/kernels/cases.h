@@ -53,7 +53,7 @@ inline constexpr RopeCase kRopeCases[] = {{1, 1, 2},  {3, 2, 8},  {5, 1, 10},  {
 inline constexpr double kElementwiseBound = 4e-6;
 inline constexpr double kNormBound = 2e-5;
 inline constexpr double kAttentionBound = 5e-6;
-inline constexpr double kAttentionI16Bound = 4e-3;
+inline constexpr double kAttentionI16Bound = 1.5e-3;
 // Rounding of a running sum of `in` products of unit scale, whose size grows with its root.
 inline constexpr double linear_bound(int32_t in) {
   return 1e-6 + 3e-7 * in;
