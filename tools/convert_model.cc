@@ -31,6 +31,9 @@ constexpr const char* kModules = "modules.json";
 // What is taken along when it is there; config.json must be.
 constexpr const char* kCompanions[] = {kTokenizer,  kTokenizerConfig, "special_tokens_map.json",
                                        kVocabulary, kModules,         "sentence_bert_config.json"};
+// Four bits become 32. Tensors that share bytes are written each, so a small file could ask for any
+// size.
+constexpr uint64_t kGrowthMax = 16;
 constexpr size_t kCompanionBytesMax = size_t{256} << 20;
 
 Result<std::string> read_text(const fs::path& path) {
@@ -159,12 +162,15 @@ std::string opening_error(const fs::path& out) {
   return model ? "" : model.error().message;
 }
 
+uint64_t bytes_of(std::span<const weights::Tensor> tensors) {
+  uint64_t out = 0;
+  for (const weights::Tensor& tensor : tensors) out += tensor.bytes.size();
+  return out;
+}
+
 std::string summary(const fs::path& file, ModelFormat format, const fs::path& out,
                     const ForeignModel& model, const std::string& error) {
-  int64_t bytes = 0;
-  for (const weights::Tensor& tensor : model.tensors.tensors()) {
-    bytes += static_cast<int64_t>(tensor.bytes.size());
-  }
+  const auto bytes = static_cast<int64_t>(bytes_of(model.tensors.tensors()));
   json::Writer json;
   json.begin_object().member("in", file.string()).member("format", format_name(format));
   json.member("out", out.string());
@@ -187,9 +193,13 @@ Result<std::string> convert_model(const fs::path& file, ModelFormat format, cons
   }
   SIGNALBOX_TRY(ForeignModel model, read_foreign_model(file, format));
   if (model.tensors.size() == 0) return fail(Code::kCorrupt, "{}: no weights", file.string());
+  const std::vector<weights::Tensor> tensors = model.tensors.tensors();
+  if (const uint64_t bytes = bytes_of(tensors); bytes > kGrowthMax * model.tensors.kept_bytes()) {
+    return fail(Code::kTooLarge, "{}: its tensors take {} bytes, {} times the file at most",
+                file.string(), bytes, kGrowthMax);
+  }
   SIGNALBOX_TRY_VOID(gather_files(file, format, options, model.files));
   for (const std::string& note : model.tensors.notes()) options.say(note);
-  const std::vector<weights::Tensor> tensors = model.tensors.tensors();
   say_kinds(tensors, options);
 
   for (const auto& [name, text] : model.files) SIGNALBOX_TRY_VOID(write_file(out / name, text));

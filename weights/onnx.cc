@@ -21,6 +21,9 @@ constexpr std::string_view kQuantized = "_quantized";  // as ONNX Runtime's quan
 constexpr std::string_view kScale = "_scale";
 constexpr std::string_view kZeroPoint = "_zero_point";
 
+// Eight bits become 32, once; a file that asks for more hands one constant on again and again.
+constexpr uint64_t kCopiesMax = 8;
+
 // Operators whose constants are weights in a form that is not undone here.
 constexpr std::array<std::string_view, 10> kRefusedOperators = {"Attention",
                                                                 "QAttention",
@@ -85,6 +88,7 @@ class Importer {
   Result<void> index() {
     for (size_t i = 0; i < graph_.constants.size(); ++i) {
       const std::string_view name = graph_.constants[i].name;
+      bytes_ += graph_.constants[i].bytes.size();
       if (sources_.emplace(name, Source{i, false, {}}).second) continue;
       return fail(Code::kCorrupt, "constant \"{}\" is there twice", name);
     }
@@ -296,6 +300,11 @@ class Importer {
       }
     }
     if (own.empty()) return out_.add(name, dtype, std::move(shape), bytes);
+    copied_ += own.size();
+    if (copied_ > kCopiesMax * bytes_) {
+      return fail(Code::kTooLarge, "with \"{}\", copies of constants take {} bytes of {}", name,
+                  copied_, bytes_);
+    }
     return out_.add(name, dtype, std::move(shape), std::move(own));
   }
 
@@ -303,6 +312,8 @@ class Importer {
   std::unordered_map<std::string_view, Source> sources_;  // by the name of the value
   std::unordered_map<std::string_view, std::vector<const OnnxNode*>> users_;
   std::unordered_map<size_t, std::string> weights_;  // of products: constant to name
+  uint64_t bytes_ = 0;                               // of all constants
+  uint64_t copied_ = 0;                              // of them, by transposing and widening
   TensorList out_;
 };
 

@@ -55,6 +55,12 @@ Result<void> TensorList::rename(const std::string& from, std::string to) {
   return {};
 }
 
+uint64_t TensorList::kept_bytes() const {
+  uint64_t out = 0;
+  for (const MappedFile& file : files_) out += file.size();
+  return out;
+}
+
 std::vector<Tensor> TensorList::tensors() const {
   std::vector<Tensor> out;
   out.reserve(entries_.size());

@@ -30,6 +30,7 @@ class TensorList {
 
   /// Keeps a file mapped for the tensors that look into it.
   void keep(MappedFile file) { files_.push_back(std::move(file)); }
+  uint64_t kept_bytes() const;
 
   /// A line for the person who converts: what of the file is not among the tensors.
   void note(std::string line) { notes_.push_back(std::move(line)); }

@@ -322,6 +322,19 @@ TEST_F(ConvertModel, says_when_the_engine_does_not_open_what_was_made) {
   EXPECT_NE(out_.find("\"opens\":false"), std::string::npos) << out_;
 }
 
+TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
+  std::vector<weights::TorchTensor> views;
+  for (int i = 0; i < 100; ++i) {
+    views.push_back({fmt::format("t{}", i), "FloatStorage", "0", 25000, 0, {25000}, {1}});
+  }
+  write(folder_ / "m.bin",
+        weights::torch_file(weights::torch_pickle(views), {{"0", std::string(100000, 'x')}}));
+  write(folder_ / "config.json", kConfig);
+  EXPECT_EQ(run("m.bin new"), 1);
+  EXPECT_EQ(err_, "signalbox: m.bin: its tensors take 10000000 bytes, 16 times the file at most\n");
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
+}
+
 TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
   copy("model.safetensors", "m");
   copy("config.json", "m");

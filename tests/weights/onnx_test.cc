@@ -194,6 +194,12 @@ TEST(Onnx, refuses_every_lie_by_name) {
                       {onnx_tensor(w, 1, {3, 2}, kSix),
                        onnx_tensor("onnx::I_1_scale", 1, {2}, bytes_of<float>({1, 2}))});
   };
+  std::vector<std::string> identities;
+  for (int i = 0; i < 8; ++i) {
+    identities.push_back(onnx_node("Identity", "", {"a.b"}, fmt::format("a.c{}", i)));
+  }
+  const std::string listed =
+      ProtobufWriter().varint(1, 1).varint(2, 1).bytes(8, "a.b").float32(4, 2.5f).text();
   const std::string graph = ProtobufWriter().bytes(7, "").text();
   const std::string sparse = ProtobufWriter().bytes(15, "").text();
   const std::string inner = ProtobufWriter().bytes(1, "then_branch").bytes(6, "").text();
@@ -243,6 +249,7 @@ TEST(Onnx, refuses_every_lie_by_name) {
                     onnx_node("MatMul", "/b/MatMul", {"x", "w"}, "z")},
                    {onnx_tensor("w", 1, {3, 2}, kSix)}),
         "constant \"w\" is both \"a.weight\" and \"b.weight\", which is not built"},
+       {onnx_model(identities, {listed}), "with \"a.b\", copies of constants take 36 bytes of 4"},
        {onnx_model({onnx_node("MatMul", "/a/MatMul", {"x", "v"}, "y"),
                     onnx_node("MatMul", "/a/MatMul", {"x", "w"}, "z")},
                    {onnx_tensor("v", 1, {3, 2}, kSix), onnx_tensor("w", 1, {3, 2}, kSix)}),
