@@ -14,7 +14,6 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kBytesMax = size_t{16} << 20;  // names of a hundred thousand tensors
 constexpr size_t kValuesMax = size_t{1} << 21;  // a value takes 72 bytes
 
 struct StorageName {
@@ -46,8 +45,8 @@ class Machine {
   explicit Machine(std::string_view bytes) : bytes_(bytes) {}
 
   Result<PickleValues> run() {
-    if (bytes_.size() > kBytesMax) {
-      return fail(Code::kTooLarge, "{} bytes, at most {} are read", bytes_.size(), kBytesMax);
+    if (bytes_.size() > kPickleBytesMax) {
+      return fail(Code::kTooLarge, "{} bytes, at most {} are read", bytes_.size(), kPickleBytesMax);
     }
     while (!stopped_) {
       const size_t begin = position_;
@@ -221,6 +220,7 @@ class Machine {
       return fail(Code::kCorrupt, "ends with {} values, expected 1", stack_.size());
     }
     out_.root = stack_[0];
+    out_.bytes = position_;
     stopped_ = true;
     return {};
   }
@@ -313,7 +313,8 @@ class Machine {
     return out.kind == kind ? &out : nullptr;
   }
 
-  // ("storage", its type, its key, where it was, elements)
+  // ("storage", its type, its key, where it was, elements), and in old files which part of another
+  // storage it is, or None.
   Result<void> storage() {
     SIGNALBOX_TRY(const auto popped, pop(1));
     const PickleValue& id = out_.values[popped[0]];
@@ -322,7 +323,8 @@ class Machine {
     const PickleValue* key = item(id, 2, Kind::kText);
     const PickleValue* elements = item(id, 4, Kind::kInteger);
     if (id.kind != Kind::kTuple || word == nullptr || word->text != "storage" || type == nullptr ||
-        key == nullptr || elements == nullptr || elements->number < 0) {
+        key == nullptr || elements == nullptr || elements->number < 0 ||
+        (id.items.size() > 5 && item(id, 5, Kind::kNone) == nullptr)) {
       return fail(Code::kCorrupt, "expected the id of a storage");
     }
     const auto dtype = storage_dtype(type->text);

@@ -38,14 +38,17 @@ struct PickleValue {
 struct PickleValues {
   std::vector<PickleValue> values;
   uint32_t root = 0;
+  size_t bytes = 0;  // of the pickle; others may follow it
 
   const PickleValue& operator[](uint32_t i) const { return values[i]; }
 };
 
-/// Reads one pickle of protocol 2 with torch's persistent ids; `bytes`, at most 16 MB of them, must
-/// outlive the result. A tensor's items are a storage and two tuples of integers of the same
-/// length. A list or a dict may hold itself. Errors: kCorrupt, kTooLarge; kUnsupported naming the
-/// instruction or the name that is not known.
+constexpr size_t kPickleBytesMax = size_t{16} << 20;  // names of a hundred thousand tensors
+
+/// Reads one pickle of protocol 2 with torch's persistent ids; `bytes`, at most kPickleBytesMax
+/// of them, must outlive the result. A tensor's items are a storage and two tuples of integers of
+/// the same length. A list or a dict may hold itself. Errors: kCorrupt, kTooLarge; kUnsupported
+/// naming the instruction or the name that is not known.
 Result<PickleValues> read_pickle(std::string_view bytes);
 
 }  // namespace signalbox::weights

@@ -1,9 +1,10 @@
-// The pickle says which part of which storage a tensor is; a storage is the entry "data/KEY" beside
-// it.
+// The pickle says which part of which storage a tensor is. A storage is the entry "data/KEY" beside
+// it; in old files the keys stand in a list and the storages follow it in that order.
 
 #include "weights/torch_pickle.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "weights/pickle.h"
@@ -19,6 +20,9 @@ using Kind = PickleValue::Kind;
 
 constexpr std::string_view kPickle = "data.pkl";
 constexpr std::string_view kZip = "PK\x03\x04";
+// The pickle of a number that torch chose.
+constexpr std::string_view kOld = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+constexpr int64_t kOldVersion = 1001;
 
 std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -37,14 +41,75 @@ class StateDict {
  public:
   StateDict(TensorList& list, Bytes file) : list_(list), file_(file) {}
 
-  Result<void> read() {
-    SIGNALBOX_TRY(entries_, read_zip(file_));
-    SIGNALBOX_TRY_VOID(find_folder());
-    auto values = read_pickle(as_text(entries_.at(folder_ + std::string(kPickle))));
+  Result<void> read_zipped() {
+    SIGNALBOX_TRY(const auto entries, read_zip(file_));
+    SIGNALBOX_TRY(const std::string folder, find_folder(entries));
+    auto values = read_pickle(as_text(entries.at(folder + std::string(kPickle))));
     if (!values) return fail_in(kPickle, std::move(values).error());
     values_ = *std::move(values);
+    const std::string data = folder + "data/";
+    for (const auto& [name, bytes] : entries) {
+      if (name.starts_with(data)) storages_.emplace(name.substr(data.size()), bytes);
+    }
+    return add_all();
+  }
+
+  // A number, a version, what the writer's machine was like, the pickle proper, the keys of the
+  // storages, and of each its number of elements and the bytes.
+  Result<void> read_old() {
+    size_t position = kOld.size();
+    SIGNALBOX_TRY(const PickleValues version, next_pickle(position, "version"));
+    if (version[version.root].number != kOldVersion) {
+      return fail(Code::kUnsupported, "version {} is not built (built: {})",
+                  version[version.root].number, kOldVersion);
+    }
+    SIGNALBOX_TRY(const PickleValues machine, next_pickle(position, "machine"));
+    const PickleValue* little = member(machine, machine[machine.root], "little_endian");
+    if (little == nullptr || little->number != 1) {
+      return fail(Code::kUnsupported, "numbers that are not little-endian are not built");
+    }
+    SIGNALBOX_TRY(values_, next_pickle(position, "state dict"));
+    SIGNALBOX_TRY(const PickleValues keys, next_pickle(position, "keys"));
+    for (const uint32_t i : keys[keys.root].items) {
+      auto taken = take_storage(keys[i].text, position);
+      if (!taken) return fail_in(fmt::format("storage {}", keys[i].text), std::move(taken).error());
+    }
+    return add_all();
+  }
+
+ private:
+  Result<PickleValues> next_pickle(size_t& position, std::string_view what) const {
+    auto out = read_pickle(as_text(file_).substr(position, kPickleBytesMax));
+    if (!out) return fail_in(fmt::format("{} at {}", what, position), std::move(out).error());
+    position += out->bytes;
+    return out;
+  }
+
+  Result<void> take_storage(std::string_view key, size_t& position) {
+    const auto used = std::ranges::find_if(values_.values, [key](const PickleValue& value) {
+      return value.kind == Kind::kStorage && value.text == key;
+    });
+    if (used == values_.values.end()) return fail(Code::kCorrupt, "no tensor is in it");
+    SIGNALBOX_TRY(const uint64_t bytes, shape_bytes(used->dtype, Shape{used->number}));
+    int64_t elements = 0;
+    const size_t rest = file_.size() - position;
+    if (rest < sizeof elements || rest - sizeof elements < bytes) {
+      return fail(Code::kCorrupt, "{} bytes at {}, the file has {}", bytes, position, file_.size());
+    }
+    std::memcpy(&elements, file_.data() + position, sizeof elements);
+    if (elements != used->number) {
+      return fail(Code::kCorrupt, "{} elements, a tensor says {}", elements, used->number);
+    }
+    if (!storages_.emplace(key, file_.subspan(position + sizeof elements, bytes)).second) {
+      return fail(Code::kCorrupt, "is there twice");
+    }
+    position += sizeof elements + bytes;
+    return {};
+  }
+
+  Result<void> add_all() {
     const PickleValue* dict = &values_[values_.root];
-    if (const PickleValue* inner = member(*dict, "state_dict")) dict = inner;
+    if (const PickleValue* inner = member(values_, *dict, "state_dict")) dict = inner;
     if (dict->kind != Kind::kDict) {
       return fail(Code::kCorrupt, "{}: expected a dict of tensors", kPickle);
     }
@@ -54,27 +119,27 @@ class StateDict {
     return {};
   }
 
- private:
   // The folder that the pickle and its storages are in, "archive/" or the name of the file.
-  Result<void> find_folder() {
-    for (const auto& [name, bytes] : entries_) {
+  static Result<std::string> find_folder(const std::map<std::string_view, Bytes>& entries) {
+    for (const auto& [name, bytes] : entries) {
       if (!name.ends_with(kPickle)) continue;
-      folder_ = name.substr(0, name.size() - kPickle.size());
-      if (!folder_.empty() && !folder_.ends_with('/')) continue;
-      const auto order = entries_.find(folder_ + "byteorder");
-      if (order != entries_.end() && as_text(order->second) != "little") {
+      const std::string folder(name.substr(0, name.size() - kPickle.size()));
+      if (!folder.empty() && !folder.ends_with('/')) continue;
+      const auto order = entries.find(folder + "byteorder");
+      if (order != entries.end() && as_text(order->second) != "little") {
         return fail(Code::kUnsupported, "byteorder \"{}\" is not built", as_text(order->second));
       }
-      return {};
+      return folder;
     }
     return fail(Code::kCorrupt, "no entry {}: no checkpoint of PyTorch", kPickle);
   }
 
-  const PickleValue* member(const PickleValue& dict, std::string_view key) const {
+  static const PickleValue* member(const PickleValues& values, const PickleValue& dict,
+                                   std::string_view key) {
     if (dict.kind != Kind::kDict) return nullptr;
     for (size_t i = 0; i < dict.items.size(); i += 2) {
-      const PickleValue& found = values_[dict.items[i]];
-      if (found.kind == Kind::kText && found.text == key) return &values_[dict.items[i + 1]];
+      const PickleValue& found = values[dict.items[i]];
+      if (found.kind == Kind::kText && found.text == key) return &values[dict.items[i + 1]];
     }
     return nullptr;
   }
@@ -123,13 +188,13 @@ class StateDict {
   }
 
   Result<Bytes> storage_bytes(const PickleValue& storage) const {
-    const auto found = entries_.find(fmt::format("{}data/{}", folder_, storage.text));
-    if (found == entries_.end()) {
-      return fail(Code::kCorrupt, "no entry data/{} for its storage", storage.text);
+    const auto found = storages_.find(storage.text);
+    if (found == storages_.end()) {
+      return fail(Code::kCorrupt, "its storage {} is not there", storage.text);
     }
     SIGNALBOX_TRY(const uint64_t expected, shape_bytes(storage.dtype, Shape{storage.number}));
     if (found->second.size() == expected) return found->second;
-    return fail(Code::kCorrupt, "data/{}: {} {} take {} bytes, found {}", storage.text,
+    return fail(Code::kCorrupt, "storage {}: {} {} take {} bytes, found {}", storage.text,
                 storage.number, dtype_name(storage.dtype), expected, found->second.size());
   }
 
@@ -153,22 +218,21 @@ class StateDict {
 
   TensorList& list_;
   Bytes file_;
-  std::map<std::string_view, Bytes> entries_;
-  std::string folder_;
   PickleValues values_;
-  uint64_t copied_ = 0;  // bytes
+  std::map<std::string, Bytes, std::less<>> storages_;  // by key
+  uint64_t copied_ = 0;                                 // bytes
 };
 
 }  // namespace
 
 Result<void> read_torch(TensorList& list, Bytes file, std::string_view name) {
-  if (!as_text(file).starts_with(kZip)) {
-    const bool is_pickle = !file.empty() && file[0] == std::byte{0x80};
-    return fail(is_pickle ? Code::kUnsupported : Code::kCorrupt, "{}: {}", name,
-                is_pickle ? "the format of before PyTorch 1.6 is not built: load and save it anew"
-                          : "no zip file, which a checkpoint of PyTorch is");
+  StateDict dict(list, file);
+  Result<void> done = fail(Code::kCorrupt, "no file that torch.save writes");
+  if (as_text(file).starts_with(kZip)) {
+    done = dict.read_zipped();
+  } else if (as_text(file).starts_with(kOld)) {
+    done = dict.read_old();
   }
-  auto done = StateDict(list, file).read();
   if (!done) return fail_in(name, std::move(done).error());
   return {};
 }

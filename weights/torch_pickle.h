@@ -1,6 +1,6 @@
 #pragma once
-// Reader of PyTorch's checkpoints (pytorch_model.bin) in the format of PyTorch 1.6 and later: a zip
-// file of one pickle and the bytes of each storage.
+// Reader of PyTorch's checkpoints (pytorch_model.bin): since PyTorch 1.6 a zip file of one pickle
+// and the bytes of each storage, before that five pickles and the storages in a row.
 
 #include <filesystem>
 #include <string_view>

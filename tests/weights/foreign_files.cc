@@ -54,12 +54,12 @@ std::string pickled_dict() {
   return "ccollections\nOrderedDict\n)R";
 }
 
-std::string pickled_tensor(const TorchTensor& tensor) {
+std::string pickled_tensor(const TorchTensor& tensor, bool old) {
   std::string out = "ctorch._utils\n_rebuild_tensor_v2\n((";
   out += pickled_text("storage");
   out.append("ctorch\n").append(tensor.storage_type).append("\n");
   out += pickled_text(tensor.key) + pickled_text("cpu") + pickled_integer(tensor.elements);
-  out += "tQ";
+  out.append(old ? "NtQ" : "tQ");
   out += pickled_integer(tensor.offset) + pickled_tuple(tensor.shape);
   out += pickled_tuple(tensor.strides);
   out.append("\x89");  // requires_grad
@@ -244,11 +244,11 @@ std::string zip_file(const std::vector<std::pair<std::string, std::string>>& ent
                  le(static_cast<uint32_t>(at)), zeros(2)});
 }
 
-std::string torch_pickle(const std::vector<TorchTensor>& tensors) {
+std::string torch_pickle(const std::vector<TorchTensor>& tensors, bool old) {
   std::string out = joined({"\x80\x02", pickled_dict(), "("});
   for (const TorchTensor& tensor : tensors) {
     out += pickled_text(tensor.name);
-    out += pickled_tensor(tensor);
+    out += pickled_tensor(tensor, old);
   }
   return out + "u.";
 }
@@ -263,10 +263,25 @@ std::string torch_file(const std::string& pickle,
   return zip_file(entries);
 }
 
+std::string old_torch_file(const std::string& pickle, const std::string& keys,
+                           const std::string& storages) {
+  return joined({"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", "\x80\x02M\xe9\x03.",
+                 "\x80\x02}(", pickled_text("little_endian"), "\x88u.", pickle, keys, storages});
+}
+
+namespace {
+const std::vector<TorchTensor> kTwoViews = {{"a", "FloatStorage", "0", 6, 0, {2, 3}, {3, 1}},
+                                            {"b", "FloatStorage", "0", 6, 0, {3, 2}, {1, 3}}};
+}  // namespace
+
 std::string small_torch() {
-  return torch_file(torch_pickle({{"a", "FloatStorage", "0", 6, 0, {2, 3}, {3, 1}},
-                                  {"b", "FloatStorage", "0", 6, 0, {3, 2}, {1, 3}}}),
-                    {{"0", floats(6)}});
+  return torch_file(torch_pickle(kTwoViews), {{"0", floats(6)}});
+}
+
+std::string small_old_torch() {
+  return old_torch_file(torch_pickle(kTwoViews, true),
+                        joined({"\x80\x02](", pickled_text("0"), "e."}),
+                        joined({le<int64_t>(6), floats(6)}));
 }
 
 }  // namespace signalbox::weights

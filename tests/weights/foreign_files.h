@@ -89,11 +89,16 @@ struct TorchTensor {
   std::vector<int32_t> shape;
   std::vector<int32_t> strides;
 };
-/// The pickle of an OrderedDict of tensors.
-std::string torch_pickle(const std::vector<TorchTensor>& tensors);
+/// The pickle of an OrderedDict of tensors; `old` as before PyTorch 1.6.
+std::string torch_pickle(const std::vector<TorchTensor>& tensors, bool old = false);
 /// A checkpoint: data.pkl and data/KEY for each storage.
 std::string torch_file(const std::string& pickle,
                        const std::vector<std::pair<std::string, std::string>>& storages);
+/// The same as before PyTorch 1.6, with the parts around the pickle proper. `keys` are a pickle.
+std::string old_torch_file(const std::string& pickle, const std::string& keys,
+                           const std::string& storages);
+/// The tensors of small_torch().
+std::string small_old_torch();
 /// Two tensors of one storage of six floats: "a" (2, 3), and "b", (3, 2), its transpose.
 std::string small_torch();
 

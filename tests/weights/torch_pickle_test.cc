@@ -37,14 +37,15 @@ std::string with_pickle(const std::string& pickle) {
 }
 
 TEST(TorchPickle, reads_views_of_a_storage) {
-  const std::string file = small_torch();
-  const auto list = parse(file);
-  ASSERT_TRUE(list) << list.error().message;
-  const auto tensors = list->tensors();
-  ASSERT_EQ(tensors.size(), 2u);
-  EXPECT_EQ(values(tensors[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(shape_text(tensors[1].shape), "[3, 2]");
-  EXPECT_EQ(values(tensors[1]), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  for (const std::string& file : {small_torch(), small_old_torch()}) {
+    const auto list = parse(file);
+    ASSERT_TRUE(list) << list.error().message;
+    const auto tensors = list->tensors();
+    ASSERT_EQ(tensors.size(), 2u);
+    EXPECT_EQ(values(tensors[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(shape_text(tensors[1].shape), "[3, 2]");
+    EXPECT_EQ(values(tensors[1]), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  }
 }
 
 TEST(TorchPickle, reads_every_type_of_storage_and_shapes_that_are_odd) {
@@ -92,6 +93,29 @@ TEST(TorchPickle, takes_the_state_dict_of_a_checkpoint_and_notes_what_is_no_tens
 
 TEST(TorchPickle, refuses_files_cut_at_every_byte) {
   expect_cut_files_fail(small_torch(), kName, parse);
+  expect_cut_files_fail(small_old_torch(), kName, parse);
+}
+
+TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
+  const auto pickle = [](const char* key) {
+    return torch_pickle({{"a", "FloatStorage", key, 6, 0, {6}, {1}}}, true);
+  };
+  const std::string keys = "\x80\x02](X\x01\0\0\0000e."s;
+  const std::string storage = bytes_of<int64_t>({6}).append(24, '1');
+  const auto file = old_torch_file(pickle("0"), keys, storage);
+  ASSERT_TRUE(parse(file)) << parse(file).error().message;
+  expect_messages(
+      {{std::string(file).replace(18, 1, "\xea"), "version 1002 is not built (built: 1001)"},
+       {std::string(file).replace(43, 1, "\x89"),
+        "numbers that are not little-endian are not built"},
+       {old_torch_file(pickle("1"), keys, storage), "storage 0: no tensor is in it"},
+       {old_torch_file(pickle("0"), keys, bytes_of<int64_t>({7}) + storage),
+        "storage 0: 7 elements, a tensor says 6"},
+       {old_torch_file(pickle("0"), "\x80\x02].", storage),
+        "tensor \"a\": its storage 0 is not there"},
+       {old_torch_file(pickle("0"), "\x80\x02](X\x01\0\0\0000X\x01\0\0\0000e."s, storage + storage),
+        "storage 0: is there twice"}},
+      kName, parse);
 }
 
 TEST(TorchPickle, refuses_pickles_cut_at_every_byte) {
@@ -154,11 +178,10 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
             "with it, tensors that are not contiguous take 4398046511104 bytes, more than the "
             "file's " +
             std::to_string(tensor(6, 0, {1, 1}, {0, 0}).size())},
-       {tensor(7, 0, {6}, {1}), a + "data/0: 7 F32 take 28 bytes, found 24"},
+       {tensor(7, 0, {6}, {1}), a + "storage 0: 7 F32 take 28 bytes, found 24"},
        {tensor(-1, 0, {6}, {1}), p + "123: expected the id of a storage"},
        {tensor(6, 0, {6}, {}), p + "167: a tensor with arguments that are not its own"},
-       {one({"a", "FloatStorage", "../0", 6, 0, {6}, {1}}),
-        a + "no entry data/../0 for its storage"},
+       {one({"a", "FloatStorage", "../0", 6, 0, {6}, {1}}), a + "its storage ../0 is not there"},
        {one({"a", "TypedStorage", "0", 6, 0, {6}, {1}}),
         p + "83: the name \"torch.TypedStorage\" is none that a state dict needs: nothing of it is "
             "run"},
@@ -202,8 +225,7 @@ TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
     return std::string(wide).replace(wide_end + at, 8, bytes_of<uint64_t>({value}));
   };
   expect_messages(
-      {{"", "no zip file, which a checkpoint of PyTorch is"},
-       {"\x80\x02\x8a\x0a", "the format of before PyTorch 1.6 is not built: load and save it anew"},
+      {{"", "no file that torch.save writes"},
        {good.substr(0, end), "no end record of a zip file in its last 96 bytes"},
        {with(42 + 8, "\x01"), entry + "is encrypted, which is not built"},
        {with(42 + 10, "\x08"), entry + "is compressed (method 8), which is not built"},

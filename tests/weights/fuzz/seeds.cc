@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
       {"gguf/small", small_gguf()},
       {"gguf/other", small_gguf_keys("nomic-bert").file()},
       {"torch_pickle/small", small_torch()},
+      {"torch_pickle/old", small_old_torch()},
       {"torch_pickle/pickle", torch_pickle({{"a", "HalfStorage", "0", 4, 1, {2}, {1}}})},
       {"torch_pickle/narrow", zip_file({{"data.pkl", torch_pickle({})}}, false)},
       {"shard_index/small", R"({"metadata": {}, "weight_map": {"a": "1", "b": "2"}})"},
