@@ -138,13 +138,20 @@ std::vector<std::string> gguf_tokens() {
   return out;
 }
 
-std::string gguf_of(const Checkpoint& tensors) {
+struct GgufChoices {
+  uint32_t pooling = 2;
+  const char* tokenizer = "bert";
+  std::vector<std::string> tokens = gguf_tokens();
+};
+
+std::string gguf_of(const Checkpoint& tensors, const GgufChoices& choices = {}) {
   weights::GgufWriter out;
   out.string("general.architecture", "bert").u32("bert.block_count", 2);
   out.u32("bert.embedding_length", 36).u32("bert.feed_forward_length", 50);
   out.u32("bert.attention.head_count", 3).f32("bert.attention.layer_norm_epsilon", 1e-12f);
-  out.u32("bert.pooling_type", 2).string("tokenizer.ggml.model", "bert");
-  out.strings("tokenizer.ggml.tokens", gguf_tokens());
+  out.u32("bert.pooling_type", choices.pooling);
+  out.string("tokenizer.ggml.model", choices.tokenizer);
+  out.strings("tokenizer.ggml.tokens", choices.tokens);
   for (const auto& [name, tensor] : tensors) {
     const std::vector<uint64_t> dims(tensor.shape.rbegin(), tensor.shape.rend());
     out.tensor(gguf_name(name), dims, 0, bytes(tensor.values));
@@ -263,6 +270,27 @@ TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
   EXPECT_NEAR(vector[0], states[0] / std::sqrt(norm), 1e-6f);
 }
 
+TEST_F(ConvertModel, says_what_of_a_gguf_it_cannot_make) {
+  const auto convert = [&](const GgufChoices& choices) {
+    write(folder_ / "m.gguf", gguf_of(network_.tensors(), choices));
+    return run("m.gguf new");
+  };
+  ASSERT_EQ(convert({.pooling = 1, .tokenizer = "gpt2"}), 0) << err_;
+  EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
+  EXPECT_FALSE(fs::exists(folder_ / "new/modules.json"));
+  std::vector<std::string> cased = gguf_tokens();
+  cased.back() = "Z";
+  ASSERT_EQ(convert({.tokens = cased}), 0) << err_;
+  EXPECT_NE(read(folder_ / "new/tokenizer.json").find("\"lowercase\":false"), std::string::npos);
+  EXPECT_EQ(convert({.pooling = 4}), 1);
+  EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not built (built: 0 to 3)\n");
+  EXPECT_EQ(convert({.tokens = {"[CLS]", "[SEP]", "[UNK]", "a", "a"}}), 1);
+  EXPECT_EQ(err_, "signalbox: m.gguf: token 4 of the vocabulary, \"##a\", is there already\n");
+  write(folder_ / "m.gguf", weights::GgufWriter().string("general.architecture", "bert").file());
+  EXPECT_EQ(run("m.gguf new"), 1);
+  EXPECT_EQ(err_, "signalbox: m.gguf: metadata \"bert.block_count\" is missing\n");
+}
+
 TEST_F(ConvertModel, finds_the_files_of_a_model_as_hubs_lay_them_out) {
   write(folder_ / "hub/onnx/model.onnx", onnx_of(network_.tensors()));
   copy("config.json", "hub");
@@ -366,7 +394,9 @@ TEST_F(ConvertModel, gte_small_has_the_rank_correlation_of_onnx_runtime) {
   if (!fs::exists(onnx)) GTEST_SKIP() << "models/gte-small is not pulled";
   if (!fs::exists(texts)) GTEST_SKIP() << texts << " is not there";
   ASSERT_EQ(run(fmt::format("'{}' gte", onnx.string())), 0) << err_;
-  const auto model = engine::TextModel::open(folder_ / "gte");
+  engine::OpenOptions options;
+  options.threads = 2;
+  const auto model = engine::TextModel::open(folder_ / "gte", options);
   ASSERT_TRUE(model) << model.error().message;
   const double spearman = engine::spearman_on_sts(**model, texts);
   EXPECT_NEAR(spearman, 0.8940, 0.0003);
