@@ -376,6 +376,10 @@ TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
   write(folder_ / "bad.gguf", "GGUFxxxx");
   EXPECT_EQ(run("bad.gguf m"), 1);
   EXPECT_TRUE(err_.starts_with("signalbox: bad.gguf: version ")) << err_;
+  write(folder_ / "bad.onnx",
+        weights::onnx_model({}, {weights::onnx_tensor("\x1b[2J", 8, {}, "")}));
+  EXPECT_EQ(run("bad.onnx m"), 1);  // the name of a tensor does not clear the screen
+  EXPECT_EQ(err_, "signalbox: bad.onnx: tensor \"?[2J\": data_type 8 is not built\n");
   write(folder_ / "bad.onnx", "");
   EXPECT_EQ(run("bad.onnx m"), 1);
   EXPECT_EQ(err_, "signalbox: bad.onnx: no graph, which every ONNX file has\n");

@@ -73,9 +73,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
   }
   ConvertModelOptions options;
   if (parsed.count("config") > 0) options.config = parsed["config"].as<std::string>();
-  options.say = [](std::string_view line) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-  };
+  options.say = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
   return {};
