@@ -240,7 +240,7 @@ Result<void> read_head(const std::filesystem::path& directory, const weights::Hf
 Result<void> read_further_head(const std::filesystem::path& directory, Parts& parts) {
   const size_t before = parts.heads.size();
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
-  SIGNALBOX_TRY(const auto file, weights::SafeTensors::open(directory / "model.safetensors"));
+  SIGNALBOX_TRY(const auto file, weights::SafeTensors::open_directory(directory));
   SIGNALBOX_TRY_VOID(read_head(directory, config, file, parts));
   if (parts.heads.size() != before) return {};
   return fail(Code::kCorrupt, "{}: names no architecture with a head",
@@ -270,7 +270,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   parts.directory = directory;
   SIGNALBOX_TRY(parts.kernels, kernels::active_table());
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
-  SIGNALBOX_TRY(parts.file, weights::SafeTensors::open(directory / "model.safetensors"));
+  SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
   SIGNALBOX_TRY(parts.trunk,
                 open_trunk(config, parts.file, {*parts.kernels, format_of(options.precision)}));
   SIGNALBOX_TRY_VOID(read_tokenizer(parts));

@@ -64,8 +64,17 @@ Result<std::string_view> string_member(const json::Value& row, std::string_view 
   return value->text();
 }
 
+void print_line(std::string_view line) {
+  std::string out(line);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  out += '\n';
+  std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
 int report(const Error& error) {
-  std::fprintf(stderr, "signalbox: %s\n", error.message.c_str());
+  print_line(fmt::format("signalbox: {}", error.message));
   return kExitFailure;
 }
 

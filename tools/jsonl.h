@@ -22,7 +22,11 @@ Result<void> for_each_row(std::istream& in,
 /// A required string member of a row; kInvalid naming it otherwise.
 Result<std::string_view> string_member(const json::Value& row, std::string_view name);
 
-/// Prints "signalbox: <message>" to standard error and returns kExitFailure.
+/// Prints a line to standard error, with '?' for control characters: a name out of a file moves no
+/// cursor.
+void print_line(std::string_view line);
+
+/// Prints "signalbox: <message>" so and returns kExitFailure.
 int report(const Error& error);
 
 }  // namespace signalbox::tools

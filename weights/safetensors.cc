@@ -9,13 +9,13 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "weights/shard_index.h"
 
 namespace signalbox::weights {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kHeaderBytesMax = 100'000'000;  // the limit of the reference implementation
-constexpr size_t kRankMax = 8;
 
 struct Entry {
   std::string name;
@@ -29,17 +29,6 @@ Result<uint64_t> unsigned_member(const json::Value& value) {
   SIGNALBOX_TRY(const int64_t number, value.integer());
   if (number < 0) return fail(Code::kCorrupt, "expected at least 0, found {}", number);
   return static_cast<uint64_t>(number);
-}
-
-// Bytes that a tensor of this type and shape takes.
-Result<uint64_t> bytes_of(Dtype dtype, const Shape& shape) {
-  uint64_t bytes = dtype_bytes(dtype);
-  for (const int64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes)) {
-      return fail(Code::kCorrupt, "shape {} has more elements than fit", shape_text(shape));
-    }
-  }
-  return bytes;
 }
 
 Result<Shape> read_shape(const json::Value& tensor) {
@@ -77,7 +66,7 @@ Result<Entry> read_entry(std::string_view name, const json::Value& tensor, uint6
     return fail(Code::kCorrupt, "data_offsets [{}, {}] do not lie within the {} bytes of data",
                 offsets[0], offsets[1], data_bytes);
   }
-  SIGNALBOX_TRY(const uint64_t bytes, bytes_of(dtype, shape));
+  SIGNALBOX_TRY(const uint64_t bytes, shape_bytes(dtype, shape));
   if (bytes != offsets[1] - offsets[0]) {
     return fail(Code::kCorrupt, "{} of shape {} takes {} bytes, data_offsets [{}, {}] give {}",
                 dtype_name(dtype), shape_text(shape), bytes, offsets[0], offsets[1],
@@ -124,12 +113,39 @@ Result<void> check_tiling(std::vector<const Entry*> entries, uint64_t data_bytes
 
 Result<SafeTensors> SafeTensors::open(const std::filesystem::path& path) {
   SIGNALBOX_TRY(MappedFile mapping, MappedFile::open(path));
-  SIGNALBOX_TRY(SafeTensors file, parse({mapping.data(), mapping.size()}, path.string()));
-  file.mapping_.push_back(std::move(mapping));
-  return file;
+  TensorList list;
+  SIGNALBOX_TRY_VOID(read_into(list, {mapping.data(), mapping.size()}, path.string()));
+  list.keep(std::move(mapping));
+  return SafeTensors(path.string(), std::move(list));
+}
+
+Result<SafeTensors> SafeTensors::open_index(const std::filesystem::path& path) {
+  SIGNALBOX_TRY(const ShardIndex index, ShardIndex::open(path));
+  TensorList list;
+  for (const std::filesystem::path& shard : index.files()) {
+    SIGNALBOX_TRY(MappedFile mapping, MappedFile::open(shard));
+    SIGNALBOX_TRY_VOID(read_into(list, {mapping.data(), mapping.size()}, shard.string()));
+    list.keep(std::move(mapping));
+  }
+  SIGNALBOX_TRY_VOID(index.check(list));
+  return SafeTensors(path.string(), std::move(list));
+}
+
+Result<SafeTensors> SafeTensors::open_directory(const std::filesystem::path& directory) {
+  const auto index = directory / "model.safetensors.index.json";
+  const auto single = directory / "model.safetensors";
+  if (!std::filesystem::exists(single) && std::filesystem::exists(index)) return open_index(index);
+  return open(single);
 }
 
 Result<SafeTensors> SafeTensors::parse(std::span<const std::byte> file, std::string_view name) {
+  TensorList list;
+  SIGNALBOX_TRY_VOID(read_into(list, file, name));
+  return SafeTensors(std::string(name), std::move(list));
+}
+
+Result<void> SafeTensors::read_into(TensorList& list, std::span<const std::byte> file,
+                                    std::string_view name) {
   if (file.size() < kLengthBytes) {
     return fail(Code::kCorrupt, "{}: {} bytes, a safetensors file has at least {}", name,
                 file.size(), kLengthBytes);
@@ -151,22 +167,12 @@ Result<SafeTensors> SafeTensors::parse(std::span<const std::byte> file, std::str
   if (auto tiled = check_tiling(std::move(pointers), data.size()); !tiled) {
     return fail_in(name, std::move(tiled).error());
   }
-
-  std::ranges::sort(*entries, {}, &Entry::name);
-  SafeTensors out;
-  out.file_name_ = name;
-  out.names_.reserve(entries->size());  // tensors look into these two: no growth below
-  out.shapes_.reserve(entries->size());
   for (Entry& entry : *entries) {
-    if (!out.names_.empty() && out.names_.back() == entry.name) {
-      return fail(Code::kCorrupt, "{}: tensor \"{}\" is there twice", name, entry.name);
-    }
-    out.names_.push_back(std::move(entry.name));
-    out.shapes_.push_back(std::move(entry.shape));
-    out.tensors_.push_back({out.names_.back(), entry.dtype, out.shapes_.back(),
-                            data.subspan(entry.begin, entry.end - entry.begin)});
+    auto added = list.add(std::move(entry.name), entry.dtype, std::move(entry.shape),
+                          data.subspan(entry.begin, entry.end - entry.begin));
+    if (!added) return fail_in(name, std::move(added).error());
   }
-  return out;
+  return {};
 }
 
 Result<Tensor> SafeTensors::find(std::string_view name, const Shape& shape) const {

@@ -11,15 +11,25 @@
 #include "base/mapped_file.h"
 #include "kernels/kernels.h"
 #include "weights/tensor.h"
+#include "weights/tensor_list.h"
 
 namespace signalbox::weights {
 
-/// Owns the mapping that its tensors look into. Immutable, thread-safe.
+/// Owns the mappings that its tensors look into. Immutable, thread-safe.
 class SafeTensors {
  public:
+  SafeTensors() = default;  // no tensors
+
   /// Errors name the file: kNotFound, kIo; kCorrupt with what contradicts what; kUnsupported for an
   /// unknown dtype.
   static Result<SafeTensors> open(const std::filesystem::path& path);
+
+  /// Opens the files that an index names ("model.safetensors.index.json", beside which they lie) as
+  /// one; errors name the index or the file.
+  static Result<SafeTensors> open_index(const std::filesystem::path& path);
+
+  /// The weights of a model directory: its model.safetensors, or the files of its index.
+  static Result<SafeTensors> open_directory(const std::filesystem::path& directory);
 
   /// Reads the header of `file`, which the result's tensors look into: the bytes must outlive it.
   /// `name` goes in front of errors. For open() and for fuzzing.
@@ -32,17 +42,23 @@ class SafeTensors {
   /// is there.
   Result<Tensor> find(std::string_view name, const Shape& shape) const;
 
+  /// The tensors with all that they look into.
+  TensorList take() && { return std::move(list_); }
+
   /// find(), then every element as float into out. F32, F16 and BF16 are read; kUnsupported
   /// otherwise. Precondition: out holds the shape's element count.
   Result<void> read(std::string_view name, const Shape& shape, const kernels::Table& kernels,
                     std::span<float> out) const;
 
  private:
+  static Result<void> read_into(TensorList& list, std::span<const std::byte> file,
+                                std::string_view name);
+  SafeTensors(std::string name, TensorList list)
+      : file_name_(std::move(name)), list_(std::move(list)), tensors_(list_.tensors()) {}
+
   std::string file_name_;
-  std::vector<MappedFile> mapping_;  // one, or none when the caller owns the bytes
-  std::vector<std::string> names_;
-  std::vector<Shape> shapes_;
-  std::vector<Tensor> tensors_;
+  TensorList list_;
+  std::vector<Tensor> tensors_;  // of list_
 };
 
 /// Every element of a F32, F16 or BF16 tensor from `begin` on, as float, until out is full.

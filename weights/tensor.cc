@@ -47,6 +47,29 @@ std::string shape_text(std::span<const int64_t> shape) {
   return out + "]";
 }
 
+Result<int64_t> shape_elements(std::span<const int64_t> shape) {
+  if (shape.size() > kRankMax) {
+    return fail(Code::kCorrupt, "shape: more than {} dimensions", kRankMax);
+  }
+  int64_t n = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0) return fail(Code::kCorrupt, "shape: expected at least 0, found {}", extent);
+    if (__builtin_mul_overflow(n, extent, &n)) {
+      return fail(Code::kCorrupt, "shape {} has more elements than fit", shape_text(shape));
+    }
+  }
+  return n;
+}
+
+Result<uint64_t> shape_bytes(Dtype dtype, std::span<const int64_t> shape) {
+  SIGNALBOX_TRY(const int64_t n, shape_elements(shape));
+  const auto element = static_cast<int64_t>(dtype_bytes(dtype));
+  if (n > INT64_MAX / element) {
+    return fail(Code::kCorrupt, "shape {} has more elements than fit", shape_text(shape));
+  }
+  return static_cast<uint64_t>(n * element);
+}
+
 int64_t Tensor::size() const {
   int64_t n = 1;
   for (const int64_t extent : shape) n *= extent;

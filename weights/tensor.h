@@ -24,6 +24,14 @@ using Shape = std::vector<int64_t>;
 /// "[30522, 384]".
 std::string shape_text(std::span<const int64_t> shape);
 
+/// No format needs more dimensions.
+constexpr size_t kRankMax = 8;
+
+/// Elements of a tensor of that shape, and the bytes that they take. kCorrupt over kRankMax, for a
+/// negative extent, and where the number does not fit 63 bits.
+Result<int64_t> shape_elements(std::span<const int64_t> shape);
+Result<uint64_t> shape_bytes(Dtype dtype, std::span<const int64_t> shape);
+
 struct Tensor {
   std::string_view name;
   Dtype dtype = Dtype::kF32;

@@ -8,11 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <numeric>
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "tests/engine/sts.h"
 
 namespace signalbox::engine {
 namespace {
@@ -36,17 +35,6 @@ class MiniLm : public testing::Test {
     model_ = *std::move(model);
   }
 
-  static std::vector<json::Document> read_lines(const std::filesystem::path& path) {
-    std::vector<json::Document> out;
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-      auto document = json::Document::parse(std::move(line));
-      EXPECT_TRUE(document) << document.error().message;
-      out.push_back(*std::move(document));
-    }
-    return out;
-  }
-
   std::vector<float> embed(std::string_view text) const {
     std::vector<float> out(model_->dim());
     EXPECT_TRUE(model_->embed({&text, 1}, out));
@@ -64,35 +52,6 @@ double cosine(const std::vector<float>& a, const std::vector<double>& b) {
     bb += b[i] * b[i];
   }
   return dot / std::sqrt(aa * bb);
-}
-
-// Ranks from 0, equal values sharing the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](size_t i) { return values[i]; });
-  std::vector<double> out(values.size());
-  for (size_t i = 0; i < order.size();) {
-    size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t k = i; k < end; ++k)
-      out[order[k]] = (static_cast<double>(i) + static_cast<double>(end) - 1) / 2;
-    i = end;
-  }
-  return out;
-}
-
-double pearson(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto n = static_cast<double>(x.size());
-  const double mx = std::accumulate(x.begin(), x.end(), 0.0) / n,
-               my = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  double xy = 0, xx = 0, yy = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mx) * (y[i] - my);
-    xx += (x[i] - mx) * (x[i] - mx);
-    yy += (y[i] - my) * (y[i] - my);
-  }
-  return xy / std::sqrt(xx * yy);
 }
 
 TEST_F(MiniLm, embeddings_match_onnx_runtime) {
@@ -116,21 +75,7 @@ TEST_F(MiniLm, spearman_on_sts_dev_is_that_of_the_reference) {
   if (kSanitized) GTEST_SKIP() << "3,000 texts; the goldens run the same code";
   const auto path = kSource / "../shared/data/sts_dev.jsonl";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  const auto lines = read_lines(path);
-  std::vector<std::string_view> texts;  // the two of each line, side by side
-  std::vector<double> expected, found;
-  for (const json::Document& line : lines) {
-    texts.push_back(line.root().find("a")->text());
-    texts.push_back(line.root().find("b")->text());
-    expected.push_back(line.root().find("score")->number().value());
-  }
-  const size_t dim = model_->dim();
-  std::vector<float> vectors(texts.size() * dim);
-  ASSERT_TRUE(model_->embed(texts, vectors));
-  for (auto a = vectors.cbegin(); a != vectors.cend(); a += 2 * dim) {
-    found.push_back(std::inner_product(a, a + dim, a + dim, 0.0));
-  }
-  EXPECT_NEAR(pearson(ranks(expected), ranks(found)), 0.8672, 0.0003);
+  EXPECT_NEAR(spearman_on_sts(*model_, path), 0.8672, 0.0003);
 }
 
 TEST_F(MiniLm, a_batch_gives_each_text_the_bits_it_gets_alone) {

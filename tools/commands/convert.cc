@@ -1,19 +1,20 @@
 // `signalbox convert`: a file of another kind into one that the engine reads. What IN is is seen in
 // its bytes, what OUT shall be in its name.
 
+#include <cstdio>
 #include <cxxopts.hpp>
-
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/mapped_file.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/command.h"
+#include "tools/convert_model.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
 #include "tools/sentencepiece_model.h"
 #include "tools/sentencepiece_to_hf.h"
+#include "tools/write_file.h"
 
 namespace signalbox::tools {
 namespace {
@@ -21,26 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kCompiled = ".sbtok";
-
-// All of it or nothing.
-Result<void> write_file(const fs::path& path, std::string_view text) {
-  fs::path partial = path;
-  partial += ".partial";
-  std::error_code error;
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file) {
-    fs::remove(partial, error);
-    return fail(Code::kIo, "{}: cannot be written", path.string());
-  }
-  fs::rename(partial, path, error);
-  if (!error) return {};
-  const std::string reason = error.message();
-  fs::remove(partial, error);
-  return fail(Code::kIo, "{}: {}", path.string(), reason);
-}
 
 // The tokenizer.json that IN is, or that it becomes.
 Result<std::string> tokenizer_json(std::string_view in, const SentencePieceToHfOptions& options) {
@@ -68,8 +49,8 @@ Result<std::string> converted(std::string_view in, bool compiled,
   return json;
 }
 
-Result<void> convert(const fs::path& in, const fs::path& out,
-                     const SentencePieceToHfOptions& options) {
+Result<void> convert_tokenizer(const fs::path& in, const fs::path& out,
+                               const SentencePieceToHfOptions& options) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(in));
   const bool compiled = out.extension() == kCompiled;
   const auto bytes = converted(file.text(), compiled, options);
@@ -78,9 +59,35 @@ Result<void> convert(const fs::path& in, const fs::path& out,
   return write_file(is_file ? out : out / "tokenizer.json", *bytes);
 }
 
+Result<void> convert(const cxxopts::ParseResult& parsed) {
+  const fs::path in = parsed["in"].as<std::string>();
+  const fs::path out = parsed["out"].as<std::string>();
+  SIGNALBOX_TRY(const fs::path file, weights_file(in));
+  const auto format = model_format(file);
+  if (!format) {
+    return convert_tokenizer(in, out,
+                             {.begin = parsed.count("bos") > 0, .end = parsed.count("eos") > 0});
+  }
+  if (out.extension() == ".json" || out.extension() == kCompiled) {
+    return fail(Code::kInvalid, "{}: of a model, OUT is a directory", out.string());
+  }
+  ConvertModelOptions options;
+  if (parsed.count("config") > 0) options.config = parsed["config"].as<std::string>();
+  options.say = print_line;
+  SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
+  std::puts(line.c_str());
+  return {};
+}
+
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox convert",
+      "Converts a model IN to a directory OUT that the engine reads: ONNX, GGUF, PyTorch's .bin "
+      "or\n"
+      "safetensors, in one file or in those that an .index.json names, or a directory with one of\n"
+      "them. Files of the tokenizer and the pooling that lie beside it come along. Every tensor "
+      "is\n"
+      "read back and compared; a line of JSON sums up.\n\n"
       "Converts IN, a sentencepiece model of kind unigram or bpe, to Hugging Face's tokenizer.json "
       "OUT,\nor to OUT/tokenizer.json where OUT does not end in .json. Tokens are those that "
       "sentencepiece\ngives; no <s> or </s> is added unless asked for.\n\nWhere OUT ends in "
@@ -91,13 +98,14 @@ int run(int argc, char** argv) {
   options.positional_help("IN OUT");
   auto add = options.add_options();
   add("bos", "Put the model's <s> in front of every text");
+  add("config", "The model's config.json, instead of the one beside IN",
+      cxxopts::value<std::string>(), "FILE");
   add("eos", "Put the model's </s> behind every text (T5 does)");
   add("in", "What to convert; --in may be left out", cxxopts::value<std::string>(), "IN");
   add("out", "Where to; --out may be left out", cxxopts::value<std::string>(), "OUT");
   options.parse_positional({"in", "out"});
   return with_options(options, argc, argv, {"in", "out"}, [](const cxxopts::ParseResult& parsed) {
-    const auto done = convert(parsed["in"].as<std::string>(), parsed["out"].as<std::string>(),
-                              {.begin = parsed.count("bos") > 0, .end = parsed.count("eos") > 0});
+    const auto done = convert(parsed);
     return done ? kExitOk : report(done.error());
   });
 }

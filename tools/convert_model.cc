@@ -1,0 +1,212 @@
+// Small files first and the weights last, so that a directory with weights is a whole one.
+
+#include "tools/convert_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "base/mapped_file.h"
+#include "engine/engine.h"
+#include "tools/wordpiece_to_hf.h"
+#include "tools/write_file.h"
+#include "weights/hf_config.h"
+#include "weights/safetensors_writer.h"
+#include "weights/shard_index.h"
+
+namespace signalbox::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kTokenizer = "tokenizer.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kVocabulary = "vocab.txt";
+constexpr const char* kModules = "modules.json";
+// What is taken along when it is there; config.json must be.
+constexpr const char* kCompanions[] = {kTokenizer,  kTokenizerConfig, "special_tokens_map.json",
+                                       kVocabulary, kModules,         "sentence_bert_config.json"};
+// Four bits become 32. Tensors that share bytes are written each, so a small file could ask for any
+// size.
+constexpr uint64_t kGrowthMax = 16;
+constexpr size_t kCompanionBytesMax = size_t{256} << 20;
+
+Result<std::string> read_text(const fs::path& path) {
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  if (file.size() <= kCompanionBytesMax) return std::string(file.text());
+  return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), file.size(),
+              kCompanionBytesMax);
+}
+
+// Hubs keep model.onnx in a folder of the model's own, onnx/.
+std::vector<fs::path> places_of(const fs::path& file, ModelFormat format) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (format == ModelFormat::kOnnx) return {folder, folder.parent_path()};
+  return {folder};
+}
+
+// Reads a file of the model's into `files`; false when it is in none of the places.
+Result<bool> take_along(const std::string& name, const std::vector<fs::path>& places,
+                        std::map<std::string, std::string>& files) {
+  for (const fs::path& place : places) {
+    if (!fs::exists(place / name)) continue;
+    SIGNALBOX_TRY(files[name], read_text(place / name));
+    return true;
+  }
+  return false;
+}
+
+// The config.json of each step that modules.json names, in folders of the model's own.
+Result<void> take_modules(const std::vector<fs::path>& places,
+                          std::map<std::string, std::string>& files) {
+  const auto modules = json::Document::parse(files.at(kModules));
+  if (!modules) return fail_in(kModules, modules.error());
+  for (const json::Value& module : modules->root().items()) {
+    const auto path = module.find("path");
+    if (!path || !path->is_string() || path->text().empty()) continue;
+    if (auto beside = weights::file_beside(kModules, path->text()); !beside) {
+      return fail_in(fmt::format("{}: path", kModules), std::move(beside).error());
+    }
+    SIGNALBOX_TRY_VOID(take_along(fmt::format("{}/{}", path->text(), kConfig), places, files));
+  }
+  return {};
+}
+
+// The tokenizer.json of a BERT that has a vocab.txt only, as they had until 2020.
+Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
+  bool lowercase = true;
+  if (const auto file = files.find(kTokenizerConfig); file != files.end()) {
+    SIGNALBOX_TRY(const auto config, weights::HfConfig::parse(file->second, kTokenizerConfig));
+    SIGNALBOX_TRY(lowercase, config.root().boolean("do_lower_case", true));
+  }
+  std::vector<std::string> tokens;
+  std::istringstream lines(files.at(kVocabulary));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    tokens.push_back(std::move(line));
+  }
+  auto made = wordpiece_to_hf(tokens, lowercase);
+  if (!made) return fail_in(kVocabulary, std::move(made).error());
+  files[kTokenizer] = *std::move(made);
+  return {};
+}
+
+Result<void> gather_files(const fs::path& file, ModelFormat format,
+                          const ConvertModelOptions& options,
+                          std::map<std::string, std::string>& files) {
+  const std::vector<fs::path> places = places_of(file, format);
+  if (!options.config.empty()) {
+    SIGNALBOX_TRY(files[kConfig], read_text(options.config));
+  } else if (!files.contains(kConfig)) {
+    SIGNALBOX_TRY(const bool found, take_along(kConfig, places, files));
+    if (!found) {
+      return fail(Code::kNotFound, "{}: no config.json beside it, which --config would name",
+                  file.string());
+    }
+  }
+  for (const char* name : kCompanions) {
+    if (files.contains(name)) continue;
+    SIGNALBOX_TRY(const bool found, take_along(name, places, files));
+    if (!found || name != std::string_view(kModules)) continue;
+    if (auto done = take_modules(places, files); !done) {
+      return fail_in(file.string(), std::move(done).error());
+    }
+  }
+  if (!files.contains(kTokenizer) && files.contains(kVocabulary)) {
+    if (auto done = make_tokenizer(files); !done) {
+      return fail_in(file.string(), std::move(done).error());
+    }
+  }
+  if (!files.contains(kTokenizer)) {
+    options.say(
+        "no tokenizer.json beside it: put one into OUT, or the model reads ids and no text");
+  }
+  return {};
+}
+
+// "encoder.layer.11.output.dense.bias" to "encoder.layer.N.output.dense.bias".
+std::string kind_of(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    const bool is_number = !part.empty() && std::ranges::all_of(part, [](unsigned char c) {
+      return std::isdigit(c) != 0;
+    });
+    out += is_number ? std::string_view("N") : part;
+    name.remove_prefix(part.size());
+    if (!name.empty()) {
+      out += '.';
+      name.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+void say_kinds(std::span<const weights::Tensor> tensors, const ConvertModelOptions& options) {
+  std::map<std::string, int> kinds;
+  for (const weights::Tensor& tensor : tensors) {
+    ++kinds[fmt::format("{}  {} {}", kind_of(tensor.name), weights::dtype_name(tensor.dtype),
+                        weights::shape_text(tensor.shape))];
+  }
+  for (const auto& [kind, count] : kinds) options.say(fmt::format("{} x {}", kind, count));
+}
+
+// The engine has the last word on what was made.
+std::string opening_error(const fs::path& out) {
+  const auto model = engine::TextModel::open(out);
+  return model ? "" : model.error().message;
+}
+
+uint64_t bytes_of(std::span<const weights::Tensor> tensors) {
+  uint64_t out = 0;
+  for (const weights::Tensor& tensor : tensors) out += tensor.bytes.size();
+  return out;
+}
+
+std::string summary(const fs::path& file, ModelFormat format, const fs::path& out,
+                    const ForeignModel& model, const std::string& error) {
+  const auto bytes = static_cast<int64_t>(bytes_of(model.tensors.tensors()));
+  json::Writer json;
+  json.begin_object().member("in", file.string()).member("format", format_name(format));
+  json.member("out", out.string());
+  json.member("tensors", static_cast<int64_t>(model.tensors.size())).member("bytes", bytes);
+  json.key("files").begin_array();
+  for (const auto& [name, text] : model.files) json.string(name);
+  json.end_array().member("opens", error.empty());
+  if (!error.empty()) json.member("error", error);
+  return json.end_object().take();
+}
+
+}  // namespace
+
+Result<std::string> convert_model(const fs::path& file, ModelFormat format, const fs::path& out,
+                                  const ConvertModelOptions& options) {
+  const fs::path weights = out / "model.safetensors";
+  std::error_code error;
+  if (fs::equivalent(file, weights, error)) {
+    return fail(Code::kInvalid, "{}: is what would be written", file.string());
+  }
+  SIGNALBOX_TRY(ForeignModel model, read_foreign_model(file, format));
+  if (model.tensors.size() == 0) return fail(Code::kCorrupt, "{}: no weights", file.string());
+  const std::vector<weights::Tensor> tensors = model.tensors.tensors();
+  if (const uint64_t bytes = bytes_of(tensors); bytes > kGrowthMax * model.tensors.kept_bytes()) {
+    return fail(Code::kTooLarge, "{}: its tensors take {} bytes, {} times the file at most",
+                file.string(), bytes, kGrowthMax);
+  }
+  SIGNALBOX_TRY_VOID(gather_files(file, format, options, model.files));
+  for (const std::string& note : model.tensors.notes()) options.say(note);
+  say_kinds(tensors, options);
+
+  for (const auto& [name, text] : model.files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
+  SIGNALBOX_TRY_VOID(weights::write_safetensors(weights, tensors));
+  const std::string problem = opening_error(out);
+  if (!problem.empty()) options.say(fmt::format("the engine does not open it: {}", problem));
+  return summary(file, format, out, model, problem);
+}
+
+}  // namespace signalbox::tools
