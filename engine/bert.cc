@@ -25,15 +25,15 @@ class Bert final : public Trunk {
       : Trunk(shape_of(config)),
         config_(config),
         weights_(std::move(weights)),
-        kernels_(options.kernels),
-        format_(options.format) {}
+        kernels_(options.kernels) {}
 
   void encode(Scratch& s, int32_t layers, Workers& workers) const override {
     embed(s, workers);
     for (int32_t layer = 0; layer < layers; ++layer) {
-      project(weights_.layers[layer], s, workers);
-      attend(kernels_, format_, shape(), kernels::kNoWindow, s, workers);
-      feed_forward(weights_.layers[layer], s, workers);
+      const BertLayerWeights& w = weights_.layers[layer];
+      project(w, s, workers);
+      attend(kernels_, w.qkv.format(), shape(), kernels::kNoWindow, s, workers);
+      feed_forward(w, s, workers);
     }
   }
 
@@ -88,7 +88,6 @@ class Bert final : public Trunk {
   const BertConfig config_;
   const BertWeights weights_;
   const kernels::Table& kernels_;
-  const kernels::Format format_;
 };
 
 }  // namespace

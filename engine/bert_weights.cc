@@ -34,6 +34,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
   const int64_t h = config.hidden;
   TensorReader reader(file, options.kernels,
                       prefix_of(file, {"bert.", "roberta.", ""}, kTokenTable), options.format);
+  if (options.packed != nullptr) reader.record();
   BertWeights out;
   out.tokens = reader.table(kTokenTable, {config.vocabulary, h});
   out.positions = reader.read("embeddings.position_embeddings.weight", {config.positions, h});

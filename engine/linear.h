@@ -53,6 +53,7 @@ class Linear {
     }
   }
 
+  kernels::Format format() const { return format_; }
   int32_t in() const { return in_; }
   int32_t out() const { return out_; }
 

@@ -27,7 +27,6 @@ class ModernBert final : public Trunk {
         config_(config),
         weights_(std::move(weights)),
         kernels_(options.kernels),
-        format_(options.format),
         global_rope_(config.global_rope, config.head_dim()),
         local_rope_(config.local_rope, config.head_dim()) {}
 
@@ -36,10 +35,12 @@ class ModernBert final : public Trunk {
     local_rope_.prepare(s.batch, s.local_rope);
     embed(s, workers);
     for (int32_t layer = 0; layer < layers; ++layer) {
+      const ModernBertLayerWeights& w = weights_.layers[layer];
       const bool global = config_.layers_global[layer];
-      project(weights_.layers[layer], global ? s.global_rope : s.local_rope, s, workers);
-      attend(kernels_, format_, shape(), global ? kernels::kNoWindow : config_.window, s, workers);
-      feed_forward(weights_.layers[layer], s, workers);
+      project(w, global ? s.global_rope : s.local_rope, s, workers);
+      attend(kernels_, w.qkv.format(), shape(), global ? kernels::kNoWindow : config_.window, s,
+             workers);
+      feed_forward(w, s, workers);
     }
     for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch&) {
       float* x = s.x.data() + begin * config_.hidden;  // (rows, hidden)
@@ -115,7 +116,6 @@ class ModernBert final : public Trunk {
   const ModernBertConfig config_;
   const ModernBertWeights weights_;
   const kernels::Table& kernels_;
-  const kernels::Format format_;
   const Rope global_rope_;
   const Rope local_rope_;
 };

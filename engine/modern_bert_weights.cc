@@ -33,6 +33,7 @@ Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& f
                                                    const TrunkOptions& options) {
   TensorReader reader(file, options.kernels, prefix_of(file, {"model.", ""}, kTokenTable),
                       options.format);
+  if (options.packed != nullptr) reader.record();
   ModernBertWeights out;
   out.tokens = reader.table(kTokenTable, {config.vocabulary, config.hidden});
   out.embedding_norm = reader.norm("embeddings.norm", config.hidden, config.norm_bias);

@@ -59,8 +59,8 @@ void for_blocks(Scratch& scratch, Workers& workers, int32_t tokens, const Step& 
   });
 }
 
-/// Attention of every head of every sequence of the batch: qkv to mixed. `window` as AttentionShape
-/// has it.
+/// Attention of every head of every sequence of the batch: qkv to mixed. In integers where
+/// the layer's matrices are in fewer bits than 32; `window` as AttentionShape has it.
 void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
             int32_t window, Scratch& scratch, Workers& workers);
 

@@ -3,12 +3,25 @@
 #include "engine/tensor_reader.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace signalbox::engine {
 namespace {
 
 constexpr kernels::Format kFormats[] = {kernels::Format::kI8, kernels::Format::kBF16,
                                         kernels::Format::kF32};
+
+double packing_error(const LinearSpec& spec, kernels::Format format, std::span<const float> w,
+                     const void* packed) {
+  Buffer<float> found(w.size());
+  kernels::unpack_linear(format, spec.in, spec.out, packed, found.data(), spec.gated);
+  double squares = 0, errors = 0;
+  for (size_t i = 0; i < w.size(); ++i) {
+    squares += double{w[i]} * w[i];
+    errors += (double{found[i]} - w[i]) * (double{found[i]} - w[i]);
+  }
+  return squares > 0 ? std::sqrt(errors / squares) : 0;
+}
 
 }  // namespace
 
@@ -83,7 +96,10 @@ const void* TensorReader::pack(const LinearSpec& spec) {
   const std::span<std::byte> packed =
       arena_.take(kernels::packed_linear_bytes(format_, spec.in, spec.out, spec.gated));
   kernels::pack_linear(format_, spec.in, spec.out, w.data(), packed.data(), spec.gated);
-  packed_.push_back({prefix_ + spec.name, format_, packed, std::move(sources)});
+  if (records_) {
+    packed_.push_back({prefix_ + spec.name, format_, packed,
+                       packing_error(spec, format_, w.span(), packed.data()), std::move(sources)});
+  }
   return packed.data();
 }
 

@@ -18,6 +18,7 @@ struct PackedMatrix {
   std::string name;  // the layer's, without ".weight"
   kernels::Format format;
   std::span<const std::byte> bytes;  // as pack_linear writes it
+  double error = 0;  // of what it stands for: root mean square, relative to that of the weights
   std::vector<std::string> sources;  // the tensors that it replaces
 };
 
@@ -67,6 +68,8 @@ class TensorReader {
 
   /// What the linear layers look into; it must outlive them.
   Arena take_arena() { return std::move(arena_); }
+  /// From here on it is remembered what was packed.
+  void record() { records_ = true; }
   /// What was packed, in the order of reading; looks into the arena.
   std::vector<PackedMatrix> take_packed() { return std::move(packed_); }
 
@@ -81,6 +84,7 @@ class TensorReader {
   std::string prefix_;
   kernels::Format format_;
   Arena arena_;
+  bool records_ = false;
   std::vector<PackedMatrix> packed_;
   Result<void> status_;
 };

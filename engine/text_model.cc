@@ -7,6 +7,7 @@
 #include "engine/entities.h"
 #include "engine/heads.h"
 #include "engine/pooling_config.h"
+#include "engine/precision.h"
 #include "engine/scratch.h"
 #include "engine/trunk.h"
 #include "tokenizer/tokenizer.h"
@@ -15,18 +16,6 @@
 
 namespace signalbox::engine {
 namespace {
-
-kernels::Format format_of(Precision precision) {
-  switch (precision) {
-    case Precision::kF32:
-      return kernels::Format::kF32;
-    case Precision::kBF16:
-      return kernels::Format::kBF16;
-    case Precision::kI8:
-      return kernels::Format::kI8;
-  }
-  return kernels::Format::kF32;
-}
 
 struct Parts {
   std::filesystem::path directory;

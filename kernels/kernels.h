@@ -67,12 +67,19 @@ int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated =
 void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* packed,
                  bool gated = false);
 
+/// The weights w (out, in) that a packed matrix stands for.
+void unpack_linear(Format format, int32_t in, int32_t out, const void* packed, float* w,
+                   bool gated = false);
+
 /// Floats of a packed bias, and its packing: bias (out).
 int64_t packed_bias_size(int32_t out, bool gated = false);
 void pack_bias(int32_t out, const float* bias, float* packed, bool gated = false);
 
 /// Bytes of one row of `cols` values as quantize_rows writes it.
 int64_t quantized_row_bytes(int32_t cols);
+
+/// y (n) two-byte values = x (n) rounded to bfloat16, to nearest even.
+void narrow_bf16(int64_t n, const float* x, void* y);
 
 /// Floats of scratch that linear_bf16 needs.
 int64_t bf16_scratch(const LinearShape& shape);

@@ -1,6 +1,7 @@
 // Packs weights and biases: the layout of panel.h, written once for all tiers.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -69,10 +70,46 @@ void pack(int64_t in, int64_t out, const float* w, char* packed, bool gated) {
   }
 }
 
+float value_of(float weight, float) {
+  return weight;
+}
+float value_of(uint16_t weight, float) {
+  return std::bit_cast<float>(static_cast<uint32_t>(weight) << 16);
+}
+float value_of(int8_t weight, float scale) {
+  return static_cast<float>(weight) * scale;
+}
+
+template <class Format>
+void unpack(int64_t in, int64_t out, const char* packed, float* w, bool gated) {
+  constexpr int64_t kDepth = Format::kDepth;
+  for (int64_t p = 0; p < body::panels_of(out, gated); ++p) {
+    const body::Panel<Format> panel(packed, in, p);
+    const auto* weights = reinterpret_cast<const typename Format::Weight*>(panel.steps);
+    for (int64_t c = 0; c < kPanelColumns; ++c) {
+      const int64_t output = output_of(p, c, out, gated);
+      if (output < 0) continue;
+      const float scale = Format::kHeaderBytes > 0 ? panel.scales()[c] : 0.0f;
+      for (int64_t k = 0; k < in; ++k) {
+        w[output * in + k] =
+            value_of(weights[(k / kDepth * kPanelColumns + c) * kDepth + k % kDepth], scale);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int64_t quantized_row_bytes(int32_t cols) {
   return body::row_stride<body::I8>(cols);
+}
+
+void narrow_bf16(int64_t n, const float* x, void* y) {
+  auto* bytes = static_cast<char*>(y);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint16_t value = body::narrow(x[i]);
+    std::memcpy(bytes + 2 * i, &value, sizeof value);
+  }
 }
 
 int64_t bf16_scratch(const LinearShape& shape) {
@@ -101,6 +138,19 @@ void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* p
       return pack<body::BF16>(in, out, w, bytes, gated);
     case Format::kI8:
       return pack<body::I8>(in, out, w, bytes, gated);
+  }
+}
+
+void unpack_linear(Format format, int32_t in, int32_t out, const void* packed, float* w,
+                   bool gated) {
+  const auto* bytes = static_cast<const char*>(packed);
+  switch (format) {
+    case Format::kF32:
+      return unpack<body::F32>(in, out, bytes, w, gated);
+    case Format::kBF16:
+      return unpack<body::BF16>(in, out, bytes, w, gated);
+    case Format::kI8:
+      return unpack<body::I8>(in, out, bytes, w, gated);
   }
 }
 

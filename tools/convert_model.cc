@@ -12,6 +12,7 @@
 #include "base/json_writer.h"
 #include "base/mapped_file.h"
 #include "engine/engine.h"
+#include "engine/pack_model.h"
 #include "tools/wordpiece_to_hf.h"
 #include "tools/write_file.h"
 #include "weights/hf_config.h"
@@ -24,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
@@ -162,6 +164,17 @@ std::string opening_error(const fs::path& out) {
   return model ? "" : model.error().message;
 }
 
+// Replaces the weights in `out` by their packed form. The largest errors first.
+Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
+  SIGNALBOX_TRY(engine::PackedModel packed, engine::pack_model(out, *options.precision));
+  std::ranges::sort(packed.matrices, std::greater(), &engine::PackedMatrix::error);
+  for (const engine::PackedMatrix& matrix : packed.matrices) {
+    options.say(fmt::format("{}  relative error of the weights {:.2e}",
+                            engine::packed_name(matrix.name, matrix.format), matrix.error));
+  }
+  return weights::write_safetensors(out / kWeights, packed.tensors.tensors());
+}
+
 uint64_t bytes_of(std::span<const weights::Tensor> tensors) {
   uint64_t out = 0;
   for (const weights::Tensor& tensor : tensors) out += tensor.bytes.size();
@@ -186,7 +199,7 @@ std::string summary(const fs::path& file, ModelFormat format, const fs::path& ou
 
 Result<std::string> convert_model(const fs::path& file, ModelFormat format, const fs::path& out,
                                   const ConvertModelOptions& options) {
-  const fs::path weights = out / "model.safetensors";
+  const fs::path weights = out / kWeights;
   std::error_code error;
   if (fs::equivalent(file, weights, error)) {
     return fail(Code::kInvalid, "{}: is what would be written", file.string());
@@ -204,6 +217,7 @@ Result<std::string> convert_model(const fs::path& file, ModelFormat format, cons
 
   for (const auto& [name, text] : model.files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
   SIGNALBOX_TRY_VOID(weights::write_safetensors(weights, tensors));
+  if (options.precision) SIGNALBOX_TRY_VOID(pack(out, options));
   const std::string problem = opening_error(out);
   if (!problem.empty()) options.say(fmt::format("the engine does not open it: {}", problem));
   return summary(file, format, out, model, problem);

@@ -3,15 +3,19 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "engine/engine.h"
 #include "tools/foreign_model.h"
 
 namespace signalbox::tools {
 
 struct ConvertModelOptions {
+  /// Packs the trunk's matrices so (engine/pack_model.h); none: left as they are.
+  std::optional<engine::Precision> precision = {};
   std::filesystem::path config;  // in place of the config.json that is found; empty: none
   std::function<void(std::string_view line)> say = [](std::string_view) {};  // what is done
 };

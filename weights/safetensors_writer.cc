@@ -1,5 +1,5 @@
-// Larger elements come first, so that each tensor is aligned to its element without gaps, which the
-// format has none of.
+// Tensors of whole cache lines come first and so begin at one; then larger elements before smaller
+// ones, so that each is aligned to its element without gaps, which the format has none of.
 
 #include "weights/safetensors_writer.h"
 
@@ -19,6 +19,9 @@ constexpr size_t kHeaderBytesMax = 100'000'000;
 std::vector<Tensor> in_file_order(std::span<const Tensor> tensors) {
   std::vector<Tensor> out(tensors.begin(), tensors.end());
   std::ranges::sort(out, [](const Tensor& a, const Tensor& b) {
+    const bool a_whole = a.bytes.size() % kAlignment == 0;
+    const bool b_whole = b.bytes.size() % kAlignment == 0;
+    if (a_whole != b_whole) return a_whole;
     const size_t x = dtype_bytes(a.dtype);
     const size_t y = dtype_bytes(b.dtype);
     return x != y ? x > y : a.name < b.name;

@@ -218,6 +218,27 @@ TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
   EXPECT_GT(at(9) & 0x7FFF, 0x7F80);  // a NaN stays one
 }
 
+TEST(Packed, stands_for_the_weights_that_were_packed) {
+  for (const auto& [in, out] : {std::pair{1, 2}, {5, 70}, {130, 64}, {97, 202}}) {
+    const auto w = normal(size_t{1} * in * out, 7);
+    for (const bool gated : {false, true}) {
+      for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
+        Guarded<char> packed(packed_linear_bytes(format, in, out, gated));
+        Guarded<float> found(w.size());
+        pack_linear(format, in, out, w.data(), packed.data(), gated);
+        unpack_linear(format, in, out, packed.data(), found.data(), gated);
+        for (size_t i = 0; i < w.size(); ++i) {
+          const float expected = format == Format::kF32    ? w[i]
+                                 : format == Format::kBF16 ? rounded_to_bf16(w[i])
+                                                           : found[i];
+          ASSERT_EQ(found[i], expected) << i;
+          ASSERT_LE(std::abs(found[i] - w[i]), 0.02) << i;  // half of 1/127 of at most 5
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiers, Linears,
                          testing::ValuesIn(tier_names().begin(), tier_names().end()),
                          [](const auto& tier) { return std::string(tier.param); });

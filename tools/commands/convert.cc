@@ -73,6 +73,9 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
   }
   ConvertModelOptions options;
   if (parsed.count("config") > 0) options.config = parsed["config"].as<std::string>();
+  if (parsed.count("dtype") > 0) {
+    SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
+  }
   options.say = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
@@ -100,6 +103,8 @@ int run(int argc, char** argv) {
   add("bos", "Put the model's <s> in front of every text");
   add("config", "The model's config.json, instead of the one beside IN",
       cxxopts::value<std::string>(), "FILE");
+  add("dtype", "Pack a model's matrices for the kernels, in f32, bf16 or int8",
+      cxxopts::value<std::string>(), "TYPE");
   add("eos", "Put the model's </s> behind every text (T5 does)");
   add("in", "What to convert; --in may be left out", cxxopts::value<std::string>(), "IN");
   add("out", "Where to; --out may be left out", cxxopts::value<std::string>(), "OUT");

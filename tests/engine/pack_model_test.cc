@@ -1,0 +1,116 @@
+// Packed files: what is packed once and mapped answers, to the last bit, as what is packed at every
+// opening; and packed files that are wrong.
+
+#include "engine/pack_model.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "kernels/kernels.h"
+#include "tests/engine/random_network.h"
+#include "tests/engine/tiny_model.h"
+#include "weights/safetensors_writer.h"
+
+namespace signalbox::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `from` with its weights packed, in a directory of its own.
+class PackedDirectory {
+ public:
+  PackedDirectory(const fs::path& from, Precision precision) {
+    fs::copy_file(from / "config.json", path() / "config.json");
+    const auto packed = pack_model(from, precision);
+    EXPECT_TRUE(packed) << packed.error().message;
+    if (!packed) return;
+    matrices_ = packed->matrices.size();
+    EXPECT_TRUE(
+        weights::write_safetensors(path() / "model.safetensors", packed->tensors.tensors()));
+  }
+  const fs::path& path() const { return directory_.path(); }
+  size_t matrices() const { return matrices_; }
+
+ private:
+  TemporaryDirectory directory_;
+  size_t matrices_ = 0;
+};
+
+// The sizes are no multiples of anything; the token table is in 16 bits already.
+const std::string kModernBert =
+    fmt::format("{{{}}}", small_modern_bert("ModernBertForSequenceClassification"));
+
+void expect_same(const fs::path& plain, const fs::path& packed, Precision precision) {
+  const auto expected = TextModel::open(plain, {.precision = precision});
+  const auto found = TextModel::open(packed);  // the file says how it is packed
+  ASSERT_TRUE(expected) << expected.error().message;
+  ASSERT_TRUE(found) << found.error().message;
+  for (const int32_t tokens : {1, 7, 12}) {
+    std::vector<int32_t> ids(tokens);
+    for (int32_t i = 0; i < tokens; ++i) ids[i] = i * 7 % (*expected)->vocabulary();
+    const auto a = (*expected)->states(ids), b = (*found)->states(ids);
+    ASSERT_TRUE(a) << a.error().message;
+    ASSERT_TRUE(b) << b.error().message;
+    EXPECT_EQ(a->last_hidden_state, b->last_hidden_state) << tokens;
+    EXPECT_EQ(a->logits, b->logits) << tokens;
+  }
+}
+
+TEST(PackModel, answers_as_what_is_packed_at_every_opening) {
+  const RandomNetwork modern(kModernBert, false, "BF16");
+  const TinyModel bert(tiny_config(), "BF16");
+  for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
+    for (const fs::path& plain : {modern.directory(), bert.directory()}) {
+      const PackedDirectory packed(plain, precision);
+      EXPECT_GT(packed.matrices(), 0u);
+      expect_same(plain, packed.path(), precision);
+    }
+  }
+}
+
+TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {
+  const RandomNetwork network(kModernBert);
+  const auto exact = pack_model(network.directory(), Precision::kF32);
+  const auto eight = pack_model(network.directory(), Precision::kI8);
+  ASSERT_TRUE(exact && eight);
+  for (const PackedMatrix& matrix : exact->matrices) EXPECT_EQ(matrix.error, 0) << matrix.name;
+  for (const PackedMatrix& matrix : eight->matrices) {
+    EXPECT_GT(matrix.error, 1e-3) << matrix.name;
+    EXPECT_LT(matrix.error, 2e-2) << matrix.name;
+  }
+}
+
+TEST(PackModel, refuses_what_is_packed_already) {
+  const RandomNetwork network(kModernBert);
+  const PackedDirectory packed(network.directory(), Precision::kI8);
+  const auto again = pack_model(packed.path(), Precision::kI8);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("its matrices are packed already"), std::string::npos);
+}
+
+TEST(PackModel, refuses_a_packed_matrix_of_another_size) {
+  const RandomNetwork network(kModernBert);
+  auto packed = pack_model(network.directory(), Precision::kI8);
+  ASSERT_TRUE(packed);
+  const TemporaryDirectory directory;
+  fs::copy_file(network.directory() / "config.json", directory.path() / "config.json");
+  weights::TensorList changed;
+  for (const weights::Tensor& tensor : packed->tensors.tensors()) {
+    const bool cut = tensor.name.ends_with("layers.1.mlp.Wi.packed_int8");
+    const auto bytes = cut ? tensor.bytes.first(tensor.bytes.size() - 64) : tensor.bytes;
+    weights::Shape shape(tensor.shape.begin(), tensor.shape.end());
+    if (cut) shape = {static_cast<int64_t>(bytes.size())};
+    ASSERT_TRUE(changed.add(std::string(tensor.name), tensor.dtype, shape, bytes));
+  }
+  ASSERT_TRUE(
+      weights::write_safetensors(directory.path() / "model.safetensors", changed.tensors()));
+  const auto model = TextModel::open(directory.path());
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, Code::kCorrupt);
+  EXPECT_NE(model.error().message.find("layers.1.mlp.Wi.packed_int8"), std::string::npos)
+      << model.error().message;
+}
+
+}  // namespace
+}  // namespace signalbox::engine
