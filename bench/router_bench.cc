@@ -29,7 +29,8 @@ std::unique_ptr<const Router> default_router() {
   auto loaded =
       config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/default.yaml");
   SIGNALBOX_CHECK(loaded);
-  auto router = Router::create(std::move(loaded->config), std::make_unique<NoEmbedder>());
+  auto router =
+      Router::create(std::move(loaded->config), {.embedder = std::make_unique<NoEmbedder>()});
   SIGNALBOX_CHECK(router);
   return *std::move(router);
 }

@@ -35,6 +35,7 @@ struct KeywordSignal {
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;
   std::string description = {};
+  std::vector<std::string> patterns = {};  // RE2, counted like keywords; the key is ours
 };
 
 struct EmbeddingSignal {
@@ -111,7 +112,7 @@ struct StructureSignal {
   std::string name;
   std::string description;
   Feature feature;
-  Predicate predicate;
+  std::optional<Predicate> predicate;
 };
 
 struct ComplexitySignal {
@@ -185,7 +186,7 @@ struct ConversationSignal {
   std::string name;
   std::string description;
   Feature feature;
-  Predicate predicate;
+  std::optional<Predicate> predicate;
 };
 
 struct EventSignal {

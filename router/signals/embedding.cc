@@ -28,7 +28,7 @@ struct Prototype {
 };
 
 struct Scratch {
-  std::vector<float> query;          // (dim)
+  std::span<const float> query;      // (dim)
   std::vector<double> best, second;  // (signals) similarities
   std::vector<std::string_view> nearest;
   std::vector<uint32_t> ranked;
@@ -59,17 +59,18 @@ class Signals : public EmbeddingSignals {
   }
 
   std::string_view type() const override { return "embedding"; }
-  Cost cost() const override { return Cost::kModel; }
+  Needs needs() const override { return Needs::kEmbedder; }
   size_t size() const override { return signals_.size(); }
   std::string_view name(size_t signal) const override { return signals_[signal].name; }
 
-  Result<void> evaluate(const ChatRequest& request, std::span<Reading> out,
+  Wording wording() const override { return {"score", "nearest"}; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    const std::string_view text = request.user_text();
+    const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
     static thread_local Scratch scratch;
-    scratch.query.resize(dim_);
-    SIGNALBOX_TRY_VOID(embedder_.embed({&text, 1}, scratch.query));
+    SIGNALBOX_TRY(scratch.query, inputs.embedding(text));
     score(scratch, out);
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       if (!scratch.nearest[i].empty()) evidence.push_back({i, scratch.nearest[i], scratch.best[i]});

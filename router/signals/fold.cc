@@ -52,12 +52,15 @@ bool is_ascii_word(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-bool is_word(char32_t c) {
+bool is_letter_like(char32_t c) {
   if (c < 0x80) return is_ascii_word(c);
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  const bool word = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
-                    category == UTF8PROC_CATEGORY_PC;
-  return word && !is_unseparated(c);
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
+         category == UTF8PROC_CATEGORY_PC;
+}
+
+bool is_word(char32_t c) {
+  return is_letter_like(c) && (c < 0x80 || !is_unseparated(c));
 }
 
 bool is_space(char32_t c) {
@@ -114,6 +117,25 @@ bool word_ends_at(std::string_view text, size_t position) {
          (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80)
     --start;
   return is_word(utf8::decode(text, start).code_point);
+}
+
+void split_units(std::string_view text, std::vector<TextUnit>& out) {
+  out.clear();
+  bool in_word = false;
+  for (size_t i = 0; i < text.size();) {
+    const utf8::Decoded at = utf8::decode(text, i);
+    const auto begin = static_cast<uint32_t>(i);
+    i += at.bytes;
+    const auto end = static_cast<uint32_t>(i);
+    const bool counts = is_letter_like(at.code_point);
+    const bool alone = counts && at.code_point >= 0x80 && is_unseparated(at.code_point);
+    if (counts && !alone && in_word) {
+      out.back().end = end;
+    } else if (counts) {
+      out.push_back({begin, end});
+    }
+    in_word = counts && !alone;
+  }
 }
 
 }  // namespace signalbox::router

@@ -41,7 +41,7 @@ const Router& router() {
   static const std::unique_ptr<const Router> made = [] {
     auto loaded = config::parse(kConfig, "fuzz.yaml");
     SIGNALBOX_CHECK(loaded.has_value());
-    auto router = Router::create(std::move(loaded->config), nullptr);
+    auto router = Router::create(std::move(loaded->config), {});
     SIGNALBOX_CHECK(router.has_value());
     return *std::move(router);
   }();

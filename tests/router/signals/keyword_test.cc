@@ -38,7 +38,9 @@ Outcome evaluate(const std::vector<config::KeywordSignal>& signals, std::string_
   Outcome out;
   out.readings.resize((*type)->size());
   std::vector<Evidence> evidence;
-  EXPECT_TRUE((*type)->evaluate(request_with(text), out.readings, evidence));
+  const ChatRequest request = request_with(text);
+  Inputs inputs(request, {}, nullptr);
+  EXPECT_TRUE((*type)->evaluate(inputs, out.readings, evidence));
   for (const Evidence& each : evidence) out.found.emplace_back(each.text);
   return out;
 }
