@@ -25,7 +25,7 @@ class Explainer {
 
   std::string json() {
     out_.begin_object().key("signals").begin_object();
-    for (const TypeReport& type : report_.types) write_type(type);
+    for (size_t i = 0; i < report_.types.size(); ++i) write_type(i);
     write_projections();
     out_.end_object().key("trace").begin_array();
     for (size_t d = 0; d < report_.routing->decisions.size(); ++d) write_decision(d);
@@ -63,8 +63,14 @@ class Explainer {
     if (value.is_match()) out_.member("confidence", value.confidence_low);
   }
 
-  void write_type(const TypeReport& type) {
-    out_.key(type.signals->type()).begin_object();
+  // Types of one name, which stand together, are one object.
+  void write_type(size_t index) {
+    const TypeReport& type = report_.types[index];
+    const auto is_same = [&](size_t other) {
+      return other < report_.types.size() &&
+             report_.types[other].signals->type() == type.signals->type();
+    };
+    if (index == 0 || !is_same(index - 1)) out_.key(type.signals->type()).begin_object();
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       out_.key(type.signals->name(i)).begin_object();
       if (const std::string_view why = why_unknown(type, i); !why.empty()) {
@@ -76,7 +82,7 @@ class Explainer {
       }
       out_.end_object();
     }
-    out_.end_object();
+    if (!is_same(index + 1)) out_.end_object();
   }
 
   void write_projections() {

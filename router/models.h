@@ -19,6 +19,12 @@ struct Models {
   std::map<std::string, std::unique_ptr<const engine::TextModel>, std::less<>> classifiers = {};
 };
 
+/// Whether a condition or a projection of the routing asks for signals of the type.
+bool asks_for(const config::Routing& routing, std::string_view type);
+
+/// The directory of the classifier behind a type of signals, "" when none is configured.
+std::string classifier_directory(const config::Config& config, std::string_view type);
+
 /// Whether some signal of the routing compares meanings.
 bool needs_embedder(const config::Routing& routing);
 
@@ -28,9 +34,8 @@ std::vector<std::string> classifier_directories(const config::Config& config,
 
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
-/// Opens what the configuration's signals need. A classifier's directory that is not there is left
-/// out, and the router says so; the embedding model has to be there. Errors are
-/// engine::TextModel's.
+/// Opens what the configuration's signals need. A directory that is not there is left out, and the
+/// router says so; only embedding signals insist on their model. Errors are engine::TextModel's.
 Result<Models> open_models(const config::Config& config);
 
 }  // namespace signalbox::router

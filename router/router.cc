@@ -21,6 +21,12 @@ struct Group {
   uint32_t first;
 
   uint32_t size() const { return static_cast<uint32_t>(signals->size()); }
+  bool is_available() const {
+    for (uint32_t i = 0; i < size(); ++i) {
+      if (signals->unavailable(i).empty()) return true;
+    }
+    return false;
+  }
 };
 
 // What fails while it should say whether to refuse a request counts as if it had said so.
@@ -67,7 +73,13 @@ struct Router::Impl {
     return {};
   }
 
+  // Without a type, as partitions name their members, embeddings and domains come first.
   uint32_t find(std::string_view type, std::string_view name) const {
+    if (type.empty()) {
+      for (const std::string_view each : {"embedding", "domain"}) {
+        if (const uint32_t number = find(each, name); number != decision::kNoSignal) return number;
+      }
+    }
     for (const Group& group : groups) {
       if (!type.empty() && group.signals->type() != type) continue;
       for (uint32_t i = 0; i < group.size(); ++i) {
@@ -166,7 +178,9 @@ struct Evaluation::State {
         progress(from.groups.size()),
         values(from.derived->size()),
         scores(from.derived->projections().scores()) {
-    for (const Group& group : router.groups) {
+    for (size_t g = 0; g < router.groups.size(); ++g) {
+      const Group& group = router.groups[g];
+      progress[g].pending = group.is_available();
       for (uint32_t i = 0; i < group.size(); ++i) {
         if (!group.signals->unavailable(i).empty())
           facts[group.first + i].state = Fact::State::kUnavailable;

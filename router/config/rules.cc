@@ -59,6 +59,7 @@ struct SignalType {
 constexpr auto kTypes = std::to_array<SignalType>({
     {"keyword", [](const Routing& r) { return names_of(r.keywords); }},
     {"embedding", [](const Routing& r) { return names_of(r.embeddings); }},
+    {"intent", [](const Routing& r) { return names_of(r.intents); }},
     {"domain",
      [](const Routing& r) {
        return names_and(r.domains, {"biology", "business", "chemistry", "computer science",

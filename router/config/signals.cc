@@ -36,6 +36,8 @@ const Section<Routing>& signals_section() {
                "words that must or must not occur"),
       optional("embeddings", named_list(&R::embeddings, embedding_section),
                "texts of similar meaning"),
+      optional("intents", named_list(&R::intents, intent_section),
+               "nearest examples that vote; an extension"),
       optional("domains", named_list(&R::domains, domain_section), "fields of knowledge"),
       optional("fact_check", classes(&R::fact_check, {"needs_fact_check", "no_fact_check_needed"}),
                "whether facts are asked for"),

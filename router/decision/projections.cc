@@ -24,11 +24,11 @@ bool may_hold(const config::Predicate& range, const Bounds& at) {
 }
 
 double confidence_at(const config::Mapping& mapping, const config::Predicate& range, double x) {
-  double distance = kInfinity;
+  const bool bounded = range.gt || range.gte || range.lt || range.lte;
+  double distance = bounded ? kInfinity : 1;
   for (const auto& bound : {range.gt, range.gte, range.lt, range.lte}) {
     if (bound) distance = std::min(distance, std::abs(x - *bound));
   }
-  if (distance == kInfinity && !std::isinf(x)) distance = 1;  // no bounds at all
   constexpr double kDefaultSlope = 12;
   const double slope = mapping.calibration.slope > 0 ? mapping.calibration.slope : kDefaultSlope;
   return 1 / (1 + std::exp(-slope * distance));

@@ -57,7 +57,7 @@ class SignalType {
   }
   virtual Wording wording() const { return {}; }
   /// Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`. An error
-  /// leaves both unspecified.
+  /// leaves both unspecified. Not called when every signal is unavailable.
   virtual Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                                 std::vector<Evidence>& evidence) const = 0;
 };

@@ -67,4 +67,84 @@ MadeSignals metadata_signals(const std::vector<config::MetadataSignal>& signals)
 MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
                           const config::Authz& authz);
 
+// --- meanings: the embedder ---
+
+/// The nearer of hard and easy examples: margin = score(hard) - score(easy). Above the threshold it
+/// is NAME:hard, below its negative NAME:easy, between them NAME:medium. Score: the margin,
+/// confidence its absolute value. Images are not looked at.
+MadeSignals complexity_signals(const std::vector<config::ComplexitySignal>& signals,
+                               const config::PrototypeScoring& scoring,
+                               const engine::TextEmbedder& embedder);
+
+/// The user's last message is close to each of the lookback_turns before it. Score: the least
+/// similarity.
+MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals);
+
+/// The preference whose examples (or, without any, description) are nearest, from its threshold
+/// (0.5) up. Upstream may ask a language model instead, which is not built.
+MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& signals,
+                               const config::PrototypeScoring& scoring,
+                               const engine::TextEmbedder& embedder);
+
+/// The nearest `neighbours` of all examples of all intents vote, each with its similarity; an
+/// intent that has at least `threshold` of the votes matches, if its nearest example is at least
+/// min_similarity away. An extension of ours.
+MadeSignals intent_signals(const std::vector<config::IntentSignal>& signals,
+                           const engine::TextEmbedder& embedder);
+
+class KnowledgeBase;
+/// A label or group of a knowledge base. best: it is the best of those that reach their threshold;
+/// threshold: it reaches its own, whatever the others do.
+std::unique_ptr<const SignalType> kb_signals(
+    const std::vector<config::KbSignal>& signals,
+    const std::vector<std::shared_ptr<const KnowledgeBase>>& bases);
+/// KB/METRIC for each metric, which never match and whose score projections read.
+std::unique_ptr<const SignalType> kb_metrics(
+    const std::vector<std::shared_ptr<const KnowledgeBase>>& bases);
+
+// --- classifiers ---
+
+/// A head of a model, or why there is none.
+struct ModelChoice {
+  const engine::TextModel* model = nullptr;
+  size_t head = 0;
+  std::vector<std::string> labels = {};
+  std::string why = {};  // "" when there is a model
+};
+
+/// Signals that stand for classes of one sequence classifier.
+struct ClassTask {
+  struct Signal {
+    std::string name;
+    std::vector<std::string> classes;  // compared without case, "-" and "_" being spaces
+  };
+  std::string type;
+  std::vector<Signal> signals;
+  double threshold = 0.5;     // least probability of the best class
+  std::string fallback = {};  // the signal that matches when none is reached
+  bool needs_answer = false;  // only a conversation with an answer in it is looked at
+};
+
+/// Score: the greatest probability of the signal's classes, of the user's last message. The signal
+/// with the best class matches.
+std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier);
+
+/// contrastive: over pieces of a kilobyte, similarity to the nearest attempt less that to the
+/// nearest benign text, the greatest of all; from the threshold (0.1) up. classifier: the
+/// probability of prompt_guard's positive_labels ("jailbreak"), from the threshold (the signal's,
+/// prompt_guard's, 0.7) up; long texts in windows. hybrid: either, the contrastive part with its
+/// default threshold. With include_history every message counts, the assistant's and tools' too.
+MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
+                              const config::ClassifierModel& guard, ModelChoice classifier,
+                              const engine::TextEmbedder* embedder);
+
+/// Spans of a type that is not allowed, from the threshold (the signal's, the classifier's, 0.9)
+/// up; long texts in windows. Evidence: types, never what was found.
+MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
+                        ModelChoice classifier);
+
+/// AR (text), DIFFUSION (an image) or BOTH, by the detector's words; one of them matches.
+MadeSignals modality_signals(std::vector<std::string> names,
+                             const config::ModalityDetection& detection);
+
 }  // namespace signalbox::router

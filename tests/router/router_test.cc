@@ -230,7 +230,8 @@ TEST_F(RouterTest, explains_itself_in_words) {
             "Signals\n"
             "  keyword math matches (0.75): \"theorem\"\n"
             "  keyword does not match: law, banned\n"
-            "  embedding: 2 signals, never needed: the outcome was fixed without it");
+            "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
+            "  jailbreak: 1 signals, no model is configured for them");
 }
 
 TEST_F(RouterTest, headers_tell_the_plan) {
