@@ -53,9 +53,10 @@ class Explainer {
  private:
   // --- JSON ---
 
+  // Null where it is not known, or cannot be.
   void write_truth(const Value& value) {
     out_.key("matched");
-    if (value.low == value.high) {
+    if (value.low == value.high && value.low != Truth::kUnavailable) {
       out_.boolean(value.is_match());
     } else {
       out_.null();

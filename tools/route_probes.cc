@@ -137,21 +137,25 @@ std::string joined(const std::set<std::string>& names) {
   return out.empty() ? "none" : out;
 }
 
-// Leaves that decide why a node does not match, or, under NOT, why it does.
+// Leaves that decide why a node does not match, or, under NOT, why it does. Where a node is not
+// known, those of its leaves that are not.
 void blame(const Value& node, bool should_match, std::vector<std::string>& out) {
-  const bool matches = node.find("matched")->raw() == "true";
-  if (matches == should_match) return;
+  const std::string_view matched = node.find("matched")->raw();
+  const bool is_open = matched == "null";
+  if (matched == (should_match ? "true" : "false")) return;
   if (const auto type = node.find("type")) {
     const auto why = node.find("why");
     out.push_back(fmt::format("{} {} {}", type->text(), node.find("name")->text(),
-                              why       ? fmt::format("is unknown: {}", why->text())
-                              : matches ? "matches"
-                                        : "does not match"));
+                              why                 ? fmt::format("is unknown: {}", why->text())
+                              : matched == "true" ? "matches"
+                                                  : "does not match"));
     return;
   }
   const bool negates = node.find("operator")->text() == "NOT";
-  for (const Value& child : node.find("conditions")->items())
+  for (const Value& child : node.find("conditions")->items()) {
+    if (is_open && child.find("matched")->raw() != "null") continue;
     blame(child, negates ? !should_match : should_match, out);
+  }
 }
 
 std::vector<std::string> causes_of(const router::Evaluation& evaluation,

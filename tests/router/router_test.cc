@@ -217,7 +217,7 @@ TEST_F(RouterTest, explains_itself_in_json) {
                                 each.find("selected")->raw(), each.find("matched")->raw()));
   }
   EXPECT_EQ(trace, (std::vector<std::string>{"math true true", "law false false",
-                                             "blocked false false", "unbuilt false false"}));
+                                             "blocked false false", "unbuilt false null"}));
 }
 
 TEST_F(RouterTest, explains_itself_in_words) {

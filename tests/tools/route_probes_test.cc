@@ -36,7 +36,7 @@ ProbeReport run(const fs::path& config, const fs::path& probes) {
 
 TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   const ProbeReport report = run(kOwn / "config.yaml", kOwn / "probes.yaml");
-  EXPECT_EQ(report.variants.total, 6U);
+  EXPECT_EQ(report.variants.total, 7U);
   EXPECT_EQ(report.variants.passed, 3U);
   const auto rate = [&](const char* kind, const char* row) {
     const Rate found = report.rates.at(kind).at(row);
@@ -50,7 +50,7 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   EXPECT_EQ(rate("signal", "keyword:urgent"), "1/2");
   EXPECT_EQ(rate("projection", "pressed"), "1/2");
   EXPECT_EQ(rate("tag", "language:en"), "1/2");
-  ASSERT_EQ(report.failures.size(), 3U);
+  ASSERT_EQ(report.failures.size(), 4U);
   EXPECT_EQ(report.failures[0].id, "urgent/too_calm");
   EXPECT_EQ(report.failures[0].checks,
             (std::vector<std::string>{"decision: expected urgent, found plain",
@@ -64,10 +64,13 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   EXPECT_EQ(report.failures[1].causes, (std::vector<std::string>{"conversation tools matches"}));
   EXPECT_EQ(report.failures[2].causes,
             (std::vector<std::string>{"it matches, and another one comes first"}));
+  EXPECT_EQ(report.failures[3].causes,
+            (std::vector<std::string>{
+                "jailbreak attempt is unknown: no model is configured for them"}));
   const auto json = json::Document::parse(probe_report_json(report));
   ASSERT_TRUE(json);
-  EXPECT_EQ(json->root().find("variants")->raw(), R"({"passed":3,"total":6})");
-  EXPECT_NE(probe_report_words(report).find("3 of 6 variants pass\n"), std::string::npos);
+  EXPECT_EQ(json->root().find("variants")->raw(), R"({"passed":3,"total":7})");
+  EXPECT_NE(probe_report_words(report).find("3 of 7 variants pass\n"), std::string::npos);
 }
 
 TEST(RouteProbes, say_what_is_wrong_with_a_file) {
