@@ -19,6 +19,8 @@ constexpr double kDefaultThreshold = 0.3;
 constexpr double kGuess = 0.5;  // of English, where nothing speaks for or against it
 // The beginning says it; a long text would only take longer.
 constexpr size_t kReadBytesMax = size_t{16} << 10;
+// A letter that English lacks says so much of what a frequent word says.
+constexpr double kLetterWeight = 0.5;
 // A letter of these scripts says as much as so many of an alphabet.
 constexpr double kIdeographWeight = 3;
 
@@ -93,17 +95,35 @@ const Script* script_of(char32_t c) {
   return &*std::prev(after);
 }
 
-// Words to the languages that have them, each with its share.
-const std::unordered_map<std::string_view, std::vector<std::string_view>>& words() {
+using Holders = std::vector<std::string_view>;  // languages that have a word or a letter
+
+void add_holder(Holders& holders, std::string_view language) {
+  if (holders.empty() || holders.back() != language) holders.push_back(language);
+}
+
+const std::unordered_map<std::string_view, Holders>& words() {
   static const auto table = [] {
-    std::unordered_map<std::string_view, std::vector<std::string_view>> out;
+    std::unordered_map<std::string_view, Holders> out;
     for (const LanguageWords& each : kLatinLanguages) {
       for (std::string_view rest = each.words; !rest.empty();) {
         const size_t end = std::min(rest.find(' '), rest.size());
-        auto& languages = out[rest.substr(0, end)];
-        if (languages.empty() || languages.back() != each.language)
-          languages.push_back(each.language);
+        add_holder(out[rest.substr(0, end)], each.language);
         rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+    }
+    return out;
+  }();
+  return table;
+}
+
+const std::unordered_map<char32_t, Holders>& letters() {
+  static const auto table = [] {
+    std::unordered_map<char32_t, Holders> out;
+    for (const LanguageWords& each : kLatinLanguages) {
+      for (size_t i = 0; i < each.letters.size();) {
+        const utf8::Decoded at = utf8::decode(each.letters, i);
+        add_holder(out[at.code_point], each.language);
+        i += at.bytes;
       }
     }
     return out;
@@ -113,18 +133,25 @@ const std::unordered_map<std::string_view, std::vector<std::string_view>>& words
 
 // Shares of the languages that are written in Latin letters; they add up to 1, or to kGuess.
 Shares latin_shares(std::string_view folded) {
-  std::vector<TextUnit> units;
-  split_units(folded, units);
   Shares shares;
   double total = 0;
+  // What one language has says more than what many have.
+  const auto count = [&](const Holders& holders, double weight) {
+    const auto n = static_cast<double>(holders.size());
+    for (const std::string_view language : holders) shares[language] += weight / (n * n);
+    total += weight / n;
+  };
+  std::vector<TextUnit> units;
+  split_units(folded, units);
   for (const TextUnit& unit : units) {
     const auto found = words().find(folded.substr(unit.begin, unit.end - unit.begin));
-    if (found == words().end()) continue;
-    // A word of one language says more than one of many.
-    const auto holders = static_cast<double>(found->second.size());
-    const double weight = 1 / (holders * holders);
-    for (const std::string_view language : found->second) shares[language] += weight;
-    total += weight * holders;
+    if (found != words().end()) count(found->second, 1);
+  }
+  for (size_t i = 0; i < folded.size();) {
+    const utf8::Decoded at = utf8::decode(folded, i);
+    i += at.bytes;
+    const auto found = at.code_point < 0x80 ? letters().end() : letters().find(at.code_point);
+    if (found != letters().end()) count(found->second, kLetterWeight);
   }
   if (total == 0) return {{"en", kGuess}};
   for (auto& [language, share] : shares) share /= total;

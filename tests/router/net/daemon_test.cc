@@ -58,8 +58,8 @@ class FakeEmbedder final : public engine::TextEmbedder {
   }
 };
 
-Result<Models> open_fake(const config::Config&) {
-  return Models{.embedder = std::make_unique<const FakeEmbedder>()};
+Result<router::Models> open_fake(const config::Config&) {
+  return router::Models{.embedder = std::make_unique<const FakeEmbedder>()};
 }
 
 config::Config configuration(uint16_t upstream_port = 9, bool embeddings = false) {
