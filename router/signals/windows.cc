@@ -10,8 +10,13 @@ namespace {
 constexpr size_t kBytesPerToken = 2;
 constexpr size_t kBytesMin = 64;
 
-bool continues_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+// The beginning of the character that `at` lies in; of bytes that are none, `at`.
+size_t character_start(std::string_view text, size_t at) {
+  constexpr size_t kContinuationsMax = 3;
+  for (size_t back = 0; back <= std::min(kContinuationsMax, at) && at < text.size(); ++back) {
+    if ((static_cast<unsigned char>(text[at - back]) & 0xC0) != 0x80) return at - back;
+  }
+  return at;
 }
 
 }  // namespace
@@ -24,12 +29,10 @@ std::vector<std::string_view> windows_of(std::string_view text, size_t bytes) {
   bytes = std::max(bytes, kBytesMin);
   std::vector<std::string_view> all;
   for (size_t begin = 0; begin < text.size() || all.empty();) {
-    size_t end = std::min(begin + bytes, text.size());
-    while (end < text.size() && end > begin && continues_character(text[end])) --end;
+    const size_t end = character_start(text, std::min(begin + bytes, text.size()));
     all.push_back(text.substr(begin, end - begin));
     if (end == text.size()) break;
-    begin = end - bytes / 8;
-    while (begin < end && continues_character(text[begin])) ++begin;
+    begin = character_start(text, end - bytes / 8);
   }
   if (all.size() <= kWindowsMax) return all;
   std::vector<std::string_view> chosen;
