@@ -29,7 +29,8 @@ std::unique_ptr<const Router> default_router() {
   auto loaded =
       config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/default.yaml");
   SIGNALBOX_CHECK(loaded);
-  auto router = Router::create(std::move(loaded->config), std::make_unique<NoEmbedder>());
+  auto router =
+      Router::create(std::move(loaded->config), {.embedder = std::make_unique<NoEmbedder>()});
   SIGNALBOX_CHECK(router);
   return *std::move(router);
 }
@@ -65,6 +66,49 @@ void BM_RouteByKeyword(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * body.size()));
 }
 BENCHMARK(BM_RouteByKeyword)->Arg(0)->Arg(1000)->Arg(10'000)->Arg(100'000);
+
+// 2,000 keywords, two of which stand at the end of a text.
+std::unique_ptr<const Router> many_keywords() {
+  std::string list;
+  for (int i = 0; i < 2000; ++i)
+    list += fmt::format("{}\"term{:x} of{}\"", i == 0 ? "" : ", ", i * 7919, i);
+  auto loaded = config::parse(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: m}}
+  models: [{{name: m, backend_refs: [{{type: echo}}]}}]
+routing:
+  signals: {{keywords: [{{name: k, keywords: [{}]}}]}}
+  decisions: [{{name: d, rules: {{type: keyword, name: k}}}}]
+)",
+                                          list),
+                              "bench.yaml");
+  SIGNALBOX_CHECK(loaded);
+  auto router = Router::create(std::move(loaded->config), {});
+  SIGNALBOX_CHECK(router);
+  return *std::move(router);
+}
+
+void BM_Keywords(benchmark::State& state) {
+  static const auto router = many_keywords();
+  std::string text;
+  while (text.size() < static_cast<size_t>(state.range(0)))
+    text += "please tell me more about this subject, in plain words. ";
+  text += "TERM1eef of1 and term3dde of2";
+  json::Writer out;
+  out.begin_object().member("model", "auto").key("messages").begin_array();
+  out.begin_object().member("role", "user").member("content", text).end_object();
+  const auto request = ChatRequest::parse(out.end_array().end_object().take());
+  SIGNALBOX_CHECK(request);
+  Evaluation once = router->evaluate(*request);
+  SIGNALBOX_CHECK(once.run_cheap() && once.decision() != nullptr);
+  SIGNALBOX_CHECK(once.matched().size() == 1);
+  for (auto _ : state) {
+    Evaluation evaluation = router->evaluate(*request);
+    benchmark::DoNotOptimize(evaluation.run_cheap());
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * text.size()));
+}
+BENCHMARK(BM_Keywords)->Arg(32'768);
 
 }  // namespace
 }  // namespace signalbox::router

@@ -17,7 +17,7 @@ using decision::Value;
 
 constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
 constexpr std::string_view kFailed = "the model failed";
-constexpr std::string_view kNotBuilt = "signals of this type are not built yet";
+constexpr std::string_view kNotThere = "there is no such signal";
 
 class Explainer {
  public:
@@ -25,7 +25,8 @@ class Explainer {
 
   std::string json() {
     out_.begin_object().key("signals").begin_object();
-    for (const TypeReport& type : report_.types) write_type(type);
+    for (size_t i = 0; i < report_.types.size(); ++i) write_type(i);
+    write_projections();
     out_.end_object().key("trace").begin_array();
     for (size_t d = 0; d < report_.routing->decisions.size(); ++d) write_decision(d);
     return out_.end_array().end_object().take();
@@ -43,6 +44,7 @@ class Explainer {
     }
     text_ += "Signals\n";
     for (const TypeReport& type : report_.types) tell_type(type);
+    tell_projections();
     tell_others();
     if (text_.ends_with('\n')) text_.pop_back();
     return std::move(text_);
@@ -51,9 +53,10 @@ class Explainer {
  private:
   // --- JSON ---
 
+  // Null where it is not known, or cannot be.
   void write_truth(const Value& value) {
     out_.key("matched");
-    if (value.low == value.high) {
+    if (value.low == value.high && value.low != Truth::kUnavailable) {
       out_.boolean(value.is_match());
     } else {
       out_.null();
@@ -61,21 +64,40 @@ class Explainer {
     if (value.is_match()) out_.member("confidence", value.confidence_low);
   }
 
-  void write_type(const TypeReport& type) {
-    out_.key(type.signals->type()).begin_object();
+  // Types of one name, which stand together, are one object.
+  void write_type(size_t index) {
+    const TypeReport& type = report_.types[index];
+    const auto is_same = [&](size_t other) {
+      return other < report_.types.size() &&
+             report_.types[other].signals->type() == type.signals->type();
+    };
+    if (index == 0 || !is_same(index - 1)) out_.key(type.signals->type()).begin_object();
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       out_.key(type.signals->name(i)).begin_object();
-      if (!type.computed) {
-        out_.key("matched").null().member("why", type.failed ? kFailed : kNotNeeded);
+      if (const std::string_view why = why_unknown(type, i); !why.empty()) {
+        out_.key("matched").null().member("why", why);
       } else {
-        const Reading& reading = type.readings[i];
-        out_.member("matched", reading.matched);
-        if (reading.matched) out_.member("confidence", reading.confidence);
-        out_.member("score", reading.score);
+        write_truth(report_.signals[type.first + i]);
+        out_.member("score", type.readings[i].score);
         write_evidence(type, i);
       }
       out_.end_object();
     }
+    if (!is_same(index + 1)) out_.end_object();
+  }
+
+  void write_projections() {
+    const decision::Projections& projections = report_.derived->projections();
+    if (projections.outputs() == 0) return;
+    out_.key("projection").begin_object();
+    projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
+      out_.key(name).begin_object();
+      write_truth(report_.signals[number]);
+      const decision::Bounds& at = report_.scores[score];
+      if (at.low == at.high) out_.member("score", at.low);
+      out_.member("of", projections.score(score).name);
+      out_.end_object();
+    });
     out_.end_object();
   }
 
@@ -136,38 +158,55 @@ class Explainer {
 
   // --- both ---
 
-  std::string_view why_unknown(const decision::Node& leaf) const {
-    if (leaf.signal == kNoSignal) return kNotBuilt;
-    uint32_t first = 0;
+  static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
+    if (const std::string_view why = type.signals->unavailable(signal); !why.empty()) return why;
+    return type.computed && !type.failed ? "" : type.failed ? kFailed : kNotNeeded;
+  }
+
+  const TypeReport* type_of(uint32_t number) const {
     for (const TypeReport& type : report_.types) {
-      const auto size = static_cast<uint32_t>(type.signals->size());
-      if (leaf.signal < first + size)
-        return type.computed ? "" : type.failed ? kFailed : kNotNeeded;
-      first += size;
+      if (number >= type.first && number - type.first < type.signals->size()) return &type;
     }
-    return "";
+    return nullptr;
+  }
+
+  // A projection, or a leaf with bounds of its own, is explained by what it is made of.
+  std::string_view why_unknown(const decision::Node& leaf) const {
+    if (leaf.signal == kNoSignal) return kNotThere;
+    const TypeReport* type = type_of(leaf.signal);
+    if (type != nullptr) return why_unknown(*type, leaf.signal - type->first);
+    const Value& value = report_.signals[leaf.signal];
+    return value.low == value.high ? "" : kNotNeeded;
   }
 
   // The reading's grounds: which keywords, which example.
   std::string grounds(const TypeReport& type, uint32_t signal) const {
-    std::string out;
+    std::string found;
     for (const Evidence& evidence : type.evidence) {
       if (evidence.signal != signal) continue;
-      out += out.empty() ? "" : ", ";
-      out += fmt::format("\"{}\"", evidence.text);
+      found += found.empty() ? "" : ", ";
+      found += fmt::format("\"{}\"", evidence.text);
     }
-    if (type.signals->cost() == Cost::kCheap) return out;
-    const std::string score = fmt::format("score {:.2f}", type.readings[signal].score);
-    return out.empty() ? score : fmt::format("{}, nearest {}", score, out);
+    const Wording wording = type.signals->wording();
+    std::string out;
+    if (!wording.score.empty())
+      out = fmt::format("{} {}", wording.score, number(type.readings[signal].score));
+    if (found.empty()) return out;
+    if (!out.empty()) out += ", ";
+    if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
+    return out + found;
   }
 
-  std::string grounds(uint32_t signal) const {
-    for (const TypeReport& type : report_.types) {
-      const auto size = static_cast<uint32_t>(type.signals->size());
-      if (signal < size) return type.computed ? grounds(type, signal) : "";
-      signal -= size;
-    }
-    return "";
+  std::string grounds(uint32_t number) const {
+    const TypeReport* type = type_of(number);
+    return type != nullptr && type->computed ? grounds(*type, number - type->first) : "";
+  }
+
+  // Counts as they are, measures with two digits.
+  static std::string number(double value) {
+    const auto whole = static_cast<int64_t>(value);
+    return static_cast<double>(whole) == value ? fmt::format("{}", whole)
+                                               : fmt::format("{:.2f}", value);
   }
 
   // --- words ---
@@ -213,23 +252,46 @@ class Explainer {
   }
 
   void tell_type(const TypeReport& type) {
-    if (!type.computed) {
-      return line(1, fmt::format("{}: {} signals, {}", type.signals->type(), type.signals->size(),
-                                 type.failed ? kFailed : kNotNeeded));
-    }
     std::string quiet;
+    std::vector<std::pair<std::string_view, size_t>> unknown;  // why, how many
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
-      if (type.readings[i].matched) {
-        line(1, fmt::format("{} {} matches ({:.2f}): {}", type.signals->type(),
-                            type.signals->name(i), type.readings[i].confidence, grounds(type, i)));
+      const Value& value = report_.signals[type.first + i];
+      if (const std::string_view why = why_unknown(type, i); !why.empty()) {
+        if (unknown.empty() || unknown.back().first != why) unknown.push_back({why, 0});
+        ++unknown.back().second;
+        continue;
+      }
+      if (value.is_match()) {
+        tell_match(fmt::format("{} {}", type.signals->type(), type.signals->name(i)), value,
+                   grounds(type, i));
         continue;
       }
       quiet += quiet.empty() ? "" : ", ";
       quiet += type.signals->name(i);
-      if (type.signals->cost() == Cost::kModel)
-        quiet += fmt::format(" {:.2f}", type.readings[i].score);
+      if (!type.signals->wording().score.empty())
+        quiet += fmt::format(" {}", number(type.readings[i].score));
     }
     if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
+    for (const auto& [why, count] : unknown)
+      line(1, fmt::format("{}: {} signals, {}", type.signals->type(), count, why));
+  }
+
+  void tell_match(const std::string& what, const Value& value, const std::string& reasons) {
+    const std::string verdict = fmt::format("{} matches ({:.2f})", what, value.confidence_low);
+    line(1, reasons.empty() ? verdict : fmt::format("{}: {}", verdict, reasons));
+  }
+
+  void tell_projections() {
+    const decision::Projections& projections = report_.derived->projections();
+    projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
+      const Value& value = report_.signals[number];
+      if (!value.is_match()) return;
+      const decision::Bounds& at = report_.scores[score];
+      const std::string& of = projections.score(score).name;
+      tell_match(fmt::format("projection {}", name), value,
+                 at.low == at.high ? fmt::format("{} {:.2f}", of, at.low)
+                                   : fmt::format("{} {:.2f} to {:.2f}", of, at.low, at.high));
+    });
   }
 
   void tell_others() {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "router/decision/derived.h"
 #include "router/decision/engine.h"
 #include "router/signals/signal.h"
 
@@ -13,6 +14,7 @@ namespace signalbox::router {
 /// The signals of one type, with their readings if they were computed.
 struct TypeReport {
   const SignalType* signals;
+  uint32_t first;  // number of its first signal
   bool computed;
   bool failed;                         // the model could not say
   std::span<const Reading> readings;   // (signals->size())
@@ -22,9 +24,11 @@ struct TypeReport {
 struct Report {
   const config::Routing* routing;
   const decision::Engine* engine;
+  const decision::Derived* derived;
   std::vector<TypeReport> types;
-  std::vector<decision::Value> signals;  // by signal number, types one after the other
+  std::vector<decision::Value> signals;  // by number, types one after the other
   std::vector<decision::Value> values;   // of the engine's nodes
+  std::vector<decision::Bounds> scores;  // of the projections
   decision::Outcome outcome;
 };
 

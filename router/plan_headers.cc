@@ -3,8 +3,35 @@
 
 #include "router/plan_headers.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace signalbox::router {
 namespace {
+
+// By type of signal, as upstream names them.
+constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"keyword", "x-vsr-matched-keywords"},
+    {"embedding", "x-vsr-matched-embeddings"},
+    {"domain", "x-vsr-matched-domains"},
+    {"fact_check", "x-vsr-matched-fact-check"},
+    {"user_feedback", "x-vsr-matched-user-feedback"},
+    {"reask", "x-vsr-matched-reask"},
+    {"preference", "x-vsr-matched-preference"},
+    {"language", "x-vsr-matched-language"},
+    {"context", "x-vsr-matched-context"},
+    {"structure", "x-vsr-matched-structure"},
+    {"complexity", "x-vsr-matched-complexity"},
+    {"modality", "x-vsr-matched-modality"},
+    {"authz", "x-vsr-matched-authz"},
+    {"jailbreak", "x-vsr-matched-jailbreak"},
+    {"pii", "x-vsr-matched-pii"},
+    {"kb", "x-vsr-matched-kb"},
+    {"conversation", "x-vsr-matched-conversation"},
+    {"event", "x-vsr-matched-event"},
+    {"projection", "x-vsr-matched-projections"},
+});
 
 void append_encoded(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
@@ -54,11 +81,11 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (!plan.decision.empty()) {
     headers.push_back({"x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence)});
   }
-  if (!plan.matched_keywords.empty()) {
-    headers.push_back({"x-vsr-matched-keywords", header_value(plan.matched_keywords)});
-  }
-  if (!plan.matched_embeddings.empty()) {
-    headers.push_back({"x-vsr-matched-embeddings", header_value(plan.matched_embeddings)});
+  for (const Plan::Matched& matched : plan.matched) {
+    const auto known = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
+                                    [&](const auto& each) { return each.first == matched.type; });
+    if (known != kMatchedHeaders.end())
+      headers.push_back({known->second, header_value(matched.names)});
   }
   return headers;
 }

@@ -17,8 +17,7 @@ struct Header {
 /// Always: x-vsr-selected-model and x-vsr-injected-system-prompt; x-vsr-selected-decision,
 /// -category and -reasoning
 /// ("on" or "off") where the plan has them. With `debug` also x-vsr-selected-confidence and, where
-/// something matched, x-vsr-matched-keywords and x-vsr-matched-embeddings (names of signals,
-/// comma-separated).
+/// something matched, x-vsr-matched-keywords and the like (names of signals, comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
 /// The plan in a line for people: "Model qwen3, reasoning off, system prompt added".

@@ -1,90 +1,139 @@
-// Router: the configuration compiled. Evaluation: one request's signals as they become known. Plan:
-// the edits.
+// Router: the configuration compiled. Evaluation: one request's signals as they become known.
 
 #include "router/router.h"
 
 #include <algorithm>
 
-#include "base/json_writer.h"
+#include "router/decision/derived.h"
 #include "router/decision/engine.h"
 #include "router/explain.h"
-#include "router/plugins/edit.h"
-#include "router/plugins/object_editor.h"
-#include "router/plugins/reasoning.h"
-#include "router/plugins/system_prompt.h"
-#include "router/signals/embedding.h"
-#include "router/signals/keyword.h"
+#include "router/planner.h"
+#include "router/signals/factory.h"
 
 namespace signalbox::router {
 namespace {
+
+using decision::Fact;
 
 // The signals of one type and where their numbers begin.
 struct Group {
   std::unique_ptr<const SignalType> signals;
   uint32_t first;
+
+  uint32_t size() const { return static_cast<uint32_t>(signals->size()); }
+  bool is_available() const {
+    for (uint32_t i = 0; i < size(); ++i) {
+      if (signals->unavailable(i).empty()) return true;
+    }
+    return false;
+  }
 };
 
-enum class State : uint8_t { kPending, kComputed, kFailed };
+// What fails while it should say whether to refuse a request counts as if it had said so.
+config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
+                                 const config::Modules& modules) {
+  using OnError = config::Rule::OnError;
+  if (leaf.type == "jailbreak" && modules.prompt_guard.on_error) {
+    const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;
+    return block ? OnError::kMatch : OnError::kNoMatch;
+  }
+  const bool guards = leaf.type == "jailbreak" || leaf.type == "pii";
+  return guards && blocks ? OnError::kMatch : OnError::kDefault;
+}
 
 }  // namespace
 
 struct Router::Impl {
   config::Config config;
-  std::unique_ptr<const engine::TextEmbedder> embedder;
+  Models models;
   std::vector<Group> groups;
   uint32_t signal_count = 0;
+  std::optional<decision::Derived> derived;
   std::optional<decision::Engine> engine;
+  std::vector<std::string> notices;
 
-  void add(std::unique_ptr<const SignalType> signals) {
-    const auto size = static_cast<uint32_t>(signals->size());
-    groups.push_back({std::move(signals), signal_count});
-    signal_count += size;
+  Result<void> compile() {
+    const config::Routing& routing = config.routing;
+    SIGNALBOX_TRY(SignalTypes types, make_signals(config, routing, models));
+    for (auto& type : types) {
+      const auto size = static_cast<uint32_t>(type->size());
+      groups.push_back({std::move(type), signal_count});
+      signal_count += size;
+    }
+    SIGNALBOX_TRY(derived,
+                  decision::Derived::create(routing, signal_count, [this](auto type, auto name) {
+                    return find(type, name);
+                  }));
+    const auto blocking = blocking_leaves(routing);
+    engine.emplace(routing, [&](const config::Rule& leaf) {
+      const bool blocks = std::find(blocking.begin(), blocking.end(), &leaf) != blocking.end();
+      return derived->number_of(leaf, on_failure(leaf, blocks, config.modules));
+    });
+    for (const Group& group : groups) add_notices(*group.signals);
+    return {};
   }
 
-  uint32_t number_of(const config::Rule& leaf) const {
+  // Without a type, as partitions name their members, embeddings and domains come first.
+  uint32_t find(std::string_view type, std::string_view name) const {
+    if (type.empty()) {
+      for (const std::string_view each : {"embedding", "domain"}) {
+        if (const uint32_t number = find(each, name); number != decision::kNoSignal) return number;
+      }
+    }
     for (const Group& group : groups) {
-      if (group.signals->type() != leaf.type) continue;
-      for (uint32_t i = 0; i < group.signals->size(); ++i) {
-        if (group.signals->name(i) == leaf.name) return group.first + i;
+      if (!type.empty() && group.signals->type() != type) continue;
+      for (uint32_t i = 0; i < group.size(); ++i) {
+        if (group.signals->name(i) == name) return group.first + i;
       }
     }
     return decision::kNoSignal;
+  }
+
+  // Leaves that, when they match, speak for a decision that answers instead of a model.
+  static std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing) {
+    std::vector<const config::Rule*> leaves;
+    for (const config::Decision& decision : routing.decisions) {
+      if (decision.fast_response) collect_leaves(decision.rules, leaves);
+    }
+    return leaves;
+  }
+
+  static void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& leaves) {
+    if (rule.op == config::Rule::Operator::kNot) return;
+    if (rule.op == config::Rule::Operator::kLeaf) leaves.push_back(&rule);
+    for (const config::Rule& condition : rule.conditions) collect_leaves(condition, leaves);
+  }
+
+  void add_notices(const SignalType& type) {
+    std::vector<std::pair<std::string_view, std::string>> reasons;
+    for (size_t i = 0; i < type.size(); ++i) {
+      const std::string_view why = type.unavailable(i);
+      if (why.empty()) continue;
+      auto known = std::find_if(reasons.begin(), reasons.end(),
+                                [&](const auto& each) { return each.first == why; });
+      if (known == reasons.end()) known = reasons.insert(known, {why, ""});
+      known->second += known->second.empty() ? "" : ", ";
+      known->second += type.name(i);
+    }
+    for (const auto& [why, names] : reasons) {
+      notices.push_back(
+          fmt::format("{}: {} signals are unavailable ({}): {}; conditions on them do not match, "
+                      "nor does NOT of them, and projections count them as not matching",
+                      config.source, type.type(), names, why));
+    }
   }
 
   bool is_auto(std::string_view model) const {
     const auto& names = config.auto_model_names;
     return std::find(names.begin(), names.end(), model) != names.end();
   }
-
-  tl::unexpected<Error> unknown_model(std::string_view name) const {
-    std::string known;
-    for (const std::string& each : config.auto_model_names)
-      known += (known.empty() ? "" : ", ") + each;
-    for (const config::Model& model : config.providers.models) known += ", " + model.name;
-    return fail(Code::kNotFound, "model: unknown model \"{}\" (known: {})", name, known);
-  }
 };
 
-Result<std::unique_ptr<const Router>> Router::create(
-    config::Config config, std::unique_ptr<const engine::TextEmbedder> embedder) {
+Result<std::unique_ptr<const Router>> Router::create(config::Config config, Models models) {
   auto impl = std::make_unique<Impl>();
   impl->config = std::move(config);
-  impl->embedder = std::move(embedder);
-  const config::Routing& routing = impl->config.routing;
-  SIGNALBOX_TRY(auto keywords, KeywordSignals::create(routing.keywords));
-  impl->add(std::move(keywords));
-  if (!routing.embeddings.empty()) {
-    if (impl->embedder == nullptr) {
-      return fail(Code::kInvalid,
-                  "{}: embedding signals are configured and no embedding model is given",
-                  impl->config.source);
-    }
-    SIGNALBOX_TRY(auto embeddings,
-                  EmbeddingSignals::create(routing.embeddings, impl->config.embedding_model,
-                                           *impl->embedder));
-    impl->add(std::move(embeddings));
-  }
-  impl->engine.emplace(routing, [&](const config::Rule& leaf) { return impl->number_of(leaf); });
+  impl->models = std::move(models);
+  SIGNALBOX_TRY_VOID(impl->compile());
   return std::unique_ptr<const Router>(new Router(std::move(impl)));
 }
 
@@ -95,47 +144,75 @@ const config::Config& Router::config() const {
   return impl_->config;
 }
 
+const std::vector<std::string>& Router::notices() const {
+  return impl_->notices;
+}
+
 struct Evaluation::State {
   struct Progress {
-    router::State state = router::State::kPending;
+    bool pending = true;
+    bool failed = false;
     std::vector<Evidence> evidence;
   };
 
   const Router::Impl& router;
   const ChatRequest& request;
+  Inputs inputs;
   bool bypassed;
-  std::vector<Reading> readings;         // (signals)
-  std::vector<decision::Value> signals;  // (signals)
-  std::vector<Progress> progress;        // (groups)
+  std::vector<Reading> readings;        // (signals)
+  std::vector<Fact> facts;              // (signals)
+  std::vector<Progress> progress;       // (groups)
+  std::vector<decision::Value> values;  // (numbers)
+  std::vector<decision::Bounds> scores;
+  std::vector<decision::Value> gates;
   decision::Scratch scratch;
   decision::Outcome outcome;
 
-  State(const Router::Impl& from, const ChatRequest& asked)
+  State(const Router::Impl& from, const ChatRequest& asked, HeaderLookup headers)
       : router(from),
         request(asked),
+        inputs(asked, std::move(headers), from.models.embedder.get()),
         bypassed(!from.is_auto(asked.model)),
         readings(from.signal_count),
-        signals(from.signal_count),
-        progress(from.groups.size()) {
+        facts(from.signal_count),
+        progress(from.groups.size()),
+        values(from.derived->size()),
+        scores(from.derived->projections().scores()) {
+    for (size_t g = 0; g < router.groups.size(); ++g) {
+      const Group& group = router.groups[g];
+      progress[g].pending = group.is_available();
+      for (uint32_t i = 0; i < group.size(); ++i) {
+        if (!group.signals->unavailable(i).empty())
+          facts[group.first + i].state = Fact::State::kUnavailable;
+      }
+    }
     decide();
   }
 
-  void decide() { outcome = router.engine->evaluate(signals, scratch); }
+  void decide() {
+    router.derived->evaluate(facts, values, gates, scores);
+    outcome = router.engine->evaluate(values, scratch);
+  }
 
   Result<void> compute(size_t index) {
     const Group& group = router.groups[index];
-    const size_t size = group.signals->size();
-    const std::span<Reading> out = std::span(readings).subspan(group.first, size);
-    auto done = group.signals->evaluate(request, out, progress[index].evidence);
-    if (!done) {
-      progress[index].state = router::State::kFailed;
-      return fail_in(fmt::format("{} signals", group.signals->type()), std::move(done).error());
-    }
-    progress[index].state = router::State::kComputed;
-    for (size_t i = 0; i < size; ++i) {
-      signals[group.first + i] = decision::Value::known(out[i].matched, out[i].confidence);
+    const std::span<Reading> out = std::span(readings).subspan(group.first, group.size());
+    auto done = group.signals->evaluate(inputs, out, progress[index].evidence);
+    progress[index].pending = false;
+    progress[index].failed = !done;
+    for (uint32_t i = 0; i < group.size(); ++i) {
+      Fact& fact = facts[group.first + i];
+      if (fact.state == Fact::State::kUnavailable) continue;
+      fact.state = done ? Fact::State::kKnown : Fact::State::kFailed;
+      if (done) {
+        fact.matched = out[i].matched;
+        fact.confidence = out[i].confidence;
+        fact.score = out[i].score;
+      }
     }
     decide();
+    if (!done)
+      return fail_in(fmt::format("{} signals", group.signals->type()), std::move(done).error());
     return {};
   }
 
@@ -146,8 +223,8 @@ struct Evaluation::State {
     Result<void> first_failure;
     for (const Cost cost : {Cost::kCheap, Cost::kModel}) {
       for (size_t i = 0; i < router.groups.size(); ++i) {
-        const bool pending = progress[i].state == router::State::kPending;
-        if (!pending || router.groups[i].signals->cost() != cost || !wanted(i)) continue;
+        if (!progress[i].pending || router.groups[i].signals->cost() != cost || !wanted(i))
+          continue;
         auto done = compute(i);
         if (!done && first_failure) first_failure = std::move(done);
       }
@@ -157,103 +234,59 @@ struct Evaluation::State {
 
   bool is_needed(size_t index) const {
     if (outcome.fixed) return false;
-    std::vector<bool> needed(signals.size());
-    router.engine->mark_needed(signals, scratch, outcome, needed);
-    const auto begin = needed.begin() + router.groups[index].first;
-    const auto end = begin + static_cast<ptrdiff_t>(router.groups[index].signals->size());
-    return std::find(begin, end, true) != end;
+    std::vector<bool> needed(values.size());
+    router.engine->mark_needed(values, scratch, outcome, needed);
+    router.derived->spread_needed(needed);
+    const Group& group = router.groups[index];
+    for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
+      if (needed[n] && facts[n].state == Fact::State::kPending) return true;
+    }
+    return false;
   }
 
-  std::vector<std::string> matched(std::string_view type) const {
-    std::vector<std::string> names;
+  std::vector<Plan::Matched> matched() const {
+    std::vector<Plan::Matched> all;
+    const auto add = [&](std::string_view type, uint32_t number, std::string_view name) {
+      if (!values[number].is_match()) return;
+      if (all.empty() || all.back().type != type) all.push_back({type, {}});
+      all.back().names.emplace_back(name);
+    };
     for (const Group& group : router.groups) {
-      if (group.signals->type() != type) continue;
-      for (uint32_t i = 0; i < group.signals->size(); ++i) {
-        if (readings[group.first + i].matched) names.emplace_back(group.signals->name(i));
-      }
+      for (uint32_t i = 0; i < group.size(); ++i)
+        add(group.signals->type(), group.first + i, group.signals->name(i));
     }
-    return names;
+    router.derived->projections().for_each_output(
+        [&](uint32_t number, std::string_view name, size_t) { add("projection", number, name); });
+    return all;
   }
 
   Report report() const {
-    Report out{&router.config.routing, &*router.engine, {}, signals, scratch.values, outcome};
+    Report out{&router.config.routing, &*router.engine, &*router.derived, {}, values,
+               scratch.values,         scores,          outcome};
     for (size_t i = 0; i < router.groups.size(); ++i) {
       const Group& group = router.groups[i];
-      out.types.push_back({group.signals.get(), progress[i].state == router::State::kComputed,
-                           progress[i].state == router::State::kFailed,
-                           std::span(readings).subspan(group.first, group.signals->size()),
-                           progress[i].evidence});
+      out.types.push_back(
+          {group.signals.get(), group.first, !progress[i].pending, progress[i].failed,
+           std::span(readings).subspan(group.first, group.size()), progress[i].evidence});
     }
     return out;
   }
 
-  Result<Plan> plan_bypass() const {
-    Plan plan;
-    plan.bypassed = true;
-    plan.model = router.config.providers.find(request.model);
-    if (plan.model == nullptr) return router.unknown_model(request.model);
-    plan.body = edited(plan, nullptr);
+  const config::Decision* chosen() const {
+    if (outcome.decision == decision::kNoDecision) return nullptr;
+    return &router.config.routing.decisions[static_cast<size_t>(outcome.decision)];
+  }
+
+  Result<Plan> plan() const {
+    if (bypassed) return plan_bypass(router.config, request);
+    SIGNALBOX_TRY(Plan plan, plan_routed(router.config, request, chosen(), outcome.confidence));
+    plan.matched = matched();
     return plan;
-  }
-
-  Result<Plan> plan_routed() const {
-    const config::Providers& providers = router.config.providers;
-    Plan plan;
-    plan.matched_keywords = matched("keyword");
-    plan.matched_embeddings = matched("embedding");
-    plan.model = providers.find(providers.default_model);
-    const config::Decision* decision = nullptr;
-    if (outcome.decision != decision::kNoDecision) {
-      decision = &router.config.routing.decisions[static_cast<size_t>(outcome.decision)];
-      if (!decision->missing_plugins.empty()) {
-        return fail(Code::kUnsupported,
-                    "decision \"{}\" needs the plugin {}, which is not built yet", decision->name,
-                    decision->missing_plugins.front());
-      }
-      plan.decision = decision->name;
-      plan.category = decision->name;
-      plan.confidence = outcome.confidence;
-      if (!decision->model_refs.empty()) choose_model(decision->model_refs.front(), plan);
-      plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
-    }
-    SIGNALBOX_CHECK(plan.model != nullptr);
-    plan.body = edited(plan, decision);
-    return plan;
-  }
-
-  // Reasoning can be switched off where there is none, and on only where the family says how.
-  void choose_model(const config::ModelRef& ref, Plan& plan) const {
-    const config::Providers& providers = router.config.providers;
-    plan.model = providers.find(ref.model);
-    SIGNALBOX_CHECK(plan.model != nullptr);
-    if (!plan.model->reasoning_family.empty() || ref.use_reasoning == false)
-      plan.reasoning = ref.use_reasoning;
-    if (plan.reasoning == true) {
-      plan.reasoning_effort =
-          ref.reasoning_effort.empty() ? providers.default_reasoning_effort : ref.reasoning_effort;
-    }
-  }
-
-  std::string edited(const Plan& plan, const config::Decision* decision) const {
-    const json::Value root = request.document.root();
-    std::vector<Edit> edits;
-    ObjectEditor body(root);
-    if (request.model != plan.model->provider_model_id)
-      body.set("model", json::quote(plan.model->provider_model_id));
-    if (plan.injected_system_prompt)
-      add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
-    if (plan.reasoning && !plan.model->reasoning_family.empty()) {
-      const config::ReasoningFamily& family =
-          router.config.providers.reasoning_families.at(plan.model->reasoning_family);
-      set_reasoning(family, *plan.model, *plan.reasoning, plan.reasoning_effort, root, body, edits);
-    }
-    body.finish(edits);
-    return apply(request.document.source(), std::move(edits));
   }
 };
 
-Evaluation Router::evaluate(const ChatRequest& request) const {
-  return Evaluation(std::make_unique<Evaluation::State>(*impl_, request));
+Evaluation Router::evaluate(const ChatRequest& request, HeaderLookup headers) const {
+  return Evaluation(std::make_unique<Evaluation::State>(*impl_, request, std::move(headers)));
 }
 
 Evaluation::Evaluation(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -278,7 +311,15 @@ Result<void> Evaluation::run_all() {
 }
 
 Result<Plan> Evaluation::plan() const {
-  return state_->bypassed ? state_->plan_bypass() : state_->plan_routed();
+  return state_->plan();
+}
+
+const config::Decision* Evaluation::decision() const {
+  return state_->chosen();
+}
+
+std::vector<Plan::Matched> Evaluation::matched() const {
+  return state_->matched();
 }
 
 std::string Evaluation::explain_json() const {

@@ -8,14 +8,20 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/engine.h"
 #include "router/api/chat_request.h"
 #include "router/config/config.h"
+#include "router/models.h"
+#include "router/signals/inputs.h"
 
 namespace signalbox::router {
 
 /// What happens to one request. Pointers lead into the Router's configuration.
 struct Plan {
+  /// Signals of one type that match.
+  struct Matched {
+    std::string_view type;  // as conditions name it
+    std::vector<std::string> names;
+  };
   const config::Model* model = nullptr;
   std::string decision;           // "": no decision matched, or the client named a model
   std::string category;           // the decision's domain as the client sees it; "" like decision
@@ -23,10 +29,9 @@ struct Plan {
   std::optional<bool> reasoning;  // nothing: left as the client sent it
   std::string reasoning_effort;
   bool injected_system_prompt = false;
-  bool bypassed = false;  // the client named a concrete model: nothing was evaluated
-  std::vector<std::string> matched_keywords;  // names of signals
-  std::vector<std::string> matched_embeddings;
-  std::string body;  // the client's bytes with the edits spliced in
+  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
+  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
+  std::string body;              // the client's bytes with the edits spliced in
 };
 
 class Router;
@@ -51,6 +56,11 @@ class Evaluation {
   /// kUnsupported (the decision needs a plugin that is not built).
   Result<Plan> plan() const;
 
+  /// The decision that leads for what is known now, nullptr for none, and what matches. Unlike
+  /// plan(), they do not ask whether the decision can be carried out.
+  const config::Decision* decision() const;
+  std::vector<Plan::Matched> matched() const;
+
   /// Signals, rules and decisions with what matched, what did not and what was never needed.
   std::string explain_json() const;   // {"signals":{...},"trace":[...]}
   std::string explain_words() const;  // several lines for people
@@ -65,14 +75,17 @@ class Evaluation {
 /// Immutable; one instance serves all threads.
 class Router {
  public:
-  /// `embedder` may be null when no embedding signal is configured; otherwise kInvalid. Embeds the
-  /// candidates of all embedding signals, which takes some hundred milliseconds.
-  static Result<std::unique_ptr<const Router>> create(
-      config::Config config, std::unique_ptr<const engine::TextEmbedder> embedder);
+  /// Embeds the examples of all signals, which takes some hundred milliseconds. kInvalid when an
+  /// embedding signal is configured and there is no embedder; other signals that lack their model
+  /// are unavailable, which notices() say.
+  static Result<std::unique_ptr<const Router>> create(config::Config config, Models models);
   ~Router();
 
-  Evaluation evaluate(const ChatRequest& request) const;
+  /// `headers` is asked for the fields that say who asks; what it looks at outlives the evaluation.
+  Evaluation evaluate(const ChatRequest& request, HeaderLookup headers = {}) const;
   const config::Config& config() const;
+  /// What an operator should know of the signals, one line each.
+  const std::vector<std::string>& notices() const;
 
  private:
   friend class Evaluation;

@@ -34,7 +34,7 @@ config::HttpLimits one_thread(config::HttpLimits limits) {
 /// Members in the order in which they are made; they are destroyed in reverse, after the loops have
 /// stopped.
 struct Daemon::Impl {
-  Result<void> start(config::Config config, const OpenEmbedder& open);
+  Result<void> start(config::Config config, const OpenModels& open);
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
 
@@ -47,6 +47,7 @@ struct Daemon::Impl {
   std::unique_ptr<api::Compute> compute;  // its queue may hold coroutines of the server's loops
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
+  std::vector<std::string> notices;
 };
 
 Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& listener,
@@ -57,7 +58,7 @@ Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& list
   return {};
 }
 
-Result<void> Daemon::Impl::start(config::Config config, const OpenEmbedder& open) {
+Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) {
   drain_timeout = config.http.drain_timeout;
   if (config.management.enabled) {
     management = std::make_unique<http::Server>(one_thread(config.http), error_body());
@@ -68,13 +69,12 @@ Result<void> Daemon::Impl::start(config::Config config, const OpenEmbedder& open
     SIGNALBOX_TRY_VOID(listen(*management, listener, api::make_routes(api::health_routes(ready))));
     management->start();
   }
-  std::unique_ptr<const engine::TextEmbedder> embedder;
-  if (!config.routing.embeddings.empty()) {
-    SIGNALBOX_TRY(embedder, open(config.embedding_model));
-  }
-  SIGNALBOX_TRY(router, Router::create(std::move(config), std::move(embedder)));
+  SIGNALBOX_TRY(Models models, open(config));
+  SIGNALBOX_TRY(router, Router::create(std::move(config), std::move(models)));
   const config::Config& kept = router->config();
   backends = std::make_unique<upstream::Backends>(kept);
+  notices = backends->notices();
+  notices.insert(notices.end(), router->notices().begin(), router->notices().end());
   compute = std::make_unique<api::Compute>(kept.http.model_threads, kept.http.model_queue_max);
   server = std::make_unique<http::Server>(kept.http, error_body());
 
@@ -96,7 +96,7 @@ Daemon::~Daemon() {
   if (impl_->server) impl_->server->stop();
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, const OpenEmbedder& open) {
+Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, const OpenModels& open) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>()));
   SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), open));
   return daemon;
@@ -106,7 +106,7 @@ const std::vector<std::string>& Daemon::listening() const {
   return impl_->listening;
 }
 const std::vector<std::string>& Daemon::notices() const {
-  return impl_->backends->notices();
+  return impl_->notices;
 }
 
 uint16_t Daemon::port(std::string_view listener) const {

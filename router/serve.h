@@ -3,7 +3,6 @@
 // the right order.
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,17 +13,13 @@
 
 namespace signalbox::router {
 
-/// Opens the model that embedding signals need; called only when the configuration has some.
-using OpenEmbedder = std::function<Result<std::unique_ptr<const engine::TextEmbedder>>(
-    const config::EmbeddingModel& model)>;
-
 /// Thread-safe after start().
 class Daemon {
  public:
   /// Returns when every listener takes requests; /ready of the management listener says so from
   /// then on, and /health earlier. Errors: those of Router::create and `open`, kIo for a port that
   /// is taken.
-  static Result<std::unique_ptr<Daemon>> start(config::Config config, const OpenEmbedder& open);
+  static Result<std::unique_ptr<Daemon>> start(config::Config config, const OpenModels& open);
   /// Drops requests in flight; drain() first to let them finish.
   ~Daemon();
 

@@ -48,7 +48,8 @@ class Chat {
   http::Task<> operator()(http::Exchange exchange) const;
 
  private:
-  http::Task<Result<router::Plan>> plan(const router::ChatRequest& request, std::string_view id,
+  http::Task<Result<router::Plan>> plan(const router::ChatRequest& request,
+                                        const http::Headers& headers, std::string_view id,
                                         bool& degraded) const;
   http::Task<> forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
                        std::string_view id) const;
@@ -78,7 +79,7 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     co_return;
   }
   bool degraded = false;
-  const Result<router::Plan> planned = co_await plan(*chat, id, degraded);
+  const Result<router::Plan> planned = co_await plan(*chat, request.headers, id, degraded);
   if (!planned) {
     log::info("chat", "{}: model {}: refused: {}", id, for_log(chat->model),
               code_name(planned.error().code));
@@ -94,9 +95,11 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   co_await forward(exchange, *planned, std::move(fields), id);
 }
 
-http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request, std::string_view id,
+http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request,
+                                            const http::Headers& headers, std::string_view id,
                                             bool& degraded) const {
-  router::Evaluation evaluation = router_.evaluate(request);
+  router::Evaluation evaluation =
+      router_.evaluate(request, [&](std::string_view name) { return headers.find(name); });
   if (!evaluation.run_cheap()) {
     Result<void> outcome;
     std::function<void()> work = [&] { outcome = evaluation.run_needed(); };

@@ -1,4 +1,5 @@
-// Reads `model`, `stream` and the text of the messages; everything else stays bytes.
+// Reads `model`, `stream`, the text of the messages and how many tools and images there are;
+// everything else stays bytes.
 
 #include "router/api/chat_request.h"
 
@@ -34,11 +35,17 @@ Result<void> find_once(const Value& object, std::string_view path,
   return {};
 }
 
-Result<void> append_part(const Value& part, const std::string& path, std::string& out) {
+bool is_image(std::string_view type) {
+  return type == "image_url" || type == "input_image" || type == "image";
+}
+
+Result<void> append_part(const Value& part, const std::string& path, ChatMessage& message) {
+  std::string& out = message.text;
   if (!part.is_object()) return wrong_type(path, "an object", part);
   std::optional<Value> type, text;
   SIGNALBOX_TRY_VOID(find_once(part, path + ".", {{"type", &type}, {"text", &text}}));
   if (!type || !type->is_string()) return wrong(path + ".type", "expected a string");
+  if (is_image(type->text())) ++message.images;
   if (type->text() != "text") return {};
   if (!text || !text->is_string()) return wrong(path + ".text", "expected a string");
   if (!out.empty()) out.push_back('\n');
@@ -46,26 +53,39 @@ Result<void> append_part(const Value& part, const std::string& path, std::string
   return {};
 }
 
-Result<std::string> text_of(const std::optional<Value>& content, const std::string& path) {
-  std::string out;
-  if (!content || content->is_null()) return out;
-  if (content->is_string()) return std::string(content->text());
+Result<void> read_content(const std::optional<Value>& content, const std::string& path,
+                          ChatMessage& message) {
+  if (!content || content->is_null()) return {};
+  if (content->is_string()) {
+    message.text = content->text();
+    return {};
+  }
   if (!content->is_array()) return wrong_type(path, "a string, an array or null", *content);
   size_t index = 0;
   for (const Value& part : content->items()) {
-    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), out));
+    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), message));
   }
-  return out;
+  return {};
+}
+
+uint32_t count_items(const std::optional<Value>& list) {
+  uint32_t count = 0;
+  if (!list) return count;
+  for (const Value& item : list->items()) count += item.is_object() ? 1 : 0;
+  return count;
 }
 
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
-  std::optional<Value> role, content;
-  SIGNALBOX_TRY_VOID(find_once(message, path + ".", {{"role", &role}, {"content", &content}}));
+  std::optional<Value> role, content, tool_calls;
+  SIGNALBOX_TRY_VOID(find_once(
+      message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
   if (!role) return wrong(path + ".role", "missing");
   if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
-  SIGNALBOX_TRY(std::string text, text_of(content, path + ".content"));
-  return ChatMessage{role->text(), std::move(text)};
+  ChatMessage out{.role = role->text(), .text = {}};
+  SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
+  out.tool_calls = count_items(tool_calls);
+  return out;
 }
 
 }  // namespace
@@ -77,21 +97,52 @@ std::string_view ChatRequest::user_text() const {
   return {};
 }
 
+std::vector<std::string_view> ChatRequest::user_texts() const {
+  std::vector<std::string_view> out;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (message->role == "user" && !message->text.empty()) out.push_back(message->text);
+  }
+  return out;
+}
+
+std::vector<std::string_view> ChatRequest::texts() const {
+  std::vector<std::string_view> out;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (!message->text.empty()) out.push_back(message->text);
+  }
+  return out;
+}
+
+std::optional<std::string_view> ChatRequest::metadata(std::string_view key) const {
+  const std::optional<Value> all = document.root().find("metadata");
+  const std::optional<Value> found = all ? all->find(key) : std::nullopt;
+  if (!found || !found->is_string()) return std::nullopt;
+  return found->text();
+}
+
 Result<ChatRequest> ChatRequest::parse(std::string body) {
   SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
-  ChatRequest request{std::move(document), {}, false, {}};
+  ChatRequest request{.document = std::move(document), .model = {}, .messages = {}};
   const Value root = request.document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  std::optional<Value> model, messages, stream;
-  SIGNALBOX_TRY_VOID(
-      find_once(root, "", {{"model", &model}, {"messages", &messages}, {"stream", &stream}}));
+  std::optional<Value> model, messages, stream, tools, metadata;
+  SIGNALBOX_TRY_VOID(find_once(root, "",
+                               {{"model", &model},
+                                {"messages", &messages},
+                                {"stream", &stream},
+                                {"tools", &tools},
+                                {"metadata", &metadata}}));
   if (!model) return wrong("model", "missing");
   if (!model->is_string()) return wrong_type("model", "a string", *model);
   request.model = model->text();
   if (stream && !stream->is_null()) {
     if (!stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
     request.stream = stream->boolean();
+  }
+  if (tools) {
+    request.tools = count_items(tools);
+    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
   }
   if (!messages) return wrong("messages", "missing");
   if (!messages->is_array()) return wrong_type("messages", "an array", *messages);

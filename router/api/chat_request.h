@@ -2,6 +2,8 @@
 // One OpenAI chat completion request as far as routing needs it: views into the exact bytes that
 // the client sent.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +15,9 @@ namespace signalbox::router {
 
 struct ChatMessage {
   std::string_view role;
-  std::string text;  // its text parts, joined by a line feed; images and the like are left out
+  std::string text;     // its text parts, joined by a line feed; images and the like are left out
+  uint32_t images = 0;  // content parts that are or refer to one
+  uint32_t tool_calls = 0;  // that an assistant asks for
 };
 
 /// Move-only; the views stay valid when it moves (a json::Value would not, so none is kept here).
@@ -22,9 +26,18 @@ struct ChatRequest {
   std::string_view model;
   bool stream = false;
   std::vector<ChatMessage> messages;
+  uint32_t tools = 0;        // that the client offers
+  uint32_t tools_bytes = 0;  // of their definitions
 
   /// Text of the last message with role "user"; empty when there is none.
   std::string_view user_text() const;
+  /// Texts of the messages with role "user", the last one first, empty ones left out.
+  std::vector<std::string_view> user_texts() const;
+  /// Texts of all messages, the last one first, empty ones left out.
+  std::vector<std::string_view> texts() const;
+  /// A text in the member `metadata`, which the client is free to forge; nothing when it is absent
+  /// or no text.
+  std::optional<std::string_view> metadata(std::string_view key) const;
 
   /// Errors: kInvalid with the path of what is wrong ("messages[2].role: expected a string"), a
   /// missing `model` or `messages` and a repeated key that routing reads among them: which of two

@@ -63,9 +63,11 @@ const Section<RateLimit::Provider>& limit_provider_section() {
 const Section<Authz>& authz_section() {
   using A = Authz;
   static const Section<A> section{{
-      optional("fail_open", boolean(&A::fail_open), "let requests pass that name nobody"),
+      optional("fail_open", boolean(&A::fail_open), "let requests pass that name nobody")
+          .not_built("a request that names nobody has no role, and is not refused for it"),
       optional("identity", object(&A::identity, identity_section), "headers that can be trusted"),
-      optional("providers", list(&A::providers, authz_provider_section), "where roles come from"),
+      optional("providers", list(&A::providers, authz_provider_section), "where roles come from")
+          .not_built("the identity headers are what roles go by"),
   }};
   return section;
 }

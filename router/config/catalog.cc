@@ -21,8 +21,7 @@ const Section<EmbeddingModel>& embedding_config_section() {
       optional("target_layer", count(&E::target_layer), "layers that run")
           .not_built("all layers run"),
       optional("prototype_scoring", object(&E::prototype_scoring, prototype_scoring_section),
-               "from similarities to a score")
-          .not_built("its default values hold"),
+               "from similarities to a score"),
   }};
   return section;
 }
@@ -77,8 +76,10 @@ const Section<SystemModels>& system_section() {
       optional("pii_classifier", string(&S::pii_classifier), "finds personal data"),
       optional("fact_check_classifier", string(&S::fact_check_classifier), "finds facts asked for"),
       optional("hallucination_detector", string(&S::hallucination_detector),
-               "finds what context does not support"),
-      optional("hallucination_explainer", string(&S::hallucination_explainer), "says why"),
+               "finds what context does not support")
+          .not_built("replies are not checked"),
+      optional("hallucination_explainer", string(&S::hallucination_explainer), "says why")
+          .not_built("replies are not checked"),
       optional("feedback_detector", string(&S::feedback_detector),
                "finds what users think of an answer"),
   }};
@@ -171,14 +172,11 @@ const Section<Config>& catalog_section() {
   using C = Config;
   static const Section<C> section{{
       optional("embeddings", group(embeddings_section), "models that embed text"),
-      optional("system", object(&C::system_models, system_section), "models by what they do")
-          .not_built("these models are not loaded"),
-      optional("modules", object(&C::modules, modules_section), "what they are used for")
-          .not_built("these modules do not run"),
+      optional("system", object(&C::system_models, system_section), "models by what they do"),
+      optional("modules", object(&C::modules, modules_section), "what they are used for"),
       optional("external", list(&C::external_models, external_section), "models elsewhere")
           .not_built("these services are not called"),
-      optional("kbs", named_list(&C::kbs, knowledge_base_section), "labels with examples")
-          .not_built("these knowledge bases are not loaded"),
+      optional("kbs", named_list(&C::kbs, knowledge_base_section), "labels with examples"),
   }};
   return section;
 }

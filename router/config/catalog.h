@@ -113,7 +113,7 @@ struct ClassifierModel {
   std::string mapping_path;  // the classes by number
   std::string fallback_category;
   std::vector<std::string> positive_labels;
-  OnError on_error = OnError::kAllow;
+  std::optional<OnError> on_error;  // none: block where a decision blocks
 };
 
 struct McpClassifier {

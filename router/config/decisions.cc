@@ -168,8 +168,7 @@ const Section<Decision>& decision_section() {
           optional("plugins", plugins_value(), "what is done to the request"),
           optional("algorithm", algorithm_value(), "how one of several models is chosen"),
           remark<D>("annotations"),
-          optional("tier", integer(&D::tier, 0, INT32_MAX), "the lowest that matches wins")
-              .not_built("strategy alone orders the decisions"),
+          optional("tier", integer(&D::tier, 0, INT32_MAX), "the lowest that matches wins"),
           optional("output_contract", string(&D::output_contract), "what the reply must keep to")
               .not_built("it has no effect"),
           optional("output_contract_spec", object(&D::output_contract_spec, contract_section),

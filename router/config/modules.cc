@@ -99,7 +99,8 @@ const Section<ClassifierModules>& classifiers_section() {
   static const Section<C> section{{
       optional("domain", object(&C::domain, domain_classifier_section), "fields of knowledge"),
       optional("pii", object(&C::pii, pii_classifier_section), "personal data"),
-      optional("mcp", object(&C::mcp, mcp_section), "fields of knowledge, by an MCP server"),
+      optional("mcp", object(&C::mcp, mcp_section), "fields of knowledge, by an MCP server")
+          .not_built("no MCP server is asked"),
       optional("preference", object(&C::preference, preference_model_section),
                "how users want answers"),
   }};
@@ -169,8 +170,10 @@ const Section<HallucinationMitigation>& hallucination_module_section() {
                "in older files: annotate, ..."),
       optional("fact_check", object(&H::fact_check, plain_classifier_section),
                "whether facts are asked for"),
-      optional("detector", object(&H::detector, detector_section), "finds spans"),
-      optional("explainer", object(&H::explainer, plain_classifier_section), "says why"),
+      optional("detector", object(&H::detector, detector_section), "finds spans")
+          .not_built("replies are not checked"),
+      optional("explainer", object(&H::explainer, plain_classifier_section), "says why")
+          .not_built("replies are not checked"),
   }};
   return section;
 }
@@ -190,7 +193,8 @@ const Section<Modules>& modules_section() {
   using M = Modules;
   static const Section<M> section{{
       optional("prompt_compression", object(&M::prompt_compression, compression_section),
-               "shorter texts for classifiers"),
+               "shorter texts for classifiers")
+          .not_built("classifiers read texts as they are"),
       optional("prompt_guard", object(&M::prompt_guard, prompt_guard_section), "jailbreaks"),
       optional("classifier", object(&M::classifier, classifiers_section),
                "domains, personal data, preferences"),

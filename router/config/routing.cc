@@ -41,8 +41,7 @@ const Section<Routing>& routing_section() {
           .not_built("the cards of models are not consulted"),
       optional("signals", group(signals_section), "what is looked for in a request"),
       optional("projections", object(&R::projections, projections_section),
-               "signals derived from others")
-          .not_built("conditions on projection are never met"),
+               "signals derived from others"),
       optional("decisions", named_list(&R::decisions, decision_section), "what follows from it"),
       removed<R>("models", "they are modelCards"),
   }};

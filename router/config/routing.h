@@ -128,6 +128,7 @@ struct Routing {
   // signals, by the key of the file
   std::vector<KeywordSignal> keywords;
   std::vector<EmbeddingSignal> embeddings;
+  std::vector<IntentSignal> intents;
   std::vector<DomainSignal> domains;
   std::vector<ClassSignal> fact_check;
   std::vector<ClassSignal> user_feedbacks;

@@ -23,7 +23,7 @@ struct Rule {
   std::vector<Rule> conditions;
   uint32_t line = 0;
   std::string label = {};                   // of type classifier: the class that is meant
-  std::optional<Predicate> predicate = {};  // bounds of the signal's confidence
+  std::optional<Predicate> predicate = {};  // bounds of the signal's score
   OnError on_error = OnError::kDefault;
 };
 

@@ -52,48 +52,48 @@ Names output_names(const Routing& routing) {
 
 struct SignalType {
   std::string_view name;
-  bool built;
   Names (*names)(const Routing&);  // that conditions may ask for
 };
 
 // The names of classes need not be listed among the signals: the classifier has them.
 constexpr auto kTypes = std::to_array<SignalType>({
-    {"keyword", true, [](const Routing& r) { return names_of(r.keywords); }},
-    {"embedding", true, [](const Routing& r) { return names_of(r.embeddings); }},
-    {"domain", false,
+    {"keyword", [](const Routing& r) { return names_of(r.keywords); }},
+    {"embedding", [](const Routing& r) { return names_of(r.embeddings); }},
+    {"intent", [](const Routing& r) { return names_of(r.intents); }},
+    {"domain",
      [](const Routing& r) {
        return names_and(r.domains, {"biology", "business", "chemistry", "computer science",
                                     "economics", "engineering", "health", "history", "law", "math",
                                     "other", "philosophy", "physics", "psychology"});
      }},
-    {"fact_check", false,
+    {"fact_check",
      [](const Routing& r) {
        return names_and(r.fact_check, {"needs_fact_check", "no_fact_check_needed"});
      }},
-    {"user_feedback", false,
+    {"user_feedback",
      [](const Routing& r) {
        return names_and(r.user_feedbacks,
                         {"satisfied", "need_clarification", "wrong_answer", "want_different"});
      }},
-    {"reask", false, [](const Routing& r) { return names_of(r.reasks); }},
-    {"preference", false, [](const Routing& r) { return names_of(r.preferences); }},
-    {"language", false, [](const Routing& r) { return names_of(r.language); }},
-    {"context", false, [](const Routing& r) { return names_of(r.context); }},
-    {"structure", false, [](const Routing& r) { return names_of(r.structure); }},
-    {"complexity", false, complexity_names},
-    {"modality", false,
+    {"reask", [](const Routing& r) { return names_of(r.reasks); }},
+    {"preference", [](const Routing& r) { return names_of(r.preferences); }},
+    {"language", [](const Routing& r) { return names_of(r.language); }},
+    {"context", [](const Routing& r) { return names_of(r.context); }},
+    {"structure", [](const Routing& r) { return names_of(r.structure); }},
+    {"complexity", complexity_names},
+    {"modality",
      [](const Routing& r) {
        return names_and(r.modality, {"AR", "DIFFUSION", "BOTH"});
      }},
-    {"authz", false, role_names},
-    {"jailbreak", false, [](const Routing& r) { return names_of(r.jailbreak); }},
-    {"pii", false, [](const Routing& r) { return names_of(r.pii); }},
-    {"kb", false, [](const Routing& r) { return names_of(r.kb); }},
-    {"conversation", false, [](const Routing& r) { return names_of(r.conversation); }},
-    {"event", false, [](const Routing& r) { return names_of(r.events); }},
-    {"metadata", false, [](const Routing& r) { return names_of(r.metadata); }},
-    {"classifier", false, [](const Routing& r) { return names_of(r.classifiers); }},
-    {"projection", false, output_names},
+    {"authz", role_names},
+    {"jailbreak", [](const Routing& r) { return names_of(r.jailbreak); }},
+    {"pii", [](const Routing& r) { return names_of(r.pii); }},
+    {"kb", [](const Routing& r) { return names_of(r.kb); }},
+    {"conversation", [](const Routing& r) { return names_of(r.conversation); }},
+    {"event", [](const Routing& r) { return names_of(r.events); }},
+    {"metadata", [](const Routing& r) { return names_of(r.metadata); }},
+    {"classifier", [](const Routing& r) { return names_of(r.classifiers); }},
+    {"projection", output_names},
 });
 
 const SignalType* find_type(std::string_view name) {
@@ -137,14 +137,6 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
                   [&] { reader.error(node.line, "missing; expected the name of a signal"); });
     return;
   }
-  if (type->built) {  // of the others it is said once a decision that they are not
-    for (const std::string_view key : {"label", "predicate", "on_error"}) {
-      const yaml::Node* value = node.find(key);
-      if (value == nullptr) continue;
-      reader.at_key(
-          key, [&] { reader.not_built(value->line, "the condition is evaluated without it"); });
-    }
-  }
   check_name(reader, node.find("name")->line, *type, rule.name);
 }
 
@@ -182,7 +174,7 @@ const Section<Rule>& rule_section() {
           optional("conditions", list(&Rule::conditions, rule_section), "what it combines"),
           optional("label", text(&Rule::label), "of type classifier: the class that is meant"),
           optional("predicate", object(&Rule::predicate, predicate_section),
-                   "bounds of the signal's confidence"),
+                   "bounds of the signal's score"),
           optional("on_error",
                    choice(&Rule::on_error,
                           {{"match", OnError::kMatch}, {"no_match", OnError::kNoMatch}}),
@@ -192,27 +184,12 @@ const Section<Rule>& rule_section() {
   return section;
 }
 
-void collect_missing_types(const Rule& rule, std::vector<std::string_view>& types) {
-  const SignalType* type = rule.op == Rule::Operator::kLeaf ? find_type(rule.type) : nullptr;
-  if (type != nullptr && !type->built &&
-      std::find(types.begin(), types.end(), type->name) == types.end()) {
-    types.push_back(type->name);
-  }
-  for (const Rule& condition : rule.conditions) collect_missing_types(condition, types);
-}
-
 }  // namespace
 
 Value<Decision> rules_value() {
   return {"a mapping",
           [](Reader& reader, const yaml::Node& node, Decision& out) {
             read_section(reader, node, rule_section(), out.rules);
-            std::vector<std::string_view> types;
-            collect_missing_types(out.rules, types);
-            if (types.empty()) return;
-            reader.not_built(node.line, fmt::format("conditions on {} are never met, nor is NOT of "
-                                                    "them",
-                                                    join(types)));
           },
           [](Schema& schema) { refer_to(schema, rule_section); }};
 }

@@ -43,6 +43,7 @@ const Section<RoleBinding>& role_binding_section();
 
 // signals_model.cc
 const Section<EmbeddingSignal>& embedding_section();
+const Section<IntentSignal>& intent_section();
 const Section<DomainSignal>& domain_section();
 const Section<ClassSignal>& class_section();
 const Section<ReaskSignal>& reask_section();

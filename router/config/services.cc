@@ -171,8 +171,7 @@ const Section<Config>& services_section() {
       optional("observability", object(&C::observability, observability_section),
                "traces and metrics")
           .not_built("no traces and no windowed metrics are kept"),
-      optional("authz", object(&C::authz, authz_section), "who asks")
-          .not_built("roles are not looked up"),
+      optional("authz", object(&C::authz, authz_section), "who asks"),
       optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often")
           .not_built("no rate is limited"),
       optional("startup_status", object(&C::startup_status, startup_status_section),

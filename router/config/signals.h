@@ -15,7 +15,7 @@ namespace signalbox::config {
 struct PrototypeScoring {
   bool enabled = true;
   double cluster_similarity_threshold = 0.9;
-  uint32_t max_prototypes = 8;
+  uint32_t max_prototypes = 0;  // 0: no bound
   double best_weight = 0.75;
   uint32_t top_m = 2;
   double margin_threshold = 0;
@@ -35,6 +35,7 @@ struct KeywordSignal {
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;
   std::string description = {};
+  std::vector<std::string> patterns = {};  // RE2, counted like keywords; the key is ours
 };
 
 struct EmbeddingSignal {
@@ -46,6 +47,16 @@ struct EmbeddingSignal {
   Aggregation aggregation = Aggregation::kMax;
   Modality query_modality = Modality::kText;
   std::string description = {};
+};
+
+/// An extension of ours: the nearest examples of all intents vote.
+struct IntentSignal {
+  std::string name;
+  std::string description;
+  std::vector<std::string> examples;
+  uint32_t neighbours = 5;
+  double threshold = 0.5;       // least share of the votes
+  double min_similarity = 0.3;  // of the nearest example
 };
 
 struct ModelScore {
@@ -111,7 +122,7 @@ struct StructureSignal {
   std::string name;
   std::string description;
   Feature feature;
-  Predicate predicate;
+  std::optional<Predicate> predicate;
 };
 
 struct ComplexitySignal {
@@ -185,7 +196,7 @@ struct ConversationSignal {
   std::string name;
   std::string description;
   Feature feature;
-  Predicate predicate;
+  std::optional<Predicate> predicate;
 };
 
 struct EventSignal {

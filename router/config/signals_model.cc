@@ -34,7 +34,8 @@ const Section<ComplexitySignal::Examples>& examples_section() {
   using Examples = ComplexitySignal::Examples;
   static const Section<Examples> section{{
       optional("candidates", texts(&Examples::candidates), "texts of that kind"),
-      optional("image_candidates", texts(&Examples::image_candidates), "descriptions of images"),
+      optional("image_candidates", texts(&Examples::image_candidates), "descriptions of images")
+          .not_built("images are not looked at"),
   }};
   return section;
 }
@@ -86,6 +87,29 @@ const Section<EmbeddingSignal>& embedding_section() {
                    "which part of the request is compared"),
       },
       check_embedding};
+  return section;
+}
+
+const Section<IntentSignal>& intent_section() {
+  using S = IntentSignal;
+  static const Section<S> section{
+      {
+          required("name", text(&S::name), "what conditions call it"),
+          optional("description", string(&S::description), "for people"),
+          required("examples", texts(&S::examples), "requests of that intent"),
+          optional("neighbours", integer(&S::neighbours, 1, 1000),
+                   "how many of the nearest examples of all intents vote"),
+          optional("threshold", share(&S::threshold), "least share of the votes"),
+          optional("min_similarity", number(&S::min_similarity, -1, 1),
+                   "least similarity of the nearest example"),
+      },
+      [](Reader& reader, const yaml::Node& node, S&) {
+        const yaml::Node* examples = node.find("examples");
+        if (examples == nullptr || !is_idle(*examples)) return;
+        reader.at_key("examples", [&] {
+          reader.error(examples->line, "expected at least one example, found none");
+        });
+      }};
   return section;
 }
 

@@ -14,11 +14,12 @@ void refuse_empty(Reader& reader, const yaml::Node& node, std::string_view key,
   });
 }
 
-void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal& out) {
+void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal&) {
   refuse_empty(reader, node, "keywords", "keyword");
-  if (out.method == KeywordSignal::Method::kRegex) return;
-  reader.at_key("method", [&] {
-    reader.not_built(node.find("method")->line, "the keywords are matched as they are written");
+  refuse_empty(reader, node, "patterns", "pattern");
+  if (node.find("keywords") != nullptr || node.find("patterns") != nullptr) return;
+  reader.at_key("keywords", [&] {
+    reader.error(node.line, "missing; expected a list of strings, or patterns");
   });
 }
 
@@ -145,7 +146,6 @@ const Section<KeywordSignal>& keyword_section() {
   using S = KeywordSignal;
   using Operator = S::Operator;
   using Method = S::Method;
-  constexpr std::string_view kUnused = "it has no effect";
   static const Section<S> section{
       {
           required("name", text(&S::name), "what conditions call it"),
@@ -155,7 +155,9 @@ const Section<KeywordSignal>& keyword_section() {
               choice(&S::op,
                      {{"AND", Operator::kAnd}, {"OR", Operator::kOr}, {"NOR", Operator::kNor}}),
               "how many keywords must occur: all, any, none"),
-          required("keywords", texts(&S::keywords), "words and phrases, matched as whole words"),
+          optional("keywords", texts(&S::keywords), "words and phrases, matched as whole words"),
+          optional("patterns", texts(&S::patterns),
+                   "regular expressions of RE2, counted like keywords; an extension"),
           optional("case_sensitive", boolean(&S::case_sensitive), "tell upper from lower case"),
           optional("method",
                    choice(&S::method, {{"regex", Method::kRegex},
@@ -163,16 +165,13 @@ const Section<KeywordSignal>& keyword_section() {
                                        {"ngram", Method::kNgram},
                                        {"fuzzy", Method::kFuzzy}}),
                    "how keywords are compared with the text"),
-          optional("fuzzy_match", boolean(&S::fuzzy_match), "accept keywords that are nearly there")
-              .not_built(kUnused),
-          optional("fuzzy_threshold", number(&S::fuzzy_threshold, 0, 100), "how nearly, in percent")
-              .not_built(kUnused),
-          optional("bm25_threshold", positive(&S::bm25_threshold), "least BM25 score that matches")
-              .not_built(kUnused),
-          optional("ngram_threshold", share(&S::ngram_threshold), "least n-gram similarity")
-              .not_built(kUnused),
-          optional("ngram_arity", integer(&S::ngram_arity, 1, 16), "letters in an n-gram")
-              .not_built(kUnused),
+          optional("fuzzy_match", boolean(&S::fuzzy_match),
+                   "accept keywords that are nearly there"),
+          optional("fuzzy_threshold", number(&S::fuzzy_threshold, 0, 100),
+                   "how nearly, in percent"),
+          optional("bm25_threshold", positive(&S::bm25_threshold), "least BM25 score that matches"),
+          optional("ngram_threshold", share(&S::ngram_threshold), "least n-gram similarity"),
+          optional("ngram_arity", integer(&S::ngram_arity, 1, 16), "letters in an n-gram"),
       },
       check_keyword};
   return section;

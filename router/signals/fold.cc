@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/utf8.h"
 
@@ -52,12 +53,15 @@ bool is_ascii_word(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-bool is_word(char32_t c) {
+bool is_letter_like(char32_t c) {
   if (c < 0x80) return is_ascii_word(c);
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  const bool word = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
-                    category == UTF8PROC_CATEGORY_PC;
-  return word && !is_unseparated(c);
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
+         category == UTF8PROC_CATEGORY_PC;
+}
+
+bool is_word(char32_t c) {
+  return is_letter_like(c) && (c < 0x80 || !is_unseparated(c));
 }
 
 bool is_space(char32_t c) {
@@ -66,40 +70,64 @@ bool is_space(char32_t c) {
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
+// ASCII by itself: white space as a space, and in the second table upper case as lower.
+constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
+  std::array<std::array<char, 128>, 2> tables{};
+  for (int c = 0; c < 128; ++c) {
+    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    const bool upper = c >= 'A' && c <= 'Z';
+    const auto index = static_cast<size_t>(c);
+    tables[0][index] = space ? ' ' : static_cast<char>(c);
+    tables[1][index] = upper ? static_cast<char>(c - 'A' + 'a') : tables[0][index];
+  }
+  return tables;
+}();
+
 char32_t to_lower(char32_t c) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+}
+
+// Where the next byte that is not ASCII stands; eight at a time.
+size_t ascii_end(std::string_view text, size_t at) {
+  constexpr uint64_t kHigh = 0x8080808080808080u;
+  for (uint64_t bytes = 0; at + sizeof(bytes) <= text.size(); at += sizeof(bytes)) {
+    std::memcpy(&bytes, text.data() + at, sizeof(bytes));
+    if ((bytes & kHigh) != 0) break;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
 }
 
 }  // namespace
 
 void fold(std::string_view text, bool lower, std::string& out) {
+  const std::array<char, 128>& ascii = kFolded[lower ? 1 : 0];
   out.clear();
-  out.reserve(text.size() +
-              text.size() /
-                  2);  // a lower-case letter may be longer: U+023A has two bytes, U+2C65 three
+  out.reserve(text.size());
   bool in_space = false;
   for (size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    char32_t c = byte;
-    if (byte < 0x80) {
-      ++i;
-      if (lower && byte >= 'A' && byte <= 'Z') c = byte + 32u;
-    } else {
-      const utf8::Decoded decoded = utf8::decode(text, i);
-      i += decoded.bytes;
-      c = lower ? to_lower(decoded.code_point) : decoded.code_point;
+    const size_t end = ascii_end(text, i);
+    const size_t begin = out.size();
+    out.resize(begin + (end - i));
+    char* write = out.data() + begin;
+    for (; i < end; ++i) {
+      const char c = ascii[static_cast<unsigned char>(text[i])];
+      *write = c;
+      write += c == ' ' && in_space ? 0 : 1;
+      in_space = c == ' ';
     }
-    if (is_space(c)) {
-      if (!in_space) out.push_back(' ');
-      in_space = true;
-      continue;
-    }
-    in_space = false;
-    if (c < 0x80) {
-      out.push_back(static_cast<char>(c));
-    } else {
+    out.resize(static_cast<size_t>(write - out.data()));
+    if (i == text.size()) break;
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    i += decoded.bytes;
+    const char32_t c = lower ? to_lower(decoded.code_point) : decoded.code_point;
+    const bool space = is_space(c);
+    if (!space) {
       utf8::append(out, c);
+    } else if (!in_space) {
+      out.push_back(' ');
     }
+    in_space = space;
   }
 }
 
@@ -114,6 +142,25 @@ bool word_ends_at(std::string_view text, size_t position) {
          (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80)
     --start;
   return is_word(utf8::decode(text, start).code_point);
+}
+
+void split_units(std::string_view text, std::vector<TextUnit>& out) {
+  out.clear();
+  bool in_word = false;
+  for (size_t i = 0; i < text.size();) {
+    const utf8::Decoded at = utf8::decode(text, i);
+    const auto begin = static_cast<uint32_t>(i);
+    i += at.bytes;
+    const auto end = static_cast<uint32_t>(i);
+    const bool counts = is_letter_like(at.code_point);
+    const bool alone = counts && at.code_point >= 0x80 && is_unseparated(at.code_point);
+    if (counts && !alone && in_word) {
+      out.back().end = end;
+    } else if (counts) {
+      out.push_back({begin, end});
+    }
+    in_word = counts && !alone;
+  }
 }
 
 }  // namespace signalbox::router

@@ -1,9 +1,11 @@
 #pragma once
-// Text made comparable: case, white space, and where words end.
+// Text made comparable: case, white space, and where words begin and end.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::router {
 
@@ -16,5 +18,14 @@ void fold(std::string_view text, bool lower, std::string& out);
 /// particles to words: there a keyword may stand anywhere.
 bool word_starts_at(std::string_view text, size_t position);
 bool word_ends_at(std::string_view text, size_t position);
+
+/// A word, or one character of a script that does not separate words. Bytes, half-open.
+struct TextUnit {
+  uint32_t begin, end;
+};
+
+/// The units of `text` (under 4 GiB) in their order; `out` is replaced. Punctuation and white space
+/// belong to none.
+void split_units(std::string_view text, std::vector<TextUnit>& out);
 
 }  // namespace signalbox::router

@@ -1,92 +1,23 @@
-// One automaton holds the keywords of all signals that ignore case, another those that do not, so a
-// request's text is scanned twice at most.
+// Keywords are numbered over all signals; each goes to the matcher of its method, and of its way
+// with upper and lower case. A matcher sees the text once however many keywords it has.
 
 #include "router/signals/keyword.h"
 
-#include <map>
-#include <optional>
 #include <string>
 
-#include "router/signals/fold.h"
-#include "router/signals/keyword_automaton.h"
+#include "router/signals/keyword_matcher.h"
 
 namespace signalbox::router {
 namespace {
 
 using Operator = config::KeywordSignal::Operator;
-
-struct Use {
-  uint32_t signal;
-  std::string_view keyword;  // as configured
-};
-
-struct Pattern {
-  uint32_t bytes;
-  bool left_boundary;  // the pattern starts with a word character: none may stand before it
-  bool right_boundary;
-  std::vector<Use> uses;
-};
+using Method = config::KeywordSignal::Method;
 
 // Work space of a request, reused by a thread.
 struct Scratch {
-  std::string text;
-  std::vector<bool> seen;         // (patterns)
+  KeywordText text;
+  std::vector<bool> seen;         // (keywords)
   std::vector<uint32_t> matched;  // (signals) keywords that occur
-};
-
-// The keywords that are compared in one way.
-class Index {
- public:
-  explicit Index(bool lower) : lower_(lower) {}
-
-  Result<void> add(uint32_t signal, const std::string& keyword) {
-    std::string folded;
-    fold(keyword, lower_, folded);
-    if (folded.starts_with(' ')) folded.erase(0, 1);
-    if (folded.ends_with(' ')) folded.pop_back();
-    if (folded.empty())
-      return fail(Code::kInvalid, "expected a keyword, found nothing but white space");
-    const auto [known, fresh] = numbers_.emplace(folded, static_cast<uint32_t>(patterns_.size()));
-    if (fresh) {
-      patterns_.push_back({static_cast<uint32_t>(folded.size()),
-                           word_starts_at(folded, 0),
-                           word_ends_at(folded, folded.size()),
-                           {}});
-      texts_.push_back(folded);
-    }
-    patterns_[known->second].uses.push_back({signal, keyword});
-    return {};
-  }
-
-  Result<void> finish() {
-    SIGNALBOX_TRY(automaton_, KeywordAutomaton::build(texts_));
-    return {};
-  }
-
-  void match(std::string_view text, Scratch& scratch, std::vector<Evidence>& evidence) const {
-    if (patterns_.empty()) return;
-    fold(text, lower_, scratch.text);
-    scratch.seen.assign(patterns_.size(), false);
-    const std::string_view folded = scratch.text;
-    automaton_.scan(folded, [&](uint32_t number, size_t end) {
-      const Pattern& pattern = patterns_[number];
-      if (scratch.seen[number]) return;
-      if (pattern.left_boundary && word_ends_at(folded, end - pattern.bytes)) return;
-      if (pattern.right_boundary && word_starts_at(folded, end)) return;
-      scratch.seen[number] = true;
-      for (const Use& use : pattern.uses) {
-        ++scratch.matched[use.signal];
-        evidence.push_back({use.signal, use.keyword, 1});
-      }
-    });
-  }
-
- private:
-  bool lower_;
-  std::map<std::string, uint32_t> numbers_;
-  std::vector<std::string> texts_;
-  std::vector<Pattern> patterns_;
-  KeywordAutomaton automaton_;
 };
 
 class Signals : public KeywordSignals {
@@ -95,40 +26,81 @@ class Signals : public KeywordSignals {
 
   Result<void> index() {
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      for (const std::string& keyword : signals_[i].keywords) {
-        auto added = (signals_[i].case_sensitive ? exact_ : lower_).add(i, keyword);
-        if (!added)
-          return fail_in(fmt::format("keyword signal \"{}\"", signals_[i].name),
-                         std::move(added).error());
+      const config::KeywordSignal& signal = signals_[i];
+      Result<void> added;
+      for (size_t k = 0; k < signal.keywords.size() && added; ++k) {
+        const std::string& keyword = signal.keywords[k];
+        const auto number = static_cast<uint32_t>(keywords_.size());
+        keywords_.push_back({i, keyword});
+        added = matcher(signal.method, signal.case_sensitive).add(number, keyword, signal);
+        if (added && signal.fuzzy_match && signal.method != Method::kFuzzy)
+          added = matcher(Method::kFuzzy, signal.case_sensitive).add(number, keyword, signal);
       }
+      for (size_t k = 0; k < signal.patterns.size() && added; ++k) {
+        if (!patterns_) patterns_ = pattern_matcher();
+        added = patterns_->add(static_cast<uint32_t>(keywords_.size()), signal.patterns[k], signal);
+        keywords_.push_back({i, signal.patterns[k]});
+      }
+      if (!added)
+        return fail_in(fmt::format("keyword signal \"{}\"", signal.name), std::move(added).error());
     }
-    SIGNALBOX_TRY_VOID(lower_.finish());
-    return exact_.finish();
+    for (const auto& each : matchers_) {
+      if (!each) continue;
+      SIGNALBOX_TRY_VOID(each->finish());
+    }
+    return {};
   }
 
   std::string_view type() const override { return "keyword"; }
-  Cost cost() const override { return Cost::kCheap; }
+  Needs needs() const override { return Needs::kRequest; }
   size_t size() const override { return signals_.size(); }
   std::string_view name(size_t signal) const override { return signals_[signal].name; }
 
-  Result<void> evaluate(const ChatRequest& request, std::span<Reading> out,
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     static thread_local Scratch scratch;
     scratch.matched.assign(signals_.size(), 0);
-    const std::string_view text = request.user_text();
-    lower_.match(text, scratch, evidence);
-    exact_.match(text, scratch, evidence);
+    scratch.seen.assign(keywords_.size(), false);
+    scratch.text.reset(inputs.request().user_text());
+    KeywordHits hits(keywords_, scratch.seen, scratch.matched, evidence);
+    for (const auto& each : matchers_) {
+      if (each) each->match(scratch.text, hits);
+    }
+    if (patterns_) patterns_->match(scratch.text, hits);
     for (size_t i = 0; i < signals_.size(); ++i) out[i] = read(signals_[i], scratch.matched[i]);
     return {};
   }
 
  private:
+  static constexpr size_t kMethods = 4;
+
+  KeywordMatcher& matcher(Method method, bool case_sensitive) {
+    const size_t index = static_cast<size_t>(method) * 2 + (case_sensitive ? 1 : 0);
+    std::unique_ptr<KeywordMatcher>& slot = matchers_[index];
+    if (slot) return *slot;
+    switch (method) {
+      case Method::kRegex:
+        slot = literal_matcher(!case_sensitive);
+        break;
+      case Method::kBm25:
+        slot = bm25_matcher(!case_sensitive);
+        break;
+      case Method::kNgram:
+        slot = ngram_matcher(!case_sensitive);
+        break;
+      case Method::kFuzzy:
+        slot = fuzzy_matcher(!case_sensitive);
+        break;
+    }
+    return *slot;
+  }
+
   static Reading read(const config::KeywordSignal& signal, uint32_t matched) {
-    const double share =
-        signal.keywords.empty() ? 0 : matched / static_cast<double>(signal.keywords.size());
+    const size_t all = signal.keywords.size() + signal.patterns.size();
+    const double share = all == 0 ? 0 : matched / static_cast<double>(all);
     switch (signal.op) {
       case Operator::kAnd:
-        return reading(matched == signal.keywords.size(), 0.5 + 0.5 * share, share);
+        return reading(matched == all, 0.5 + 0.5 * share, share);
       case Operator::kOr:
         return reading(matched > 0, 0.5 + 0.5 * share, share);
       case Operator::kNor:
@@ -140,9 +112,10 @@ class Signals : public KeywordSignals {
     return {matched, matched ? confidence : 0, share};
   }
 
-  std::vector<config::KeywordSignal> signals_;
-  Index lower_{true};
-  Index exact_{false};
+  const std::vector<config::KeywordSignal> signals_;
+  std::vector<Keyword> keywords_;
+  std::array<std::unique_ptr<KeywordMatcher>, 2 * kMethods> matchers_;
+  std::unique_ptr<KeywordMatcher> patterns_;
 };
 
 }  // namespace

@@ -67,6 +67,8 @@ Result<KeywordAutomaton> KeywordAutomaton::build(std::span<const std::string> pa
       }
     }
   }
+  for (uint32_t& next : out.next_)
+    next = next * out.classes_ << 1 | (out.outputs_[next].state != 0 ? 1 : 0);
   return out;
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 // A signal is a question asked of a request: does a keyword occur, is it close in meaning to an
 // example. All signals of one type are asked together, since they share their work: one scan of the
-// text, one run of a model.
+// text, one run of a model. A type is one file; signals/factory makes them all.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "router/api/chat_request.h"
+#include "router/signals/inputs.h"
 
 namespace signalbox::router {
 
@@ -27,7 +28,16 @@ struct Evidence {
   double score;
 };
 
+/// What a type works with: the request as it is, or a model besides.
+enum class Needs : uint8_t { kRequest, kEmbedder, kClassifier };
+
 enum class Cost : uint8_t { kCheap, kModel };  // microseconds, milliseconds
+
+/// How explanations speak of a type's numbers. Empty: they do not.
+struct Wording {
+  std::string_view score;     // "tokens (estimated)"
+  std::string_view evidence;  // "nearest"
+};
 
 /// All signals of one type, in the order of the configuration. Immutable and thread-safe.
 class SignalType {
@@ -35,13 +45,23 @@ class SignalType {
   virtual ~SignalType() = default;
   /// As conditions name it: "keyword".
   virtual std::string_view type() const = 0;
-  virtual Cost cost() const = 0;
+  virtual Needs needs() const = 0;
+  Cost cost() const { return needs() == Needs::kRequest ? Cost::kCheap : Cost::kModel; }
   virtual size_t size() const = 0;
   virtual std::string_view name(size_t signal) const = 0;
+  /// Why a signal can never be computed ("no classifier is configured"); "" when it can. Its
+  /// reading then means nothing, and conditions on it do not match, nor does NOT of them.
+  virtual std::string_view unavailable(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
+  virtual Wording wording() const { return {}; }
   /// Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`. An error
-  /// leaves both unspecified.
-  virtual Result<void> evaluate(const ChatRequest& request, std::span<Reading> out,
+  /// leaves both unspecified. Not called when every signal is unavailable.
+  virtual Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                                 std::vector<Evidence>& evidence) const = 0;
 };
+
+using SignalTypes = std::vector<std::unique_ptr<const SignalType>>;
 
 }  // namespace signalbox::router

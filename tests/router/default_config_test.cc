@@ -56,7 +56,8 @@ TEST(DefaultConfig, has_the_fourteen_domains) {
 }
 
 TEST(DefaultConfig, a_proof_is_mathematics_and_needs_no_model) {
-  const auto router = Router::create(default_config(), std::make_unique<FakeEmbedder>());
+  const auto router =
+      Router::create(default_config(), {.embedder = std::make_unique<FakeEmbedder>()});
   ASSERT_TRUE(router) << router.error().message;
   const ChatRequest request =
       request_with("Explain the proof of Fermat's Last Theorem step-by-step");
@@ -79,7 +80,7 @@ TEST(DefaultConfig, meaning_decides_where_no_keyword_occurs) {
   if (!std::filesystem::exists(directory / "config.json")) GTEST_SKIP() << "minilm is not pulled";
   auto model = engine::TextModel::open(directory);
   ASSERT_TRUE(model) << model.error().message;
-  const auto router = Router::create(default_config(), *std::move(model));
+  const auto router = Router::create(default_config(), {.embedder = *std::move(model)});
   ASSERT_TRUE(router) << router.error().message;
   const std::pair<std::string_view, std::string_view> expected[] = {
       {"my landlord kept my deposit, can I sue him", "law"},

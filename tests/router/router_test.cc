@@ -72,8 +72,8 @@ class RouterTest : public ::testing::Test {
   void SetUp() override {
     auto loaded = config::parse(kConfig, "test.yaml");
     ASSERT_TRUE(loaded) << loaded.error().message;
-    auto router =
-        Router::create(std::move(loaded->config), std::make_unique<FakeEmbedder>(&calls_, &fail_));
+    auto router = Router::create(std::move(loaded->config),
+                                 {.embedder = std::make_unique<FakeEmbedder>(&calls_, &fail_)});
     ASSERT_TRUE(router) << router.error().message;
     router_ = *std::move(router);
     calls_ = 0;
@@ -109,7 +109,9 @@ TEST_F(RouterTest, a_keyword_decides_without_running_the_model) {
   EXPECT_EQ(plan.reasoning, true);
   EXPECT_EQ(plan.reasoning_effort, "low");
   EXPECT_TRUE(plan.injected_system_prompt);
-  EXPECT_EQ(plan.matched_keywords, (std::vector<std::string>{"math"}));
+  ASSERT_EQ(plan.matched.size(), 1U);
+  EXPECT_EQ(plan.matched[0].type, "keyword");
+  EXPECT_EQ(plan.matched[0].names, (std::vector<std::string>{"math"}));
   EXPECT_EQ(calls_, 0);
   EXPECT_EQ(
       plan.body,
@@ -120,7 +122,9 @@ TEST_F(RouterTest, without_a_keyword_meaning_decides) {
   const Plan plan = plan_for("please sue the tenant");
   EXPECT_EQ(plan.decision, "law");
   EXPECT_EQ(plan.reasoning, false);
-  EXPECT_EQ(plan.matched_embeddings, (std::vector<std::string>{"law"}));
+  ASSERT_EQ(plan.matched.size(), 1U);
+  EXPECT_EQ(plan.matched[0].type, "embedding");
+  EXPECT_EQ(plan.matched[0].names, (std::vector<std::string>{"law"}));
   EXPECT_EQ(calls_, 1);
 }
 
@@ -213,7 +217,7 @@ TEST_F(RouterTest, explains_itself_in_json) {
                                 each.find("selected")->raw(), each.find("matched")->raw()));
   }
   EXPECT_EQ(trace, (std::vector<std::string>{"math true true", "law false false",
-                                             "blocked false false", "unbuilt false false"}));
+                                             "blocked false false", "unbuilt false null"}));
 }
 
 TEST_F(RouterTest, explains_itself_in_words) {
@@ -226,7 +230,8 @@ TEST_F(RouterTest, explains_itself_in_words) {
             "Signals\n"
             "  keyword math matches (0.75): \"theorem\"\n"
             "  keyword does not match: law, banned\n"
-            "  embedding: 2 signals, never needed: the outcome was fixed without it");
+            "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
+            "  jailbreak: 1 signals, no model is configured for them");
 }
 
 TEST_F(RouterTest, headers_tell_the_plan) {
@@ -273,7 +278,7 @@ TEST_F(RouterTest, one_router_serves_many_threads) {
 
 TEST(Router, embedding_signals_need_an_embedder) {
   auto loaded = config::parse(kConfig, "test.yaml");
-  const auto router = Router::create(std::move(loaded->config), nullptr);
+  const auto router = Router::create(std::move(loaded->config), {});
   ASSERT_FALSE(router);
   EXPECT_EQ(router.error().message,
             "test.yaml: embedding signals are configured and no embedding model is given");

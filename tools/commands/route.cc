@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "base/json_writer.h"
-#include "engine/engine.h"
 #include "router/config/load.h"
 #include "router/plan_headers.h"
 #include "router/router.h"
@@ -24,11 +23,12 @@ struct Choices {
 Result<std::unique_ptr<const router::Router>> open_router(const std::string& path) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
-  std::unique_ptr<const engine::TextEmbedder> embedder;
-  if (!loaded.config.routing.embeddings.empty()) {
-    SIGNALBOX_TRY(embedder, engine::TextModel::open(loaded.config.embedding_model.path));
-  }
-  return router::Router::create(std::move(loaded.config), std::move(embedder));
+  SIGNALBOX_TRY(router::Models models, router::open_models(loaded.config));
+  auto router = router::Router::create(std::move(loaded.config), std::move(models));
+  if (!router) return router;
+  for (const std::string& notice : (*router)->notices())
+    std::fprintf(stderr, "%s\n", notice.c_str());
+  return router;
 }
 
 // A row is a chat request, or {"text"}, which stands for a request with that one message.
@@ -39,6 +39,17 @@ Result<router::ChatRequest> request_of(const json::Value& row) {
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
   return router::ChatRequest::parse(out.end_array().end_object().take());
+}
+
+// A row may say what its request's header would: {"headers": {"x-authz-user-id": "ada"}}. Only our
+// own rows have that member; a request that is forwarded keeps it like any other it has.
+router::HeaderLookup headers_of(const json::Value& row) {
+  return [row](std::string_view name) -> std::optional<std::string_view> {
+    const auto headers = row.find("headers");
+    const auto value = headers ? headers->find(name) : std::nullopt;
+    if (!value || !value->is_string()) return std::nullopt;
+    return value->text();
+  };
 }
 
 void write_plan(const router::Plan& plan, json::Writer& out) {
@@ -80,7 +91,7 @@ std::string json_of(const router::Evaluation& evaluation, const Result<router::P
 Result<std::string> route(const router::Router& router, const Choices& choices,
                           const json::Value& row) {
   SIGNALBOX_TRY(const router::ChatRequest request, request_of(row));
-  router::Evaluation evaluation = router.evaluate(request);
+  router::Evaluation evaluation = router.evaluate(request, headers_of(row));
   if (choices.all) {
     SIGNALBOX_TRY_VOID(evaluation.run_all());
   } else if (!evaluation.run_cheap()) {

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/log.h"
-#include "engine/engine.h"
 #include "router/config/load.h"
 #include "router/serve.h"
 #include "tools/command.h"
@@ -48,12 +47,6 @@ class EndSignals {
   sigset_t set_{};
 };
 
-Result<std::unique_ptr<const engine::TextEmbedder>> open_embedder(
-    const config::EmbeddingModel& model) {
-  SIGNALBOX_TRY(auto opened, engine::TextModel::open(model.path));
-  return std::unique_ptr<const engine::TextEmbedder>(std::move(opened));
-}
-
 int serve(const std::filesystem::path& file) {
   const auto begin = std::chrono::steady_clock::now();
   const EndSignals signals;
@@ -62,7 +55,7 @@ int serve(const std::filesystem::path& file) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
   }
   if (!inspection.config) return report(inspection.config.error());
-  auto daemon = router::Daemon::start(*std::move(inspection.config), open_embedder);
+  auto daemon = router::Daemon::start(*std::move(inspection.config), router::open_models);
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());

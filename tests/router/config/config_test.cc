@@ -284,13 +284,6 @@ zebra: 1
   EXPECT_EQ(
       notices_of(text),
       "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:6: routing.signals.domains: not built yet; conditions on it are never met\n"
-      "f.yaml:9: routing.decisions[0].rules: not built yet; conditions on domain, modality are "
-      "never met, nor is "
-      "NOT of them\n"
-      "f.yaml:9: routing.decisions[0].tier: not built yet; strategy alone orders the "
-      "decisions (and 1 more "
-      "like it)\n"
       "f.yaml:12: routing.decisions[2].algorithm: not built yet; algorithm \"knn\": the "
       "first of modelRefs is "
       "used\n"

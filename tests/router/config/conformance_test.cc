@@ -127,10 +127,10 @@ TEST(Conformance, the_reference_lands_in_the_structs) {
   EXPECT_EQ(routing.context[0].max_tokens, 256'000);
   EXPECT_EQ(routing.structure[3].feature.source.sequences[1],
             (std::vector<std::string>{"first", "next", "finally"}));
-  EXPECT_EQ(routing.structure[4].predicate.gt, 0.08);
+  EXPECT_EQ(routing.structure[4].predicate->gt, 0.08);
   EXPECT_EQ(routing.complexity[0].composer->conditions[1].name, "computer science");
   EXPECT_EQ(routing.kb[0].target.kind, KbSignal::Target::Kind::kGroup);
-  EXPECT_EQ(routing.conversation[4].predicate.lte, 99);
+  EXPECT_EQ(routing.conversation[4].predicate->lte, 99);
   EXPECT_EQ(routing.classifiers[1].model, "external-classifier");
   EXPECT_EQ(routing.projections.mappings[0].outputs[1].range.gt, 0.2);
   EXPECT_EQ(routing.projections.scores[1].inputs[0].metric, "private_vs_public");

@@ -1,6 +1,6 @@
 // Any bytes as the body of a chat request: refused, or planned into a body that is a chat request
 // again, for the model that the plan names and with its system prompt. Covers the JSON tree, the
-// reader of requests and the splicing.
+// reader of requests, every signal that needs no model, and the splicing.
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,25 @@ providers:
     - {name: large, reasoning_family: qwen3, backend_refs: [{name: b, type: echo}]}
 routing:
   signals:
-    keywords: [{name: hard, keywords: [prove]}]
+    keywords:
+      - {name: hard, keywords: [prove]}
+      - {name: misspelt, method: fuzzy, keywords: [password, "credit card", a], fuzzy_threshold: 60}
+      - {name: related, method: bm25, keywords: [machine learning, model]}
+      - {name: forms, method: ngram, keywords: [urgent, "as soon"], ngram_threshold: 0.3}
+      - {name: pattern, patterns: ["(a|b)*c", "^\\s*$"]}
+    structure:
+      - {name: count, feature: {type: count, source: {type: regex, pattern: "x*"}}}
+      - {name: dense, feature: {type: density, source: {type: keyword_set, keywords: [table, "\u8868"]}}}
+      - {name: flow, feature: {type: sequence, source: {type: sequence, sequences: [[first, then]]}}}
+    context: [{name: long, min_tokens: 100}]
+    language: [{name: en}, {name: zh}, {name: uk}]
+    conversation: [{name: loop, feature: {type: exists, source: {type: active_tool_loop}}}]
+    events: [{name: event, event_types: [failed], severities: [high], temporal: true}]
+    metadata: [{name: denied, key: consent, predicate: {equals: denied}}]
+    role_bindings: [{name: ops, role: admin, subjects: [{kind: User, name: ada}]}]
+  projections:
+    scores: [{name: s, inputs: [{type: keyword, name: misspelt}, {type: structure, name: count, value_source: raw}]}]
+    mappings: [{name: m, source: s, outputs: [{name: some, gt: 0.5}]}]
   decisions:
     - name: hard
       priority: 1
@@ -41,7 +59,7 @@ const Router& router() {
   static const std::unique_ptr<const Router> made = [] {
     auto loaded = config::parse(kConfig, "fuzz.yaml");
     SIGNALBOX_CHECK(loaded.has_value());
-    auto router = Router::create(std::move(loaded->config), nullptr);
+    auto router = Router::create(std::move(loaded->config), {});
     SIGNALBOX_CHECK(router.has_value());
     return *std::move(router);
   }();
@@ -58,6 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!request) return 0;
   Evaluation evaluation = router::router().evaluate(*request);
   SIGNALBOX_CHECK(evaluation.run_cheap());
+  SIGNALBOX_CHECK(json::Document::parse(evaluation.explain_json()).has_value());
   const auto plan = evaluation.plan();
   if (!plan) return 0;
   const auto planned = ChatRequest::parse(plan->body);

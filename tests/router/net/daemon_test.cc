@@ -58,8 +58,8 @@ class FakeEmbedder final : public engine::TextEmbedder {
   }
 };
 
-Result<std::unique_ptr<const engine::TextEmbedder>> open_fake(const config::EmbeddingModel&) {
-  return std::make_unique<const FakeEmbedder>();
+Result<router::Models> open_fake(const config::Config&) {
+  return router::Models{.embedder = std::make_unique<const FakeEmbedder>()};
 }
 
 config::Config configuration(uint16_t upstream_port = 9, bool embeddings = false) {
@@ -245,7 +245,7 @@ TEST(Daemon, is_healthy_while_it_loads_and_ready_when_it_has) {
     client.send(get(path));
     return client.read_reply();
   };
-  auto daemon = Daemon::start(std::move(config), [&](const config::EmbeddingModel& model) {
+  auto daemon = Daemon::start(std::move(config), [&](const config::Config& model) {
     EXPECT_EQ(ask_management("/health").status, 200);
     EXPECT_EQ(ask_management("/ready").status, 503);
     return open_fake(model);

@@ -64,7 +64,7 @@ routing:
   }
   auto loaded = config::parse(text, "test.yaml");
   EXPECT_TRUE(loaded) << loaded.error().message << text;
-  auto router = Router::create(std::move(loaded->config), nullptr);
+  auto router = Router::create(std::move(loaded->config), {});
   EXPECT_TRUE(router) << router.error().message;
   return *std::move(router);
 }

@@ -45,7 +45,8 @@ Outcome evaluate(const std::vector<config::EmbeddingSignal>& signals,
   Outcome out;
   out.readings.resize(signals.size());
   std::vector<Evidence> evidence;
-  EXPECT_TRUE((*type)->evaluate(*request, out.readings, evidence));
+  Inputs inputs(*request, {}, &angles);
+  EXPECT_TRUE((*type)->evaluate(inputs, out.readings, evidence));
   for (const Evidence& each : evidence) out.nearest[each.signal] = each.text;
   return out;
 }

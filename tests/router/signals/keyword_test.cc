@@ -38,7 +38,9 @@ Outcome evaluate(const std::vector<config::KeywordSignal>& signals, std::string_
   Outcome out;
   out.readings.resize((*type)->size());
   std::vector<Evidence> evidence;
-  EXPECT_TRUE((*type)->evaluate(request_with(text), out.readings, evidence));
+  const ChatRequest request = request_with(text);
+  Inputs inputs(request, {}, nullptr);
+  EXPECT_TRUE((*type)->evaluate(inputs, out.readings, evidence));
   for (const Evidence& each : evidence) out.found.emplace_back(each.text);
   return out;
 }
@@ -192,6 +194,66 @@ TEST(KeywordAutomaton, finds_what_a_naive_search_finds) {
     ASSERT_EQ(actual_set, expected_set);
     ASSERT_EQ(actual.size(), expected.size());
   }
+}
+
+size_t naive_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        table[i][j] = i + j;
+        continue;
+      }
+      const size_t changed = table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      table[i][j] = std::min({changed, table[i - 1][j] + 1, table[i][j - 1] + 1});
+    }
+  }
+  return table[a.size()][b.size()];
+}
+
+// Whether some stretch of about as many words is as near as the threshold asks.
+bool naive_fuzzy(const std::string& keyword, const std::string& text, double threshold) {
+  std::vector<TextUnit> own, units;
+  split_units(keyword, own);
+  split_units(text, units);
+  const size_t least = std::max<size_t>(own.size(), 2) - 1;
+  for (size_t count = least; count <= own.size() + 1; ++count) {
+    for (size_t first = 0; first + count <= units.size(); ++first) {
+      const std::string window =
+          text.substr(units[first].begin, units[first + count - 1].end - units[first].begin);
+      const auto longer = static_cast<double>(std::max(keyword.size(), window.size()));
+      const auto edits = static_cast<double>(naive_distance(keyword, window));
+      if (1 - edits / longer + 1e-9 >= threshold) return true;
+    }
+  }
+  return false;
+}
+
+TEST(Keyword, fuzzy_finds_what_a_naive_search_finds) {
+  std::mt19937 source(11);
+  const auto random = [&] { return static_cast<uint32_t>(source()); };
+  const auto words = [&](uint32_t count_max, uint32_t letters_max) {
+    std::string out;
+    for (uint32_t n = 1 + random() % count_max; n > 0; --n) {
+      if (!out.empty()) out.push_back(' ');
+      for (uint32_t l = 1 + random() % letters_max; l > 0; --l) out.push_back("abc"[random() % 3]);
+    }
+    return out;
+  };
+  size_t found = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::string keyword = words(3, 8);
+    const std::string text = words(8, 9);
+    const double percent = 45 + random() % 55;
+    config::KeywordSignal signal{.name = "s", .keywords = {keyword}};
+    signal.method = config::KeywordSignal::Method::kFuzzy;
+    signal.fuzzy_threshold = percent;
+    const bool expected = naive_fuzzy(keyword, text, percent / 100);
+    ASSERT_EQ(evaluate({signal}, text).readings[0].matched, expected)
+        << keyword << " | " << text << " | " << percent;
+    found += expected ? 1 : 0;
+  }
+  EXPECT_GT(found, 300U);
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+#pragma once
+// Trees of conditions under AND, OR and NOT, compiled into one array. A decision's rules are such a
+// tree, and so is the condition that a complexity signal may have.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "router/config/rule.h"
+#include "router/decision/value.h"
+
+namespace signalbox::router::decision {
+
+/// The number of the signal that a leaf asks for, or kNoSignal for one that is never available.
+using NumberOf = std::function<uint32_t(const config::Rule& leaf)>;
+
+/// One node; parents stand before their children.
+struct Node {
+  config::Rule::Operator op;
+  uint32_t signal;  // of a leaf
+  uint32_t end;     // index after the last node of this subtree
+  const config::Rule* rule;
+};
+
+/// Immutable once every tree is added, and thread-safe then.
+class Rules {
+ public:
+  /// Appends a tree and returns the index of its root. `rule` outlives this object.
+  uint32_t add(const config::Rule& rule, const NumberOf& number_of);
+
+  /// Writes the value of every node to `values` (nodes().size()). `signals` holds a value for each
+  /// number that a leaf has.
+  void evaluate(std::span<const Value> signals, std::span<Value> values) const;
+
+  std::span<const Node> nodes() const { return nodes_; }
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+}  // namespace signalbox::router::decision

@@ -1,0 +1,41 @@
+#pragma once
+// The models that signals run.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "router/config/config.h"
+
+namespace signalbox::router {
+
+/// Any may be absent; signals that need one are then unavailable.
+struct Models {
+  std::unique_ptr<const engine::TextEmbedder> embedder = {};
+  /// By the directory that the configuration names.
+  std::map<std::string, std::unique_ptr<const engine::TextModel>, std::less<>> classifiers = {};
+};
+
+/// Whether a condition or a projection of the routing asks for signals of the type.
+bool asks_for(const config::Routing& routing, std::string_view type);
+
+/// The directory of the classifier behind a type of signals, "" when none is configured.
+std::string classifier_directory(const config::Config& config, std::string_view type);
+
+/// Whether some signal of the routing compares meanings.
+bool needs_embedder(const config::Routing& routing);
+
+/// The directories of the classifiers that signals of the routing ask for; each once.
+std::vector<std::string> classifier_directories(const config::Config& config,
+                                                const config::Routing& routing);
+
+using OpenModels = std::function<Result<Models>(const config::Config& config)>;
+
+/// Opens what the configuration's signals need. A directory that is not there is left out, and the
+/// router says so; only embedding signals insist on their model. Errors are engine::TextModel's.
+Result<Models> open_models(const config::Config& config);
+
+}  // namespace signalbox::router

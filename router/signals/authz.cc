@@ -1,0 +1,85 @@
+// Roles are what is asked for, so several bindings of one role are one signal.
+
+#include <algorithm>
+
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+using Subject = config::RoleBinding::Subject;
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_in_list(std::string_view list, std::string_view wanted) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (trimmed(list.substr(0, comma)) == wanted) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+std::string lower_ascii(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+class Signals : public SignalType {
+ public:
+  Signals(const std::vector<config::RoleBinding>& bindings, const config::Authz& authz)
+      : user_header_(lower_ascii(authz.identity.user_id_header)),
+        groups_header_(lower_ascii(authz.identity.user_groups_header)) {
+    for (const config::RoleBinding& binding : bindings) {
+      const auto same = [&](const Role& role) { return role.name == binding.role; };
+      auto found = std::find_if(roles_.begin(), roles_.end(), same);
+      if (found == roles_.end()) found = roles_.insert(found, {binding.role, {}});
+      for (const Subject& subject : binding.subjects) found->subjects.push_back(&subject);
+    }
+  }
+
+  std::string_view type() const override { return "authz"; }
+  Needs needs() const override { return Needs::kRequest; }
+  size_t size() const override { return roles_.size(); }
+  std::string_view name(size_t signal) const override { return roles_[signal].name; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    const std::string_view user = trimmed(inputs.header(user_header_).value_or(""));
+    const std::string_view groups = inputs.header(groups_header_).value_or("");
+    for (uint32_t i = 0; i < roles_.size(); ++i) {
+      for (const Subject* subject : roles_[i].subjects) {
+        const bool has = subject->kind == Subject::Kind::kUser ? user == subject->name
+                                                               : is_in_list(groups, subject->name);
+        if (!has) continue;
+        out[i] = {true, 1, 1};
+        evidence.push_back({i, subject->name, 1});
+        break;
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Role {
+    std::string_view name;
+    std::vector<const Subject*> subjects;
+  };
+  std::string user_header_, groups_header_;
+  std::vector<Role> roles_;
+};
+
+}  // namespace
+
+MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
+                          const config::Authz& authz) {
+  return std::make_unique<Signals>(bindings, authz);
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,86 @@
+// Signals that are the classes of a sequence classifier: domains, need of facts, feedback, kind of
+// answer, classifiers of the user's own. Which classes a signal stands for is all that differs.
+
+#include <algorithm>
+
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+// Lower case, one way of joining words, and the short names of older models.
+std::string normal(std::string_view label) {
+  std::string out;
+  for (const char c : label) {
+    const bool joins = c == '-' || c == '_';
+    out.push_back(joins ? ' ' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  if (out == "sat") return "satisfied";
+  if (out == "fact check needed") return "needs fact check";
+  return out;
+}
+
+class Signals : public SignalType {
+ public:
+  Signals(ClassTask task, ModelChoice classifier)
+      : task_(std::move(task)), classifier_(std::move(classifier)) {
+    for (const ClassTask::Signal& signal : task_.signals) {
+      std::vector<size_t>& classes = classes_.emplace_back();
+      for (size_t i = 0; i < classifier_.labels.size(); ++i) {
+        const std::string label = normal(classifier_.labels[i]);
+        const bool meant = std::any_of(signal.classes.begin(), signal.classes.end(),
+                                       [&](const auto& each) { return normal(each) == label; });
+        if (meant) classes.push_back(i);
+      }
+    }
+  }
+
+  std::string_view type() const override { return task_.type; }
+  Needs needs() const override { return Needs::kClassifier; }
+  size_t size() const override { return task_.signals.size(); }
+  std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
+  Wording wording() const override { return {"probability", "class"}; }
+  std::string_view unavailable(size_t signal) const override {
+    if (!classifier_.why.empty()) return classifier_.why;
+    return classes_[signal].empty() ? "the classifier has no such class" : "";
+  }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    const std::string_view text = inputs.request().user_text();
+    if (text.empty() || (task_.needs_answer && !has_answer(inputs.request()))) return {};
+    SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, text));
+    const std::vector<float>& scores = answers[classifier_.head].scores;
+    const auto best =
+        static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    const bool sure = scores[best] >= task_.threshold;
+    for (uint32_t i = 0; i < task_.signals.size(); ++i) {
+      const std::vector<size_t>& classes = classes_[i];
+      for (const size_t c : classes) out[i].score = std::max<double>(out[i].score, scores[c]);
+      const bool is_best = std::find(classes.begin(), classes.end(), best) != classes.end();
+      out[i].matched = sure ? is_best : task_.signals[i].name == task_.fallback;
+      if (!out[i].matched) continue;
+      out[i].confidence = std::clamp<double>(out[i].score, 0.0, 1.0);
+      evidence.push_back({i, classifier_.labels[best], scores[best]});
+    }
+    return {};
+  }
+
+ private:
+  static bool has_answer(const ChatRequest& request) {
+    return std::any_of(request.messages.begin(), request.messages.end(),
+                       [](const ChatMessage& message) { return message.role == "assistant"; });
+  }
+
+  ClassTask task_;
+  ModelChoice classifier_;
+  std::vector<std::vector<size_t>> classes_;  // (signals) labels
+};
+
+}  // namespace
+
+std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier) {
+  return std::make_unique<Signals>(std::move(task), std::move(classifier));
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,40 @@
+// Bytes by four, as upstream counts before it has seen a model's own counts.
+
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr size_t kBytesPerToken = 4;
+
+class Signals : public NamedSignals<config::ContextSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+  std::string_view type() const override { return "context"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"tokens (estimated)", ""}; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    const ChatRequest& request = inputs.request();
+    size_t bytes = request.tools_bytes;
+    for (const ChatMessage& message : request.messages) bytes += message.text.size();
+    const auto tokens = static_cast<int64_t>(bytes / kBytesPerToken);
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const config::ContextSignal& signal = signals_[i];
+      out[i].score = static_cast<double>(tokens);
+      out[i].matched =
+          tokens >= signal.min_tokens && (!signal.max_tokens || tokens <= *signal.max_tokens);
+      out[i].confidence = out[i].matched ? 1 : 0;
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+MadeSignals context_signals(const std::vector<config::ContextSignal>& signals) {
+  return std::make_unique<Signals>(signals);
+}
+
+}  // namespace signalbox::router

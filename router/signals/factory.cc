@@ -1,0 +1,315 @@
+// The order is that of the configuration's keys, which explanations follow.
+
+#include "router/signals/factory.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "router/signals/embedding.h"
+#include "router/signals/keyword.h"
+#include "router/signals/knowledge_base.h"
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr std::string_view kNoEmbedder = "there is no embedding model";
+
+template <class Signal>
+std::vector<std::string> names_of(const std::vector<Signal>& signals) {
+  std::vector<std::string> names;
+  for (const Signal& signal : signals) names.push_back(signal.name);
+  return names;
+}
+
+// A file that names classes by their numbers: {"idx_to_label": {"0": "benign"}}.
+Result<std::vector<std::string>> mapped_labels(const std::string& path, size_t count) {
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  auto document = json::Document::parse(std::string(file.text()));
+  if (!document) return fail_in(path, std::move(document).error());
+  std::vector<std::string> labels;
+  for (const std::string_view key : {"idx_to_label", "idx_to_category", "id_to_label"}) {
+    const auto names = document->root().find(key);
+    if (!names) continue;
+    for (size_t i = 0; i < count; ++i) {
+      const auto name = names->find(fmt::format("{}", i));
+      if (!name || !name->is_string())
+        return fail(Code::kInvalid, "{}: {}.{}: expected a string", path, key, i);
+      labels.emplace_back(name->text());
+    }
+    return labels;
+  }
+  return fail(Code::kInvalid, "{}: expected idx_to_label, idx_to_category or id_to_label", path);
+}
+
+class Factory {
+ public:
+  Factory(const config::Config& config, const config::Routing& routing, const Models& models)
+      : config_(config), routing_(routing), models_(models) {}
+
+  Result<SignalTypes> make() {
+    const config::Routing& r = routing_;
+    SIGNALBOX_TRY_VOID(add(r.keywords, [&] { return KeywordSignals::create(r.keywords); }));
+    SIGNALBOX_TRY_VOID(add(r.embeddings, [&] { return embeddings(); }));
+    SIGNALBOX_TRY_VOID(meaning("intent", r.intents, [&](const auto& embedder) {
+      return intent_signals(r.intents, embedder);
+    }));
+    SIGNALBOX_TRY_VOID(domains());
+    SIGNALBOX_TRY_VOID(fact_check());
+    SIGNALBOX_TRY_VOID(user_feedback());
+    SIGNALBOX_TRY_VOID(
+        meaning("reask", r.reasks, [&](const auto&) { return reask_signals(r.reasks); }));
+    SIGNALBOX_TRY_VOID(preferences());
+    SIGNALBOX_TRY_VOID(add(r.language, [&] { return language_signals(r.language); }));
+    SIGNALBOX_TRY_VOID(add(r.context, [&] { return context_signals(r.context); }));
+    SIGNALBOX_TRY_VOID(add(r.structure, [&] { return structure_signals(r.structure); }));
+    SIGNALBOX_TRY_VOID(complexity());
+    SIGNALBOX_TRY_VOID(modality());
+    SIGNALBOX_TRY_VOID(
+        add(r.role_bindings, [&] { return authz_signals(r.role_bindings, config_.authz); }));
+    SIGNALBOX_TRY_VOID(jailbreak());
+    SIGNALBOX_TRY_VOID(pii());
+    SIGNALBOX_TRY_VOID(knowledge_bases());
+    SIGNALBOX_TRY_VOID(add(r.conversation, [&] { return conversation_signals(r.conversation); }));
+    SIGNALBOX_TRY_VOID(add(r.events, [&] { return event_signals(r.events); }));
+    SIGNALBOX_TRY_VOID(add(r.metadata, [&] { return metadata_signals(r.metadata); }));
+    SIGNALBOX_TRY_VOID(classifiers());
+    return std::move(made_);
+  }
+
+ private:
+  template <class List, class Make>
+  Result<void> add(const List& signals, const Make& make) {
+    if (signals.empty()) return {};
+    SIGNALBOX_TRY(auto type, make());
+    made_.push_back(std::move(type));
+    return {};
+  }
+
+  // Signals that compare meanings.
+  template <class List, class Make>
+  Result<void> meaning(std::string_view type, const List& signals, const Make& make) {
+    return add(signals, [&]() -> MadeSignals {
+      if (models_.embedder != nullptr) return make(*models_.embedder);
+      return unavailable_signals(type, names_of(signals), std::string(kNoEmbedder));
+    });
+  }
+
+  MadeSignals embeddings() const {
+    if (models_.embedder == nullptr) {
+      return fail(Code::kInvalid,
+                  "{}: embedding signals are configured and no embedding model is given",
+                  config_.source);
+    }
+    return EmbeddingSignals::create(routing_.embeddings, config_.embedding_model,
+                                    *models_.embedder);
+  }
+
+  Result<void> preferences() {
+    const config::PreferenceModel& model = config_.modules.classifier.preference;
+    return add(routing_.preferences, [&]() -> MadeSignals {
+      const auto names = names_of(routing_.preferences);
+      if (!model.use_contrastive)
+        return unavailable_signals("preference", names, "to ask a language model is not built");
+      if (models_.embedder == nullptr)
+        return unavailable_signals("preference", names, std::string(kNoEmbedder));
+      return preference_signals(routing_.preferences, model.prototype_scoring, *models_.embedder);
+    });
+  }
+
+  Result<void> complexity() {
+    return add(routing_.complexity, [&]() -> MadeSignals {
+      if (models_.embedder != nullptr) {
+        return complexity_signals(routing_.complexity, config_.modules.complexity.prototype_scoring,
+                                  *models_.embedder);
+      }
+      std::vector<std::string> names;
+      for (const config::ComplexitySignal& signal : routing_.complexity) {
+        for (const std::string_view level : {":hard", ":medium", ":easy"})
+          names.push_back(fmt::format("{}{}", signal.name, level));
+      }
+      return unavailable_signals("complexity", names, std::string(kNoEmbedder));
+    });
+  }
+
+  Result<void> knowledge_bases() {
+    if (routing_.kb.empty() && !asks_for(routing_, "kb_metric")) return {};
+    std::vector<std::shared_ptr<const KnowledgeBase>> bases;
+    const std::string base = std::filesystem::path(config_.source).parent_path().string();
+    for (const config::KnowledgeBase& kb : config_.kbs) {
+      if (models_.embedder == nullptr) break;
+      auto opened = KnowledgeBase::open(kb, base, *models_.embedder);
+      if (!opened && opened.error().code == Code::kNotFound) continue;
+      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
+      bases.push_back(*std::move(opened));
+    }
+    if (!routing_.kb.empty()) made_.push_back(kb_signals(routing_.kb, bases));
+    if (!bases.empty()) made_.push_back(kb_metrics(bases));
+    return {};
+  }
+
+  // --- classifiers ---
+
+  Result<ModelChoice> choose(const std::string& directory, engine::HeadKind kind,
+                             const std::string& mapping) const {
+    ModelChoice choice;
+    if (directory.empty()) {
+      choice.why = "no model is configured for them";
+      return choice;
+    }
+    const auto found = models_.classifiers.find(directory);
+    if (found == models_.classifiers.end()) {
+      choice.why = fmt::format("there is no model at {}", directory);
+      return choice;
+    }
+    const auto heads = found->second->heads();
+    const auto head = std::find_if(heads.begin(), heads.end(),
+                                   [&](const engine::HeadInfo& each) { return each.kind == kind; });
+    if (head == heads.end()) {
+      const bool tokens = kind == engine::HeadKind::kTokens;
+      return fail(Code::kInvalid, "{}: expected a model that {}", directory,
+                  tokens ? "marks spans of a text" : "classifies texts");
+    }
+    choice.model = found->second.get();
+    choice.head = static_cast<size_t>(head - heads.begin());
+    choice.labels = head->labels;
+    const bool nameless =
+        std::all_of(choice.labels.begin(), choice.labels.end(),
+                    [](const auto& label) { return label.starts_with("LABEL_"); });
+    if (nameless && !mapping.empty()) {
+      SIGNALBOX_TRY(choice.labels, mapped_labels(mapping, choice.labels.size()));
+    }
+    return choice;
+  }
+
+  Result<void> add_classes(ClassTask task, const std::string& mapping) {
+    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, task.type),
+                                             engine::HeadKind::kSequence, mapping));
+    made_.push_back(class_signals(std::move(task), std::move(choice)));
+    return {};
+  }
+
+  // Classes that conditions may ask for without naming them among the signals.
+  template <class List>
+  bool is_asked_for(std::string_view type, const List& signals) const {
+    return !signals.empty() || asks_for(routing_, type);
+  }
+
+  Result<void> domains() {
+    if (!is_asked_for("domain", routing_.domains)) return {};
+    const config::ClassifierModel& model = config_.modules.classifier.domain;
+    ClassTask task{.type = "domain", .signals = {}};
+    task.threshold = model.threshold > 0 ? model.threshold : 0.5;
+    task.fallback = model.fallback_category.empty() ? "other" : model.fallback_category;
+    for (const config::DomainSignal& signal : routing_.domains) {
+      ClassTask::Signal made{signal.name, signal.mmlu_categories};
+      made.classes.push_back(signal.name);
+      task.signals.push_back(std::move(made));
+    }
+    for (const std::string_view name :
+         {"biology", "business", "chemistry", "computer science", "economics", "engineering",
+          "health", "history", "law", "math", "other", "philosophy", "physics", "psychology"}) {
+      add_class(task, name);
+    }
+    return add_classes(std::move(task), model.mapping_path);
+  }
+
+  Result<void> fact_check() {
+    if (!is_asked_for("fact_check", routing_.fact_check)) return {};
+    const config::ClassifierModel& model = config_.modules.hallucination_mitigation.fact_check;
+    ClassTask task{.type = "fact_check", .signals = {}};
+    task.threshold = model.threshold > 0 ? model.threshold : 0.6;
+    task.fallback = "no_fact_check_needed";
+    add_class(task, "needs_fact_check");
+    add_class(task, "no_fact_check_needed");
+    return add_classes(std::move(task), model.mapping_path);
+  }
+
+  Result<void> user_feedback() {
+    if (!is_asked_for("user_feedback", routing_.user_feedbacks)) return {};
+    const config::ClassifierModel& model = config_.modules.feedback_detector;
+    ClassTask task{.type = "user_feedback", .signals = {}};
+    task.threshold = model.threshold > 0 ? model.threshold : 0.7;
+    task.needs_answer = true;
+    for (const std::string_view name :
+         {"satisfied", "need_clarification", "wrong_answer", "want_different"})
+      add_class(task, name);
+    return add_classes(std::move(task), model.mapping_path);
+  }
+
+  Result<void> modality() {
+    if (!is_asked_for("modality", routing_.modality)) return {};
+    const config::ModalityDetection& detection = config_.modules.modality_detector;
+    const std::string directory = classifier_directory(config_, "modality");
+    const bool words = !detection.keywords.empty() || !detection.both_keywords.empty() ||
+                       !detection.prompt_prefixes.empty();
+    const bool classifies = models_.classifiers.contains(directory);
+    if (detection.enabled && words && !classifies && detection.method != "classifier")
+      return add(kModalities, [&] { return modality_signals(kModalities, detection); });
+    ClassTask task{.type = "modality", .signals = {}};
+    if (detection.confidence_threshold > 0) task.threshold = detection.confidence_threshold;
+    for (const std::string& name : kModalities) add_class(task, name);
+    return add_classes(std::move(task), "");
+  }
+
+  static void add_class(ClassTask& task, std::string_view name) {
+    const bool known = std::any_of(task.signals.begin(), task.signals.end(),
+                                   [&](const auto& signal) { return signal.name == name; });
+    if (!known) task.signals.push_back({std::string(name), {std::string(name)}});
+  }
+
+  Result<void> jailbreak() {
+    if (routing_.jailbreak.empty()) return {};
+    const config::ClassifierModel& guard = config_.modules.prompt_guard;
+    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, "jailbreak"),
+                                             engine::HeadKind::kSequence, guard.mapping_path));
+    return add(routing_.jailbreak, [&] {
+      return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),
+                               models_.embedder.get());
+    });
+  }
+
+  Result<void> pii() {
+    if (routing_.pii.empty()) return {};
+    const config::ClassifierModel& model = config_.modules.classifier.pii;
+    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, "pii"),
+                                             engine::HeadKind::kTokens, model.mapping_path));
+    return add(routing_.pii,
+               [&] { return pii_signals(routing_.pii, model.threshold, std::move(choice)); });
+  }
+
+  // A signal for each label, NAME:LABEL.
+  Result<void> classifiers() {
+    for (const config::ClassifierSignal& signal : routing_.classifiers) {
+      ClassTask task{.type = "classifier", .signals = {}, .threshold = 0};
+      for (const std::string& label : signal.labels)
+        task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
+      task.signals.push_back({signal.name, {}});
+      ModelChoice choice;
+      choice.why = "to prompt another model is not built";
+      if (signal.type == config::ClassifierSignal::Type::kLocal) {
+        SIGNALBOX_TRY(choice, choose(signal.model_path, engine::HeadKind::kSequence, ""));
+      }
+      made_.push_back(class_signals(std::move(task), std::move(choice)));
+    }
+    return {};
+  }
+
+  inline static const std::vector<std::string> kModalities{"AR", "DIFFUSION", "BOTH"};
+
+  const config::Config& config_;
+  const config::Routing& routing_;
+  const Models& models_;
+  SignalTypes made_;
+};
+
+}  // namespace
+
+Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
+                                 const Models& models) {
+  return Factory(config, routing, models).make();
+}
+
+}  // namespace signalbox::router

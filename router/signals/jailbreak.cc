@@ -1,0 +1,167 @@
+// A classifier, the similarity to attempts less that to what only looks like one, or the higher of
+// both.
+
+#include <algorithm>
+
+#include "router/signals/prototypes.h"
+#include "router/signals/types.h"
+#include "router/signals/windows.h"
+
+namespace signalbox::router {
+namespace {
+
+using Method = config::JailbreakSignal::Method;
+
+constexpr double kClassifierThreshold = 0.7;
+constexpr double kContrastiveThreshold = 0.1;
+// An attempt is a sentence or two; among much else in one vector it would not be seen.
+constexpr size_t kEmbeddedBytes = 1024;
+
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+class Signals : public NamedSignals<config::JailbreakSignal> {
+ public:
+  Signals(const std::vector<config::JailbreakSignal>& signals, const config::ClassifierModel& guard,
+          ModelChoice classifier, bool has_embedder)
+      : NamedSignals(signals),
+        guard_(guard),
+        classifier_(std::move(classifier)),
+        has_embedder_(has_embedder) {
+    if (classifier_.model == nullptr) return;
+    std::vector<std::string> positive;
+    for (const std::string& label : guard.positive_labels) positive.push_back(lower_ascii(label));
+    if (positive.empty()) positive = {"jailbreak"};
+    const auto& labels = classifier_.labels;
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const std::string label = lower_ascii(labels[i]);
+      if (std::find(positive.begin(), positive.end(), label) != positive.end())
+        positive_.push_back(i);
+    }
+    if (positive_.empty()) {
+      classifier_.why = "the classifier has none of prompt_guard's positive_labels";
+      classifier_.model = nullptr;
+    }
+  }
+
+  Result<void> embed(const engine::TextEmbedder& embedder) {
+    std::vector<const std::vector<std::string>*> examples;
+    for (const config::JailbreakSignal& signal : signals_) {
+      examples.push_back(&signal.jailbreak_patterns);
+      examples.push_back(&signal.benign_patterns);
+    }
+    config::PrototypeScoring exact;
+    exact.enabled = false;
+    SIGNALBOX_TRY(banks_, build_banks(embedder, examples, exact));
+    return {};
+  }
+
+  std::string_view type() const override { return "jailbreak"; }
+  Needs needs() const override { return has_embedder_ ? Needs::kEmbedder : Needs::kClassifier; }
+  Wording wording() const override { return {"score", "nearest"}; }
+  std::string_view unavailable(size_t signal) const override {
+    if (compares(signal) || classifies(signal)) return "";
+    const config::JailbreakSignal& config = signals_[signal];
+    if (config.method == Method::kClassifier) return classifier_.why;
+    return config.jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
+                                             : "there is no embedding model";
+  }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    for (uint32_t i = 0; i < signals_.size(); ++i) {
+      const std::vector<std::string_view> texts =
+          signals_[i].include_history ? inputs.request().texts() : last_text(inputs.request());
+      Reading best;
+      if (compares(i)) {
+        SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence));
+      }
+      if (classifies(i)) {
+        SIGNALBOX_TRY(const Reading said, classify(i, texts, inputs));
+        const bool surer = said.matched != best.matched ? said.matched : said.score > best.score;
+        if (!compares(i) || surer) best = said;
+      }
+      out[i] = best;
+    }
+    return {};
+  }
+
+ private:
+  static std::vector<std::string_view> last_text(const ChatRequest& request) {
+    const std::string_view text = request.user_text();
+    return text.empty() ? std::vector<std::string_view>{} : std::vector{text};
+  }
+
+  bool compares(size_t signal) const {
+    return has_embedder_ && signals_[signal].method != Method::kClassifier &&
+           !signals_[signal].jailbreak_patterns.empty();
+  }
+  bool classifies(size_t signal) const {
+    return classifier_.model != nullptr && signals_[signal].method != Method::kContrastive;
+  }
+
+  Result<Reading> compare(uint32_t signal, const std::vector<std::string_view>& texts,
+                          Inputs& inputs, std::vector<Evidence>& evidence) const {
+    Reading out;
+    std::string_view nearest;
+    for (const std::string_view text : texts) {
+      for (const std::string_view window : windows_of(text, kEmbeddedBytes)) {
+        SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
+        const PrototypeBank::Score attempt = banks_[2 * signal].score(query);
+        const double margin = attempt.score - banks_[2 * signal + 1].score(query).score;
+        if (!nearest.empty() && margin <= out.score) continue;
+        out.score = margin;
+        nearest = attempt.nearest;
+      }
+    }
+    if (!nearest.empty()) evidence.push_back({signal, nearest, out.score});
+    const bool hybrid = signals_[signal].method == Method::kHybrid;
+    const double own = hybrid ? 0 : signals_[signal].threshold;
+    out.matched = !nearest.empty() && out.score >= (own > 0 ? own : kContrastiveThreshold);
+    if (out.matched) out.confidence = std::clamp(out.score, 0.0, 1.0);
+    return out;
+  }
+
+  Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
+                           Inputs& inputs) const {
+    Reading out;
+    for (const std::string_view text : texts) {
+      for (const std::string_view window : windows_of(text, window_bytes(*classifier_.model))) {
+        SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
+        double sum = 0;
+        for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
+        out.score = std::max(out.score, sum);
+      }
+    }
+    double threshold = signals_[signal].threshold;
+    if (threshold <= 0) threshold = guard_.threshold;
+    if (threshold <= 0) threshold = kClassifierThreshold;
+    out.matched = out.score >= threshold;
+    if (out.matched) out.confidence = std::min(out.score, 1.0);
+    return out;
+  }
+
+  const config::ClassifierModel& guard_;
+  ModelChoice classifier_;
+  bool has_embedder_;
+  std::vector<size_t> positive_;      // labels that count as an attempt
+  std::vector<PrototypeBank> banks_;  // (signals, 2): attempts, benign
+};
+
+}  // namespace
+
+MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
+                              const config::ClassifierModel& guard, ModelChoice classifier,
+                              const engine::TextEmbedder* embedder) {
+  auto made = std::make_unique<Signals>(signals, guard, std::move(classifier), embedder != nullptr);
+  if (embedder == nullptr) return made;
+  SIGNALBOX_TRY_VOID(made->embed(*embedder));
+  return made;
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,131 @@
+// Groups score as their best label does; a metric is a difference of groups.
+
+#include "router/signals/knowledge_base.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace signalbox::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kBestScore = "best_score";
+constexpr std::string_view kBestMatchedScore = "best_matched_score";
+
+}  // namespace
+
+Result<std::unique_ptr<const KnowledgeBase>> KnowledgeBase::open(
+    const config::KnowledgeBase& config, const std::string& base,
+    const engine::TextEmbedder& embedder) {
+  const std::string manifest =
+      config.source.manifest.empty() ? "labels.json" : config.source.manifest;
+  fs::path path = fs::path(base) / config.source.path / manifest;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) path = fs::path(config.source.path) / manifest;
+  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+  if (file.size() > kManifestBytesMax) {
+    return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), file.size(),
+                kManifestBytesMax);
+  }
+  auto document = json::Document::parse(std::string(file.text()));
+  if (!document) return fail_in(path.string(), std::move(document).error());
+  const auto labels = document->root().find("labels");
+  if (!labels || !labels->is_object())
+    return fail(Code::kInvalid, "{}: labels: expected an object", path.string());
+
+  auto made = std::unique_ptr<KnowledgeBase>(new KnowledgeBase(config));
+  for (const json::Member& label : labels->members()) {
+    const auto exemplars = label.value.find("exemplars");
+    std::vector<std::string> texts;
+    if (exemplars) {
+      for (const json::Value& text : exemplars->items()) {
+        if (!text.is_string()) {
+          return fail(Code::kInvalid, "{}: labels.{}.exemplars: expected strings", path.string(),
+                      label.key);
+        }
+        texts.emplace_back(text.text());
+      }
+    }
+    if (texts.empty()) continue;
+    made->labels_.emplace_back(label.key);
+    made->examples_.push_back(std::move(texts));
+  }
+  if (made->labels_.empty())
+    return fail(Code::kInvalid, "{}: labels: expected one with exemplars", path.string());
+  std::vector<const std::vector<std::string>*> examples;
+  for (const auto& each : made->examples_) examples.push_back(&each);
+  SIGNALBOX_TRY(made->banks_, build_banks(embedder, examples, config.prototype_scoring));
+  return made;
+}
+
+KnowledgeBase::Reading KnowledgeBase::read(std::span<const float> query) const {
+  Reading out;
+  double best = 0;
+  for (size_t i = 0; i < labels_.size(); ++i) {
+    const PrototypeBank::Score score = banks_[i].score(query);
+    out.labels[labels_[i]] = score;
+    if (score.score < threshold(labels_[i])) continue;
+    if (out.best_label.empty() || score.score > best) {
+      out.best_label = labels_[i];
+      best = score.score;
+    }
+  }
+  best = 0;
+  for (const auto& [group, members] : config_.groups) {
+    double& score = out.groups[group];
+    for (const std::string& label : members) {
+      const auto found = out.labels.find(label);
+      if (found != out.labels.end()) score = std::max(score, found->second.score);
+    }
+    if (!reaches(out, group)) continue;
+    if (out.best_group.empty() || score > best) {
+      out.best_group = group;
+      best = score;
+    }
+  }
+  return out;
+}
+
+double KnowledgeBase::threshold(std::string_view label) const {
+  const auto own = config_.label_thresholds.find(std::string(label));
+  return own == config_.label_thresholds.end() ? config_.threshold : own->second;
+}
+
+bool KnowledgeBase::reaches(const Reading& reading, std::string_view group) const {
+  const auto members = config_.groups.find(std::string(group));
+  if (members == config_.groups.end()) return false;
+  return std::any_of(members->second.begin(), members->second.end(), [&](const auto& label) {
+    const auto found = reading.labels.find(label);
+    return found != reading.labels.end() && found->second.score >= threshold(label);
+  });
+}
+
+double KnowledgeBase::metric(const Reading& reading, std::string_view name) const {
+  if (name == kBestScore) {
+    double best = 0;
+    for (const auto& [label, score] : reading.labels) best = std::max(best, score.score);
+    return best;
+  }
+  if (name == kBestMatchedScore)
+    return reading.best_label.empty() ? 0 : reading.labels.at(reading.best_label).score;
+  const auto score = [&](const std::string& group) {
+    const auto found = reading.groups.find(group);
+    return found == reading.groups.end() ? 0 : found->second;
+  };
+  for (const config::KnowledgeBase::Metric& metric : config_.metrics) {
+    if (metric.name == name) return score(metric.positive_group) - score(metric.negative_group);
+  }
+  return 0;
+}
+
+std::vector<std::string_view> KnowledgeBase::metrics() const {
+  std::vector<std::string_view> names{kBestScore, kBestMatchedScore};
+  for (const config::KnowledgeBase::Metric& metric : config_.metrics) names.push_back(metric.name);
+  return names;
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,52 @@
+#pragma once
+// A knowledge base: labels with examples, read from a manifest, and groups of labels.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "router/config/catalog.h"
+#include "router/signals/prototypes.h"
+
+namespace signalbox::router {
+
+/// Immutable and thread-safe. The configuration outlives it.
+class KnowledgeBase {
+ public:
+  static constexpr size_t kManifestBytesMax = size_t{16} << 20;
+
+  /// Reads {"labels": {LABEL: {"exemplars": [TEXT, ...]}}} from the source's path and manifest
+  /// (labels.json), relative to `base` if it is there and to the working directory otherwise.
+  /// Errors name the file: kNotFound, kIo, kTooLarge, kInvalid, and the embedder's.
+  static Result<std::unique_ptr<const KnowledgeBase>> open(const config::KnowledgeBase& config,
+                                                           const std::string& base,
+                                                           const engine::TextEmbedder& embedder);
+
+  struct Reading {
+    std::map<std::string_view, PrototypeBank::Score> labels;
+    std::map<std::string_view, double> groups;  // the best of their labels
+    std::string_view best_label, best_group;    // of those that reach their threshold; "" for none
+  };
+  Reading read(std::span<const float> query) const;
+
+  /// The label's own threshold, or that of the base.
+  double threshold(std::string_view label) const;
+  /// Whether a label of the group reaches its threshold.
+  bool reaches(const Reading& reading, std::string_view group) const;
+  /// best_score, best_matched_score, or a metric of the configuration.
+  double metric(const Reading& reading, std::string_view name) const;
+  /// The names that metric() knows.
+  std::vector<std::string_view> metrics() const;
+  const config::KnowledgeBase& config() const { return config_; }
+
+ private:
+  explicit KnowledgeBase(const config::KnowledgeBase& config) : config_(config) {}
+
+  const config::KnowledgeBase& config_;
+  std::vector<std::string> labels_;
+  std::vector<std::vector<std::string>> examples_;  // (labels)
+  std::vector<PrototypeBank> banks_;                // (labels)
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,249 @@
+// A letter's script leaves one language or a few; where it leaves several, letters that only some
+// of them have or their frequent words decide. No table of n-grams: it would be larger than all of
+// this file, and requests that are routed by language have a few words at least.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "base/utf8.h"
+#include "router/signals/fold.h"
+#include "router/signals/language_words.h"
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr double kDefaultThreshold = 0.3;
+constexpr double kGuess = 0.5;  // of English, where nothing speaks for or against it
+// The beginning says it; a long text would only take longer.
+constexpr size_t kReadBytesMax = size_t{16} << 10;
+// A letter that English lacks says so much of what a frequent word says.
+constexpr double kLetterWeight = 0.5;
+// A letter of these scripts says as much as so many of an alphabet.
+constexpr double kIdeographWeight = 3;
+
+struct Script {
+  char32_t first, last;
+  std::string_view name;  // a language where only one is written so
+  double weight = 1;
+};
+
+// Sorted.
+constexpr auto kScripts = std::to_array<Script>({
+    {0x0041, 0x005A, "latin"},
+    {0x0061, 0x007A, "latin"},
+    {0x00C0, 0x024F, "latin"},
+    {0x0370, 0x03FF, "el"},
+    {0x0400, 0x052F, "cyrillic"},
+    {0x0531, 0x058F, "hy"},
+    {0x0590, 0x05FF, "he"},
+    {0x0600, 0x06FF, "arabic"},
+    {0x0900, 0x097F, "hi"},
+    {0x0980, 0x09FF, "bn"},
+    {0x0A00, 0x0A7F, "pa"},
+    {0x0A80, 0x0AFF, "gu"},
+    {0x0B80, 0x0BFF, "ta"},
+    {0x0C00, 0x0C7F, "te"},
+    {0x0C80, 0x0CFF, "kn"},
+    {0x0D00, 0x0D7F, "ml"},
+    {0x0E00, 0x0E7F, "th"},
+    {0x0E80, 0x0EFF, "lo"},
+    {0x1000, 0x109F, "my"},
+    {0x10A0, 0x10FF, "ka"},
+    {0x1100, 0x11FF, "ko", kIdeographWeight},
+    {0x1200, 0x137F, "am"},
+    {0x1780, 0x17FF, "km"},
+    {0x1E00, 0x1EFF, "latin"},
+    {0x1F00, 0x1FFF, "el"},
+    {0x3040, 0x30FF, "kana", kIdeographWeight},
+    {0x3400, 0x4DBF, "han", kIdeographWeight},
+    {0x4E00, 0x9FFF, "han", kIdeographWeight},
+    {0xAC00, 0xD7AF, "ko", kIdeographWeight},
+    {0xF900, 0xFAFF, "han", kIdeographWeight},
+    {0x20000, 0x3FFFF, "han", kIdeographWeight},
+});
+
+struct Letters {
+  std::string_view language;
+  std::u32string_view letters;  // that the others of the script lack
+};
+
+// The first is meant where no letter tells.
+constexpr auto kCyrillic = std::to_array<Letters>({
+    {"ru", U"\u044B\u044D\u0451"},              // ы э ё
+    {"uk", U"\u0456\u0457\u0454\u0491"},        // і ї є ґ
+    {"be", U"\u045E"},                          // ў
+    {"sr", U"\u0452\u045B\u0459\u045A\u045F"},  // ђ ћ љ њ џ
+    {"mk", U"\u0453\u045C\u0455"},              // ѓ ќ ѕ
+    {"bg", U"\u044A"},                          // ъ, rare elsewhere
+});
+constexpr auto kArabic = std::to_array<Letters>({
+    {"ar", U"\u0629\u0649\u0643\u064A"},              // ة ى ك ي
+    {"fa", U"\u067E\u0686\u0698\u06AF\u06CC\u06A9"},  // پ چ ژ گ ی ک
+    {"ur", U"\u0679\u0688\u0691\u06D2\u06BA\u06C1"},  // ٹ ڈ ڑ ے ں ہ
+});
+
+using Shares = std::map<std::string_view, double>;
+
+const Script* script_of(char32_t c) {
+  const auto after =
+      std::upper_bound(kScripts.begin(), kScripts.end(), c,
+                       [](char32_t value, const Script& script) { return value < script.first; });
+  if (after == kScripts.begin() || c > std::prev(after)->last) return nullptr;
+  return &*std::prev(after);
+}
+
+using Holders = std::vector<std::string_view>;  // languages that have a word or a letter
+
+void add_holder(Holders& holders, std::string_view language) {
+  if (holders.empty() || holders.back() != language) holders.push_back(language);
+}
+
+const std::unordered_map<std::string_view, Holders>& words() {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Holders> out;
+    for (const LanguageWords& each : kLatinLanguages) {
+      for (std::string_view rest = each.words; !rest.empty();) {
+        const size_t end = std::min(rest.find(' '), rest.size());
+        add_holder(out[rest.substr(0, end)], each.language);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+    }
+    return out;
+  }();
+  return table;
+}
+
+const std::unordered_map<char32_t, Holders>& letters() {
+  static const auto table = [] {
+    std::unordered_map<char32_t, Holders> out;
+    for (const LanguageWords& each : kLatinLanguages) {
+      for (size_t i = 0; i < each.letters.size();) {
+        const utf8::Decoded at = utf8::decode(each.letters, i);
+        add_holder(out[at.code_point], each.language);
+        i += at.bytes;
+      }
+    }
+    return out;
+  }();
+  return table;
+}
+
+// Shares of the languages that are written in Latin letters; they add up to 1, or to kGuess.
+Shares latin_shares(std::string_view folded) {
+  Shares shares;
+  double total = 0;
+  // What one language has says more than what many have.
+  const auto count = [&](const Holders& holders, double weight) {
+    const auto n = static_cast<double>(holders.size());
+    for (const std::string_view language : holders) shares[language] += weight / (n * n);
+    total += weight / n;
+  };
+  std::vector<TextUnit> units;
+  split_units(folded, units);
+  for (const TextUnit& unit : units) {
+    const auto found = words().find(folded.substr(unit.begin, unit.end - unit.begin));
+    if (found != words().end()) count(found->second, 1);
+  }
+  for (size_t i = 0; i < folded.size();) {
+    const utf8::Decoded at = utf8::decode(folded, i);
+    i += at.bytes;
+    const auto found = at.code_point < 0x80 ? letters().end() : letters().find(at.code_point);
+    if (found != letters().end()) count(found->second, kLetterWeight);
+  }
+  if (total == 0) return {{"en", kGuess}};
+  for (auto& [language, share] : shares) share /= total;
+  return shares;
+}
+
+template <size_t N>
+Shares letter_shares(const std::map<char32_t, double>& counts,
+                     const std::array<Letters, N>& languages) {
+  Shares shares;
+  double total = 0;
+  for (const Letters& each : languages) {
+    for (const char32_t letter : each.letters) {
+      const auto found = counts.find(letter);
+      if (found == counts.end()) continue;
+      shares[each.language] += found->second;
+      total += found->second;
+    }
+  }
+  if (total == 0) return {{languages.front().language, 1}};
+  for (auto& [language, share] : shares) share /= total;
+  return shares;
+}
+
+Shares detect(std::string_view text) {
+  std::string folded;
+  fold(text.substr(0, kReadBytesMax), true, folded);
+  std::map<std::string_view, double> scripts;
+  std::map<char32_t, double> letters;
+  double total = 0;
+  for (size_t i = 0; i < folded.size();) {
+    const utf8::Decoded at = utf8::decode(folded, i);
+    i += at.bytes;
+    const Script* script = script_of(at.code_point);
+    if (script == nullptr) continue;
+    scripts[script->name] += script->weight;
+    total += script->weight;
+    if (at.code_point >= 0x0400 && at.code_point < 0x0700) ++letters[at.code_point];
+  }
+  if (total == 0) return {{"en", kGuess}};
+  // Chinese has no kana, and Japanese is seldom without.
+  if (scripts.contains("kana")) {
+    scripts["ja"] = scripts["kana"] + scripts["han"];
+    scripts.erase("han");
+  } else if (scripts.contains("han")) {
+    scripts["zh"] = scripts["han"];
+  }
+  Shares out;
+  for (const auto& [name, weight] : scripts) {
+    const double share = weight / total;
+    const auto add = [&](const Shares& inside) {
+      for (const auto& [language, part] : inside) out[language] += share * part;
+    };
+    if (name == "latin") {
+      add(latin_shares(folded));
+    } else if (name == "cyrillic") {
+      add(letter_shares(letters, kCyrillic));
+    } else if (name == "arabic") {
+      add(letter_shares(letters, kArabic));
+    } else if (name != "han" && name != "kana") {
+      add({{name, 1}});
+    }
+  }
+  return out;
+}
+
+class Signals : public NamedSignals<config::LanguageSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+  std::string_view type() const override { return "language"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"share", ""}; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    const Shares shares = detect(inputs.request().user_text());
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const auto found = shares.find(signals_[i].name);
+      const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
+      const double threshold =
+          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
+      const bool matched = share >= threshold;
+      out[i] = {matched, matched ? share : 0, share};
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals) {
+  return std::make_unique<Signals>(signals);
+}
+
+}  // namespace signalbox::router

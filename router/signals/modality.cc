@@ -1,0 +1,83 @@
+// What kind of answer is asked for, by words: an image, an image with text, or text.
+
+#include <algorithm>
+
+#include "router/signals/keyword_matcher.h"
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr uint32_t kImage = 0;
+constexpr uint32_t kBoth = 1;
+
+class Signals : public SignalType {
+ public:
+  Signals(std::vector<std::string> names, const config::ModalityDetection& detection)
+      : names_(std::move(names)), detection_(detection) {}
+
+  Result<void> compile() {
+    SIGNALBOX_TRY_VOID(add(detection_.keywords, kImage));
+    SIGNALBOX_TRY_VOID(add(detection_.both_keywords, kBoth));
+    for (const std::string& prefix : detection_.prompt_prefixes) {
+      SIGNALBOX_TRY(std::string folded, folded_keyword(prefix, true));
+      prefixes_.push_back(std::move(folded));
+    }
+    return words_->finish();
+  }
+
+  std::string_view type() const override { return "modality"; }
+  Needs needs() const override { return Needs::kRequest; }
+  size_t size() const override { return names_.size(); }
+  std::string_view name(size_t signal) const override { return names_[signal]; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    static thread_local KeywordText text;
+    text.reset(inputs.request().user_text());
+    std::vector<bool> seen(keywords_.size(), false);
+    std::vector<uint32_t> matched(2, 0);
+    std::vector<Evidence> found;
+    KeywordHits hits(keywords_, seen, matched, found);
+    words_->match(text, hits);
+    std::string_view folded = text.folded(true);
+    if (folded.starts_with(' ')) folded.remove_prefix(1);
+    const bool prefixed = std::any_of(prefixes_.begin(), prefixes_.end(),
+                                      [&](const auto& each) { return folded.starts_with(each); });
+    const bool image = matched[kImage] > 0 || prefixed;
+    const std::string_view is = matched[kBoth] > 0 ? "BOTH" : image ? "DIFFUSION" : "AR";
+    for (uint32_t i = 0; i < names_.size(); ++i) {
+      if (names_[i] != is) continue;
+      out[i] = {true, 1, 1};
+      for (const Evidence& each : found) evidence.push_back({i, each.text, each.score});
+    }
+    return {};
+  }
+
+ private:
+  Result<void> add(const std::vector<std::string>& words, uint32_t kind) {
+    static const config::KeywordSignal kPlain;
+    for (const std::string& word : words) {
+      SIGNALBOX_TRY_VOID(words_->add(static_cast<uint32_t>(keywords_.size()), word, kPlain));
+      keywords_.push_back({kind, word});
+    }
+    return {};
+  }
+
+  std::vector<std::string> names_;
+  const config::ModalityDetection& detection_;
+  std::unique_ptr<KeywordMatcher> words_ = literal_matcher(true);
+  std::vector<Keyword> keywords_;  // of kImage and kBoth
+  std::vector<std::string> prefixes_;
+};
+
+}  // namespace
+
+MadeSignals modality_signals(std::vector<std::string> names,
+                             const config::ModalityDetection& detection) {
+  auto made = std::make_unique<Signals>(std::move(names), detection);
+  SIGNALBOX_TRY_VOID(made->compile());
+  return made;
+}
+
+}  // namespace signalbox::router

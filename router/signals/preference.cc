@@ -1,0 +1,76 @@
+// The nearest preference is the request's.
+
+#include <algorithm>
+
+#include "router/signals/prototypes.h"
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr double kDefaultThreshold = 0.5;
+
+class Signals : public NamedSignals<config::PreferenceSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+
+  Result<void> embed(const engine::TextEmbedder& embedder,
+                     const config::PrototypeScoring& scoring) {
+    std::vector<const std::vector<std::string>*> examples;
+    descriptions_.reserve(signals_.size());
+    for (const config::PreferenceSignal& signal : signals_) {
+      descriptions_.push_back({signal.description});
+      const bool described = signal.examples.empty() && !signal.description.empty();
+      examples.push_back(described ? &descriptions_.back() : &signal.examples);
+    }
+    SIGNALBOX_TRY(banks_, build_banks(embedder, examples, scoring));
+    return {};
+  }
+
+  std::string_view type() const override { return "preference"; }
+  Needs needs() const override { return Needs::kEmbedder; }
+  Wording wording() const override { return {"score", "nearest"}; }
+  std::string_view unavailable(size_t signal) const override {
+    const config::PreferenceSignal& each = signals_[signal];
+    return each.examples.empty() && each.description.empty()
+               ? "it has neither examples nor a description"
+               : "";
+  }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    const std::string_view text = inputs.request().user_text();
+    if (text.empty()) return {};
+    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    size_t best = signals_.size();
+    for (uint32_t i = 0; i < signals_.size(); ++i) {
+      const PrototypeBank::Score score = banks_[i].score(query);
+      out[i].score = score.score;
+      if (!score.nearest.empty()) evidence.push_back({i, score.nearest, score.best});
+      const double threshold =
+          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
+      if (score.nearest.empty() || score.score < threshold) continue;
+      if (best == signals_.size() || score.score > out[best].score) best = i;
+    }
+    if (best == signals_.size()) return {};
+    out[best].matched = true;
+    out[best].confidence = std::clamp(out[best].score, 0.0, 1.0);
+    return {};
+  }
+
+ private:
+  std::vector<std::vector<std::string>> descriptions_;
+  std::vector<PrototypeBank> banks_;  // (signals)
+};
+
+}  // namespace
+
+MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& signals,
+                               const config::PrototypeScoring& scoring,
+                               const engine::TextEmbedder& embedder) {
+  auto made = std::make_unique<Signals>(signals);
+  SIGNALBOX_TRY_VOID(made->embed(embedder, scoring));
+  return made;
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,45 @@
+// Who asks the same again has not got an answer.
+
+#include <algorithm>
+
+#include "router/signals/prototypes.h"
+#include "router/signals/types.h"
+
+namespace signalbox::router {
+namespace {
+
+class Signals : public NamedSignals<config::ReaskSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+  std::string_view type() const override { return "reask"; }
+  Needs needs() const override { return Needs::kEmbedder; }
+  Wording wording() const override { return {"least similarity", ""}; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    const std::vector<std::string_view> turns = inputs.request().user_texts();
+    if (turns.size() < 2 || turns.front().data() != inputs.request().user_text().data()) return {};
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const size_t before = std::max<size_t>(signals_[i].lookback_turns, 1);
+      if (turns.size() <= before) continue;
+      double least = 1;
+      for (size_t turn = 1; turn <= before; ++turn) {
+        SIGNALBOX_TRY(const std::span<const float> now, inputs.embedding(turns.front()));
+        SIGNALBOX_TRY(const std::span<const float> then, inputs.embedding(turns[turn]));
+        least = std::min(least, cosine(now, then));
+      }
+      out[i].score = least;
+      out[i].matched = least >= signals_[i].threshold;
+      if (out[i].matched) out[i].confidence = std::clamp(least, 0.0, 1.0);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals) {
+  return std::make_unique<Signals>(signals);
+}
+
+}  // namespace signalbox::router

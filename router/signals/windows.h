@@ -1,0 +1,22 @@
+#pragma once
+// A long text in pieces that a model reads whole. A model that cuts on the right would let anyone
+// hide behind padding.
+
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace signalbox::router {
+
+inline constexpr size_t kWindowsMax = 32;
+
+/// Two bytes for each token that the model takes: less than any tokenizer needs for prose, so
+/// nearly no window of that size is cut.
+size_t window_bytes(const engine::TextModel& model);
+
+/// Pieces of at most `bytes` (64 at least) that overlap by an eighth and end where a character
+/// does. Of more than kWindowsMax, the first, the last and evenly chosen ones between remain.
+std::vector<std::string_view> windows_of(std::string_view text, size_t bytes);
+
+}  // namespace signalbox::router

@@ -1,0 +1,63 @@
+// Windows: nothing of a text is lost, and nothing is cut in two that a model should see whole.
+
+#include "router/signals/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/utf8.h"
+
+namespace signalbox::router {
+namespace {
+
+TEST(Windows, a_short_text_is_one) {
+  EXPECT_EQ(windows_of("abc", 100), (std::vector<std::string_view>{"abc"}));
+  EXPECT_EQ(windows_of("", 100), (std::vector<std::string_view>{""}));
+}
+
+TEST(Windows, cover_the_text_and_overlap_by_an_eighth) {
+  std::string text;
+  for (int i = 0; text.size() < 1000; ++i) text += fmt::format("word{} ", i);
+  const auto windows = windows_of(text, 128);
+  size_t covered = 0;
+  for (const std::string_view window : windows) {
+    const auto begin = static_cast<size_t>(window.data() - text.data());
+    ASSERT_LE(window.size(), 128U);
+    ASSERT_EQ(begin, covered == 0 ? 0 : covered - 16);
+    covered = begin + window.size();
+  }
+  EXPECT_EQ(covered, text.size());
+}
+
+TEST(Windows, end_where_characters_do) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "\xE6\xA0\xB9";
+  const auto windows = windows_of(text, 100);
+  for (const std::string_view window : windows) {
+    EXPECT_TRUE(utf8::is_valid(window));
+    EXPECT_EQ(window.size(), window.data() == windows.back().data() ? window.size() : 99U);
+  }
+}
+
+TEST(Windows, of_too_many_the_ends_and_evenly_chosen_ones_remain) {
+  const std::string text(100'000, 'x');
+  const auto windows = windows_of(text, 64);
+  ASSERT_EQ(windows.size(), kWindowsMax);
+  EXPECT_EQ(windows.front().data(), text.data());
+  EXPECT_EQ(windows.back().data() + windows.back().size(), text.data() + text.size());
+  for (size_t i = 1; i < windows.size(); ++i) {
+    const auto step = windows[i].data() - windows[i - 1].data();
+    EXPECT_NEAR(static_cast<double>(step), 100'000.0 / (kWindowsMax - 1), 120) << i;
+  }
+}
+
+TEST(Windows, bytes_that_are_no_characters_do_not_hang) {
+  const std::string text(1000, '\x80');
+  size_t total = 0;
+  for (const std::string_view window : windows_of(text, 64)) total += window.size();
+  EXPECT_GE(total, 64U);
+}
+
+}  // namespace
+}  // namespace signalbox::router

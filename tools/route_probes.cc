@@ -1,0 +1,345 @@
+// The file is read as YAML and walked as JSON: its requests are JSON already.
+
+#include "tools/route_probes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/json_writer.h"
+#include "base/yaml.h"
+#include "router/config/scalars.h"
+
+namespace signalbox::tools {
+namespace {
+
+using json::Value;
+
+// A query of a hundred bytes repeated so often is a text of ten megabytes.
+constexpr int64_t kRepeatMax = 100'000;
+constexpr size_t kRequestBytesMax = size_t{64} << 20;
+
+Result<std::string> text_at(const Value& object, std::string_view key, const std::string& path) {
+  const auto found = object.find(key);
+  if (!found) return fail(Code::kInvalid, "{}.{}: missing", path, key);
+  if (!found->is_string()) return fail(Code::kInvalid, "{}.{}: expected a string", path, key);
+  return std::string(found->text());
+}
+
+Result<std::vector<std::string>> texts_of(const Value& list, const std::string& path) {
+  std::vector<std::string> out;
+  if (!list.is_array()) return fail(Code::kInvalid, "{}: expected a list", path);
+  for (const Value& item : list.items()) {
+    if (!item.is_string()) return fail(Code::kInvalid, "{}: expected strings", path);
+    out.emplace_back(item.text());
+  }
+  return out;
+}
+
+// Keys are types of signals, or their plural.
+std::string type_of(std::string_view key) {
+  std::string type(key == "preferences" ? "preference" : key);
+  if (type.ends_with('s') && type != "metadata") type.pop_back();
+  return type;
+}
+
+Result<void> read_signals(const Value& from, std::string_view key, const std::string& path,
+                          std::map<std::string, std::vector<std::string>>& out) {
+  const auto found = from.find(key);
+  if (!found) return {};
+  for (const json::Member& each : found->members()) {
+    SIGNALBOX_TRY(std::vector<std::string> names,
+                  texts_of(each.value, fmt::format("{}.{}.{}", path, key, each.key)));
+    auto& all = out[type_of(each.key)];
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  return {};
+}
+
+// What a group expects of all its variants, and what a variant adds.
+Result<void> read_expectations(const Value& from, const std::string& path, Probe& out) {
+  for (const auto& [key, slot] :
+       {std::pair{"expected_decision", &out.decision},
+        std::pair{"expected_algorithm", &out.algorithm}, std::pair{"expected_alias", &out.alias}}) {
+    if (!from.find(key)) continue;
+    SIGNALBOX_TRY(*slot, text_at(from, key, path));
+  }
+  if (const auto plugins = from.find("expected_plugins")) {
+    SIGNALBOX_TRY(out.plugins, texts_of(*plugins, path + ".expected_plugins"));
+  }
+  if (const auto tags = from.find("tags")) {
+    SIGNALBOX_TRY(const auto more, texts_of(*tags, path + ".tags"));
+    out.tags.insert(out.tags.end(), more.begin(), more.end());
+  }
+  SIGNALBOX_TRY_VOID(read_signals(from, "expected_signals", path, out.signals));
+  return read_signals(from, "forbidden_signals", path, out.forbidden);
+}
+
+Result<std::string> repeated(const Value& variant, const std::string& path) {
+  SIGNALBOX_TRY(const std::string query, text_at(variant, "query", path));
+  int64_t times = 1;
+  if (const auto repeat = variant.find("repeat")) {
+    SIGNALBOX_TRY(times, repeat->integer());
+  }
+  if (times < 1 || times > kRepeatMax ||
+      query.size() * static_cast<size_t>(times) > kRequestBytesMax) {
+    return fail(Code::kTooLarge, "{}.repeat: expected 1 to {} and a text within {} MiB, found {}",
+                path, kRepeatMax, kRequestBytesMax >> 20, times);
+  }
+  std::string out;
+  for (int64_t i = 0; i < times; ++i) out.append(i == 0 ? "" : " ").append(query);
+  return out;
+}
+
+Result<std::string> request_of(const Value& variant, std::string_view model,
+                               const std::string& path) {
+  json::Writer out;
+  out.begin_object().member("model", model).key("messages");
+  if (const auto messages = variant.find("messages")) {
+    out.raw(messages->raw());
+  } else {
+    SIGNALBOX_TRY(const std::string query, repeated(variant, path));
+    out.begin_array().begin_object().member("role", "user").member("content", query);
+    out.end_object().end_array();
+  }
+  for (const std::string_view key : {"tools", "tool_choice", "metadata"}) {
+    if (const auto found = variant.find(key)) out.key(key).raw(found->raw());
+  }
+  return out.end_object().take();
+}
+
+// --- what is found ---
+
+std::set<std::string> plugins_of(const config::Decision& decision) {
+  std::set<std::string> out;
+  const auto add = [&](bool has, const char* name) {
+    if (has) out.insert(name);
+  };
+  add(decision.system_prompt.has_value(), "system_prompt");
+  add(decision.fast_response.has_value(), "fast_response");
+  add(decision.header_mutation.has_value(), "header_mutation");
+  add(decision.request_params.has_value(), "request_params");
+  add(decision.response_cache.has_value(), "response_cache");
+  add(decision.context_compression.has_value(), "context_compression");
+  add(decision.tools.has_value(), "tools");
+  add(decision.tool_selection.has_value(), "tool_selection");
+  add(decision.hallucination.has_value(), "hallucination");
+  add(decision.response_jailbreak.has_value(), "response_jailbreak");
+  add(decision.router_replay.has_value(), "router_replay");
+  add(decision.memory.has_value(), "memory");
+  add(decision.rag.has_value(), "rag");
+  add(decision.image_gen.has_value(), "image_gen");
+  return out;
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ", ").append(name);
+  return out.empty() ? "none" : out;
+}
+
+// Leaves that decide why a node does not match, or, under NOT, why it does. Where a node is not
+// known, those of its leaves that are not.
+void blame(const Value& node, bool should_match, std::vector<std::string>& out) {
+  const std::string_view matched = node.find("matched")->raw();
+  const bool is_open = matched == "null";
+  if (matched == (should_match ? "true" : "false")) return;
+  if (const auto type = node.find("type")) {
+    const auto why = node.find("why");
+    out.push_back(fmt::format("{} {} {}", type->text(), node.find("name")->text(),
+                              why                 ? fmt::format("is unknown: {}", why->text())
+                              : matched == "true" ? "matches"
+                                                  : "does not match"));
+    return;
+  }
+  const bool negates = node.find("operator")->text() == "NOT";
+  for (const Value& child : node.find("conditions")->items()) {
+    if (is_open && child.find("matched")->raw() != "null") continue;
+    blame(child, negates ? !should_match : should_match, out);
+  }
+}
+
+std::vector<std::string> causes_of(const router::Evaluation& evaluation,
+                                   const std::string& expected) {
+  std::vector<std::string> out;
+  const auto explained = json::Document::parse(evaluation.explain_json());
+  SIGNALBOX_CHECK(explained.has_value());
+  for (const Value& each : explained->root().find("trace")->items()) {
+    if (each.find("decision")->text() != expected) continue;
+    blame(*each.find("rules"), true, out);
+    if (out.empty()) out.push_back("it matches, and another one comes first");
+  }
+  if (out.empty()) out.push_back("there is no such decision");
+  return out;
+}
+
+class Judge {
+ public:
+  Judge(const Probe& probe, const router::Evaluation& evaluation, ProbeReport& report)
+      : probe_(probe), evaluation_(evaluation), report_(report) {}
+
+  void judge() {
+    const config::Decision* found = evaluation_.decision();
+    check("decision", probe_.decision, probe_.decision, found != nullptr ? found->name : "none");
+    if (!probe_.algorithm.empty()) {
+      check("algorithm", probe_.algorithm, probe_.algorithm,
+            found != nullptr ? found->algorithm.type : "none");
+    }
+    if (!probe_.alias.empty()) {
+      const bool has = found != nullptr && !found->model_refs.empty();
+      check("model", probe_.alias, probe_.alias, has ? found->model_refs.front().model : "none");
+    }
+    if (probe_.plugins) {
+      const std::set<std::string> expected(probe_.plugins->begin(), probe_.plugins->end());
+      const std::set<std::string> actual =
+          found != nullptr ? plugins_of(*found) : std::set<std::string>{};
+      check("plugin", joined(expected), joined(expected), joined(actual));
+    }
+    for (const auto& [type, names] : probe_.signals) {
+      for (const std::string& name : names) check_signal(type, name, true);
+    }
+    for (const auto& [type, names] : probe_.forbidden) {
+      for (const std::string& name : names) check_signal(type, name, false);
+    }
+    const bool passed = failure_.checks.empty();
+    report_.variants.add(passed);
+    for (const std::string& tag : std::set<std::string>(probe_.tags.begin(), probe_.tags.end()))
+      report_.rates["tag"][tag].add(passed);
+    if (passed) return;
+    failure_.id = probe_.id;
+    if (found == nullptr || found->name != probe_.decision)
+      failure_.causes = causes_of(evaluation_, probe_.decision);
+    report_.failures.push_back(std::move(failure_));
+  }
+
+ private:
+  void check(const std::string& kind, const std::string& row, const std::string& expected,
+             const std::string& actual) {
+    const bool pass = expected == actual;
+    report_.rates[kind][row].add(pass);
+    if (!pass)
+      failure_.checks.push_back(fmt::format("{}: expected {}, found {}", kind, expected, actual));
+  }
+
+  void check_signal(const std::string& type, const std::string& name, bool expected) {
+    bool actual = false;
+    for (const router::Plan::Matched& matched : evaluation_.matched()) {
+      const auto& names = matched.names;
+      if (matched.type == type) actual = std::find(names.begin(), names.end(), name) != names.end();
+    }
+    const bool is_projection = type == "projection";
+    const std::string row = is_projection ? name : fmt::format("{}:{}", type, name);
+    const bool pass = expected == actual;
+    report_.rates[is_projection ? "projection" : "signal"][row].add(pass);
+    if (!pass) {
+      failure_.checks.push_back(fmt::format("{} {}: expected {}", type, name,
+                                            expected ? "a match, found none" : "none, it matches"));
+    }
+  }
+
+  const Probe& probe_;
+  const router::Evaluation& evaluation_;
+  ProbeReport& report_;
+  ProbeFailure failure_;
+};
+
+void write_rate(json::Writer& out, const Rate& rate) {
+  out.begin_object().member("passed", static_cast<int64_t>(rate.passed));
+  out.member("total", static_cast<int64_t>(rate.total)).end_object();
+}
+
+void write_texts(json::Writer& out, std::string_view key, const std::vector<std::string>& texts) {
+  out.key(key).begin_array();
+  for (const std::string& text : texts) out.string(text);
+  out.end_array();
+}
+
+}  // namespace
+
+Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::string_view model) {
+  SIGNALBOX_TRY(const yaml::Node tree, yaml::load(path));
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(config::to_json(tree)));
+  const auto groups = document.root().find("decisions");
+  if (!groups || !groups->is_array())
+    return fail(Code::kInvalid, "{}: decisions: expected a list", path.string());
+  std::vector<Probe> probes;
+  size_t g = 0;
+  for (const Value& group : groups->items()) {
+    const std::string where = fmt::format("{}: decisions[{}]", path.string(), g++);
+    SIGNALBOX_TRY(const std::string id, text_at(group, "id", where));
+    Probe shared;
+    SIGNALBOX_TRY_VOID(read_expectations(group, where, shared));
+    const auto variants = group.find("variants");
+    if (!variants) return fail(Code::kInvalid, "{}.variants: missing", where);
+    size_t v = 0;
+    for (const Value& variant : variants->items()) {
+      const std::string at = fmt::format("{}.variants[{}]", where, v++);
+      Probe probe = shared;
+      SIGNALBOX_TRY(const std::string variant_id, text_at(variant, "id", at));
+      probe.id = fmt::format("{}/{}", id, variant_id);
+      SIGNALBOX_TRY_VOID(read_expectations(variant, at, probe));
+      if (probe.decision.empty()) return fail(Code::kInvalid, "{}.expected_decision: missing", at);
+      SIGNALBOX_TRY(probe.request, request_of(variant, model, at));
+      probes.push_back(std::move(probe));
+    }
+  }
+  return probes;
+}
+
+Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes) {
+  ProbeReport report;
+  for (const Probe& probe : probes) {
+    auto request = router::ChatRequest::parse(probe.request);
+    if (!request) return fail_in(probe.id, std::move(request).error());
+    router::Evaluation evaluation = router.evaluate(*request);
+    auto done = evaluation.run_all();
+    if (!done) return fail_in(probe.id, std::move(done).error());
+    Judge(probe, evaluation, report).judge();
+  }
+  return report;
+}
+
+std::string probe_report_json(const ProbeReport& report) {
+  json::Writer out;
+  out.begin_object().key("variants");
+  write_rate(out, report.variants);
+  out.key("rates").begin_object();
+  for (const auto& [kind, rows] : report.rates) {
+    out.key(kind).begin_object();
+    for (const auto& [row, rate] : rows) {
+      out.key(row);
+      write_rate(out, rate);
+    }
+    out.end_object();
+  }
+  out.end_object().key("failures").begin_array();
+  for (const ProbeFailure& failure : report.failures) {
+    out.begin_object().member("id", failure.id);
+    write_texts(out, "checks", failure.checks);
+    write_texts(out, "causes", failure.causes);
+    out.end_object();
+  }
+  return out.end_array().end_object().take();
+}
+
+std::string probe_report_words(const ProbeReport& report) {
+  std::string out =
+      fmt::format("{} of {} variants pass\n", report.variants.passed, report.variants.total);
+  for (const auto& [kind, rows] : report.rates) {
+    Rate all;
+    for (const auto& [row, rate] : rows) {
+      all.passed += rate.passed;
+      all.total += rate.total;
+    }
+    out += fmt::format("{}: {} of {}\n", kind, all.passed, all.total);
+    for (const auto& [row, rate] : rows)
+      out += fmt::format("  {:3}/{:<3} {}\n", rate.passed, rate.total, row);
+  }
+  for (const ProbeFailure& failure : report.failures) {
+    out += fmt::format("{}\n", failure.id);
+    for (const std::string& check : failure.checks) out += fmt::format("  {}\n", check);
+    for (const std::string& cause : failure.causes) out += fmt::format("    {}\n", cause);
+  }
+  return out;
+}
+
+}  // namespace signalbox::tools

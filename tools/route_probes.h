@@ -1,0 +1,71 @@
+#pragma once
+// Probes: requests and what a routing configuration should make of them, in the files that
+// upstream's recipes come with. They are evaluated in this process, without a socket or an upstream
+// server.
+//
+//   decisions:
+//     - id: NAME
+//       expected_decision: NAME             # expected_algorithm, expected_plugins, expected_alias
+//       variants:
+//         - id: NAME
+//           query: TEXT                     # or messages: [{role, content}]; repeat: N; tools:
+//           [...] expected_signals: {keywords: [NAME]}   # and forbidden_signals; `projection`
+//           among them tags: [TAG]
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "router/router.h"
+
+namespace signalbox::tools {
+
+/// One request of the file.
+struct Probe {
+  std::string id;       // GROUP/VARIANT
+  std::string request;  // a chat request as JSON, for the model "auto" of the router
+  std::string decision;
+  std::string algorithm;                            // "": not asked for
+  std::string alias;                                // the model that answers; "": not asked for
+  std::optional<std::vector<std::string>> plugins;  // any order
+  std::map<std::string, std::vector<std::string>> signals;    // that match, by type
+  std::map<std::string, std::vector<std::string>> forbidden;  // that do not
+  std::vector<std::string> tags;
+};
+
+struct Rate {
+  size_t passed = 0;
+  size_t total = 0;
+  void add(bool pass) {
+    ++total;
+    passed += pass ? 1 : 0;
+  }
+};
+
+struct ProbeFailure {
+  std::string id;
+  std::vector<std::string> checks;  // "decision: expected a, found b"
+  std::vector<std::string> causes;  // leaves that keep the expected decision from matching
+};
+
+struct ProbeReport {
+  Rate variants;
+  /// By decision, signal ("keyword:urgent"), projection, algorithm, plugin and tag.
+  std::map<std::string, std::map<std::string, Rate>> rates;
+  std::vector<ProbeFailure> failures;
+};
+
+/// Errors: those of yaml::load, and kInvalid with the path of what is wrong. `model`: an automatic
+/// name of the router's.
+Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::string_view model);
+
+/// Evaluates every signal of every probe. Errors are those of a model that fails.
+Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes);
+
+std::string probe_report_json(const ProbeReport& report);
+std::string probe_report_words(const ProbeReport& report);
+
+}  // namespace signalbox::tools
