@@ -244,10 +244,9 @@ TEST(BenchCommand, counts_what_is_computed_and_no_more) {
     EXPECT_GT(number("peak_share"), 0);
     EXPECT_LT(number("peak_share"), 1);
     EXPECT_GT(number("peak_rss_mb"), 1);
-    // Two threads; of four layers two look 4 tokens far.
+    // Of four layers two look 4 tokens far.
     const double operations =
-        2 * 2 *
-        (2 * multiply_adds_of_layer(tokens, tokens) + 2 * multiply_adds_of_layer(tokens, 4));
+        2 * (2 * multiply_adds_of_layer(tokens, tokens) + 2 * multiply_adds_of_layer(tokens, 4));
     EXPECT_NEAR(number("gflops") * number("min_ms") * 1e6, operations, 1e-6 * operations);
   }
   EXPECT_FALSE(std::getline(lines, line));
@@ -264,8 +263,8 @@ TEST(BenchCommand, refuses_options_by_name_and_value) {
       {"--tokens 0", "signalbox bench: --tokens: expected lengths of at least 1, found \"0\"\n", 2},
       {"--tokens 8x", "signalbox bench: --tokens: expected lengths of at least 1, found \"8x\"\n",
        2},
-      {"--dtype f64", "signalbox bench: --dtype: \"f64\" is not built (built: f32)\n", 2},
-      {"--threads 0", "signalbox bench: --threads: expected 1 to 1024, found 0\n", 2},
+      {"--dtype f64", "signalbox bench: --dtype: expected f32, bf16 or int8, found \"f64\"\n", 2},
+      {"--threads 0", "signalbox bench: --threads: expected 1 to 256, found 0\n", 2},
       {"--runs 0", "signalbox bench: --runs: expected 1 to 1000, found 0\n", 2},
       {"--tokens 2,601", "signalbox: --tokens: 601, the model takes at most 600\n", 1},
   };
