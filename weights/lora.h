@@ -47,7 +47,8 @@ class LoraAdapter {
   static Result<LoraAdapter> read(const HfConfig& config, SafeTensors file);
 
   const std::string& name() const { return file_.name(); }  // of the weights file
-  const std::string& task() const { return task_; }         // "SEQ_CLS", "TOKEN_CLS", or any, or ""
+  const SafeTensors& file() const { return file_; }
+  const std::string& task() const { return task_; }  // "SEQ_CLS", "TOKEN_CLS", or any, or ""
 
   /// What is added to the layer of that path, or null.
   const LoraLayer* layer(std::string_view path) const;
