@@ -158,7 +158,8 @@ TEST_P(Adapters, side_by_side_are_what_the_formulas_say) {
   EXPECT_EQ(model->states(ids)->last_hidden_state, plain->states(ids)->last_hidden_state);
 }
 
-// Merged ones are rounded with the trunk's weights, so the two errors differ by chance.
+// Merged ones are rounded with the trunk's weights, so the two errors differ by chance; of two
+// small logits that is more.
 TEST_P(Adapters, side_by_side_over_narrow_trunks_err_as_little_as_merged) {
   if (row_.find("beside")) GTEST_SKIP() << "runs merged only";
   for (const Precision precision : {Precision::kBF16, Precision::kI8}) {
@@ -167,7 +168,7 @@ TEST_P(Adapters, side_by_side_over_narrow_trunks_err_as_little_as_merged) {
     const auto merged =
         open(network_->directory(), {.precision = precision, .adapter = adapter_.directory()});
     ASSERT_TRUE(beside != nullptr && merged != nullptr);
-    EXPECT_LE(error_of(*beside, 0), 2 * error_of(*merged, kNoAdapter));
+    EXPECT_LE(error_of(*beside, 0), 0.02 + error_of(*merged, kNoAdapter));
   }
 }
 
