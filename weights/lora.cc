@@ -50,15 +50,19 @@ Part part_of(std::string_view tensor) {
   return {is_a ? Part::Kind::kA : Part::Kind::kB, name.substr(0, at)};
 }
 
-Result<void> check_dtype(const SafeTensors& file, const Tensor& tensor) {
+Shape shape_of(const Tensor& tensor) {
+  return {tensor.shape.begin(), tensor.shape.end()};
+}
+
+Result<void> check_dtype(std::string_view file, const Tensor& tensor) {
   switch (tensor.dtype) {
     case Dtype::kF32:
     case Dtype::kF16:
     case Dtype::kBF16:
       return {};
     default:
-      return fail(Code::kUnsupported, "{}: tensor \"{}\" is {}; F32, F16 and BF16 are read",
-                  file.name(), tensor.name, dtype_name(tensor.dtype));
+      return fail(Code::kUnsupported, "{}: tensor \"{}\" is {}; F32, F16 and BF16 are read", file,
+                  tensor.name, dtype_name(tensor.dtype));
   }
 }
 
@@ -93,7 +97,7 @@ Result<LoraAdapter> LoraAdapter::read(const HfConfig& config, SafeTensors file) 
   LoraAdapter out(std::move(file));
   out.task_ = rules.task();
   for (const Tensor& tensor : out.file_.tensors()) {
-    SIGNALBOX_TRY_VOID(check_dtype(out.file_, tensor));
+    SIGNALBOX_TRY_VOID(check_dtype(out.name(), tensor));
     const Part part = part_of(tensor.name);
     if (part.kind == Part::Kind::kUnknown) {
       return fail(Code::kUnsupported, "{}: tensor \"{}\" is not built (built: lora_A, lora_B)",
@@ -178,43 +182,40 @@ Result<void> LoraUse::complete() const {
   return {};
 }
 
-Result<std::vector<MergedTensor>> merge_lora(std::span<const Tensor> model,
-                                             const LoraAdapter& adapter,
-                                             const kernels::Table& kernels) {
+Result<TensorList> merge_lora(const TensorList& model, const LoraAdapter& adapter,
+                              const kernels::Table& kernels) {
   constexpr std::string_view kWeight = ".weight";
   LoraUse use(adapter);
-  std::vector<MergedTensor> out;
-  const auto widened = [&](std::string_view name, const Tensor& from) -> std::vector<float>& {
-    MergedTensor& added = out.emplace_back();
-    added.name = name;
-    added.shape.assign(from.shape.begin(), from.shape.end());
-    added.values.resize(from.size());
-    widen(from, 0, kernels, added.values);
-    return added.values;
-  };
-  for (const Tensor& tensor : model) {
+  TensorList out;
+  std::set<const void*> placed;  // replacements
+  for (const Tensor& tensor : model.tensors()) {
     const Tensor* replacement = use.replacement(tensor.name);
     const LoraLayer* layer = nullptr;
     if (tensor.name.ends_with(kWeight)) {
       layer = use.layer(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
     }
-    if (replacement == nullptr && layer == nullptr) continue;
+    if (replacement != nullptr) placed.insert(replacement);
     const Tensor& from = replacement != nullptr ? *replacement : tensor;
-    if (from.dtype != Dtype::kF32 && from.dtype != Dtype::kF16 && from.dtype != Dtype::kBF16) {
-      return fail(Code::kUnsupported, "tensor \"{}\" is {}; F32, F16 and BF16 are merged",
-                  from.name, dtype_name(from.dtype));
+    if (layer == nullptr) {
+      SIGNALBOX_TRY_VOID(out.add(std::string(tensor.name), from.dtype, shape_of(from), from.bytes));
+      continue;
     }
-    if (layer != nullptr) {
-      const bool matrix = from.shape.size() == 2;
-      SIGNALBOX_TRY_VOID(
-          adapter.check(*layer, matrix ? from.shape[0] : 0, matrix ? from.shape[1] : 0));
-    }
-    std::vector<float>& values = widened(tensor.name, from);
-    if (layer != nullptr) add_product(*layer, kernels, values);
+    SIGNALBOX_TRY_VOID(check_dtype("the model", from));
+    const bool is_matrix = from.shape.size() == 2;
+    SIGNALBOX_TRY_VOID(
+        adapter.check(*layer, is_matrix ? from.shape[0] : 0, is_matrix ? from.shape[1] : 0));
+    std::vector<std::byte> bytes(from.size() * sizeof(float));
+    const std::span values(reinterpret_cast<float*>(bytes.data()), from.size());
+    widen(from, 0, kernels, values);
+    add_product(*layer, kernels, values);
+    SIGNALBOX_TRY_VOID(
+        out.add(std::string(tensor.name), Dtype::kF32, shape_of(from), std::move(bytes)));
   }
   for (const auto& [name, tensor] : adapter.replacements()) {  // a head that the model lacks
-    const auto here = [&](const Tensor& of) { return without_prefix(of.name) == name; };
-    if (std::ranges::none_of(model, here)) widened(model_name(tensor.name), *use.replacement(name));
+    if (placed.contains(&tensor)) continue;
+    use.replacement(name);
+    SIGNALBOX_TRY_VOID(
+        out.add(model_name(tensor.name), tensor.dtype, shape_of(tensor), tensor.bytes));
   }
   SIGNALBOX_TRY_VOID(use.complete());
   return out;

@@ -22,6 +22,7 @@
 #include "kernels/kernels.h"
 #include "weights/hf_config.h"
 #include "weights/safetensors.h"
+#include "weights/tensor_list.h"
 
 namespace signalbox::weights {
 
@@ -92,18 +93,11 @@ class LoraUse {
   std::set<const void*> taken_;
 };
 
-/// A tensor of a model as it is with an adapter.
-struct MergedTensor {
-  std::string name;  // the model's
-  Shape shape;
-  std::vector<float> values;
-};
-
-/// The tensors of a model that an adapter changes, and those that it brings along. Errors: kCorrupt
-/// for a layer that the model lacks or has in another shape, kUnsupported for one that is packed or
+/// A model's tensors as they are with an adapter: the matrices that it changes in single
+/// precision, the others as they were. The result looks into both, which must outlive it. Errors:
+/// kCorrupt for a layer that the model lacks or has in another shape, kUnsupported for one that is
 /// of another type than F32, F16 and BF16.
-Result<std::vector<MergedTensor>> merge_lora(std::span<const Tensor> model,
-                                             const LoraAdapter& adapter,
-                                             const kernels::Table& kernels);
+Result<TensorList> merge_lora(const TensorList& model, const LoraAdapter& adapter,
+                              const kernels::Table& kernels);
 
 }  // namespace signalbox::weights

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <string>
 
 #include "base/json_writer.h"
@@ -58,12 +59,22 @@ class Lora : public testing::Test {
     return LoraAdapter::read(parsed, std::move(file));
   }
 
-  Result<std::vector<MergedTensor>> merge(const std::vector<Named>& model,
-                                          const std::string& config) const {
+  // Names, shapes and values of the merged model, a line each.
+  Result<std::string> merge(const std::vector<Named>& model, const std::string& config) const {
     SIGNALBOX_TRY(const LoraAdapter adapter, read(config));
     const std::string file = file_of(model);
-    SIGNALBOX_TRY(const SafeTensors tensors, tensors_of(file, "model.safetensors"));
-    return merge_lora(tensors.tensors(), adapter, kernels_);
+    SIGNALBOX_TRY(SafeTensors tensors, tensors_of(file, "model.safetensors"));
+    const TensorList list = std::move(tensors).take();
+    SIGNALBOX_TRY(const TensorList merged, merge_lora(list, adapter, kernels_));
+    std::string out;
+    for (const Tensor& tensor : merged.tensors()) {
+      std::vector<float> values(tensor.size());
+      widen(tensor, 0, kernels_, values);
+      out += fmt::format("{} {}", tensor.name, shape_text(tensor.shape));
+      for (const float x : values) out += fmt::format(" {}", x);
+      out += '\n';
+    }
+    return out;
   }
 };
 
@@ -85,12 +96,7 @@ TEST_F(Lora, merges_what_changes_and_brings_what_the_model_lacks) {
   const auto merged =
       merge({{"q.weight", {2, 3}, {1, 1, 1, 0, 0, 0}}, {"other", {1}, {5}}}, kConfig);
   ASSERT_TRUE(merged) << merged.error().message;
-  ASSERT_EQ(merged->size(), 2u);
-  EXPECT_EQ(merged->at(0).name, "q.weight");
-  EXPECT_EQ(merged->at(0).shape, (Shape{2, 3}));
-  EXPECT_EQ(merged->at(0).values, (std::vector<float>{6, 11, 16, -5, -10, -15}));
-  EXPECT_EQ(merged->at(1).name, "classifier.bias");
-  EXPECT_EQ(merged->at(1).values, (std::vector<float>{7, 8}));
+  EXPECT_EQ(*merged, "classifier.bias [2] 7 8\nother [1] 5\nq.weight [2, 3] 6 11 16 -5 -10 -15\n");
 }
 
 TEST_F(Lora, replaces_a_head_of_another_size) {
@@ -98,8 +104,7 @@ TEST_F(Lora, replaces_a_head_of_another_size) {
       merge({{"bert.q.weight", {2, 3}, {1, 1, 1, 0, 0, 0}}, {"classifier.bias", {3}, {1, 2, 3}}},
             kConfig);
   ASSERT_TRUE(merged) << merged.error().message;
-  EXPECT_EQ(merged->at(1).name, "classifier.bias");
-  EXPECT_EQ(merged->at(1).shape, Shape{2});
+  EXPECT_EQ(*merged, "bert.q.weight [2, 3] 6 11 16 -5 -10 -15\nclassifier.bias [2] 7 8\n");
 }
 
 TEST_F(Lora, refuses_a_model_that_it_does_not_fit) {
@@ -121,6 +126,32 @@ TEST_F(Lora, takes_rank_and_scale_from_the_first_pattern_that_fits) {
       R"("alpha_pattern":{"ert.q":9,"q":6,"bert.q":7}})");
   ASSERT_TRUE(adapter) << adapter.error().message;
   EXPECT_EQ(adapter->layer("q")->scale, 6.0f);
+}
+
+// Whatever the bytes are, reading ends with an adapter or an error.
+TEST_F(Lora, of_damaged_bytes_is_an_error_or_an_adapter) {
+  std::mt19937 random(5);
+  const std::string config =
+      R"({"peft_type":"LORA","r":1,"lora_alpha":0.5,"rank_pattern":{"q":1},"bias":"none",)"
+      R"("target_modules":["q"],"layers_to_transform":[0],"modules_to_save":["classifier"]})";
+  ASSERT_TRUE(read(config));
+  const auto damaged = [&](std::string text) {
+    if (random() % 4 == 0) text.resize(random() % text.size());
+    for (size_t flips = random() % 4; flips > 0 && !text.empty(); --flips)
+      text[random() % text.size()] = "0123456789{}[]\",:.A_\n\0"[random() % 23];
+    return text;
+  };
+  for (int i = 0; i < 4000; ++i) {
+    const bool in_config = i % 2 == 0;
+    const std::string file = in_config ? adapter_file_ : damaged(adapter_file_);
+    const auto parsed =
+        HfConfig::parse(in_config ? damaged(config) : config, "adapter_config.json");
+    if (!parsed) continue;
+    auto tensors = tensors_of(file, "adapter_model.safetensors");
+    if (!tensors) continue;
+    const auto adapter = LoraAdapter::read(*parsed, *std::move(tensors));
+    EXPECT_TRUE(adapter || !adapter.error().message.empty());
+  }
 }
 
 }  // namespace
