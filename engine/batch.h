@@ -8,11 +8,14 @@
 
 namespace signalbox::engine {
 
+class Adapter;
+
 /// Ragged: sequence i is ids[starts[i] .. starts[i + 1]). Reuse it: clear() keeps capacity.
 struct Batch {
-  std::vector<int32_t> ids;        // (tokens)
-  std::vector<uint8_t> types;      // (tokens): segment of each, 0 or 1
-  std::vector<int32_t> starts{0};  // (sequences + 1)
+  std::vector<int32_t> ids;              // (tokens)
+  std::vector<uint8_t> types;            // (tokens): segment of each, 0 or 1
+  std::vector<int32_t> starts{0};        // (sequences + 1)
+  std::vector<const Adapter*> adapters;  // (sequences): what each runs with, null for none
 
   int32_t tokens() const { return starts.back(); }
   int32_t sequences() const { return static_cast<int32_t>(starts.size()) - 1; }
@@ -30,8 +33,14 @@ struct Batch {
     return most;
   }
 
+  bool is_adapted() const {
+    return std::ranges::any_of(adapters, [](const Adapter* adapter) { return adapter != nullptr; });
+  }
+
   /// `sequence_types` is as long as `sequence`, or empty for all zeros.
-  void add(std::span<const int32_t> sequence, std::span<const uint8_t> sequence_types) {
+  void add(std::span<const int32_t> sequence, std::span<const uint8_t> sequence_types,
+           const Adapter* adapter = nullptr) {
+    adapters.push_back(adapter);
     ids.insert(ids.end(), sequence.begin(), sequence.end());
     types.insert(types.end(), sequence_types.begin(), sequence_types.end());
     types.resize(ids.size());
@@ -40,6 +49,7 @@ struct Batch {
   void clear() {
     ids.clear();
     types.clear();
+    adapters.clear();
     starts.assign(1, 0);
   }
 };

@@ -66,8 +66,8 @@ class Bert final : public Trunk {
   void project(const BertLayerWeights& w, Scratch& s, Workers& workers) const {
     const int64_t hidden = config_.hidden;
     for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
-      w.qkv.apply(kernels_, rows, s.x.data() + begin * hidden, kernels::Finish::kStore, b.operands,
-                  s.qkv.data() + begin * 3 * hidden);
+      multiply(w.qkv, kernels_, s.batch, begin, rows, s.x.data() + begin * hidden,
+               kernels::Finish::kStore, b, s.qkv.data() + begin * 3 * hidden);
     });
   }
 
@@ -77,10 +77,10 @@ class Bert final : public Trunk {
     for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
       float* x = s.x.data() + begin * hidden;  // (rows, hidden)
       const float* mixed = s.mixed.data() + begin * hidden;
-      w.attention_out.apply(kernels_, rows, mixed, Finish::kAdd, b.operands, x);
+      multiply(w.attention_out, kernels_, s.batch, begin, rows, mixed, Finish::kAdd, b, x);
       w.attention_norm.apply(kernels_, rows, config_.norm_eps, x, x);
-      w.up.apply(kernels_, rows, x, Finish::kGelu, b.operands, b.up.data());
-      w.down.apply(kernels_, rows, b.up.data(), Finish::kAdd, b.operands, x);
+      multiply(w.up, kernels_, s.batch, begin, rows, x, Finish::kGelu, b, b.up.data());
+      multiply(w.down, kernels_, s.batch, begin, rows, b.up.data(), Finish::kAdd, b, x);
       w.output_norm.apply(kernels_, rows, config_.norm_eps, x, x);
     });
   }

@@ -33,7 +33,8 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
                                       const TrunkOptions& options) {
   const int64_t h = config.hidden;
   TensorReader reader(file, options.kernels,
-                      prefix_of(file, {"bert.", "roberta.", ""}, kTokenTable), options.format);
+                      prefix_of(file, {"bert.", "roberta.", ""}, kTokenTable), options.format,
+                      options.merge);
   if (options.packed != nullptr) reader.record();
   BertWeights out;
   out.tokens = reader.table(kTokenTable, {config.vocabulary, h});
@@ -46,6 +47,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
   out.arena = reader.take_arena();
   if (options.packed != nullptr) *options.packed = reader.take_packed();
+  if (options.linears != nullptr) *options.linears = reader.take_linears();
   return out;
 }
 

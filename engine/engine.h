@@ -37,10 +37,14 @@ class TextEmbedder {
 /// How the hidden states of a text become one vector: their mean, the first token's, the last's.
 enum class Pooling : uint8_t { kMean, kFirst, kLast };
 
+/// Of an input that runs through the model as it is.
+inline constexpr int32_t kNoAdapter = -1;
+
 struct EmbedOptions {
   int32_t layers = 0;  // leave the network after this many layers; 0: all
   int32_t dim = 0;     // keep this many numbers, for models trained so (matryoshka); 0: all
   std::optional<Pooling> pooling = {};  // none: what the model directory says
+  int32_t adapter = kNoAdapter;         // of OpenOptions::adapters
 };
 
 /// What a head looks at: the text as a whole, or each of its tokens.
@@ -51,7 +55,8 @@ enum class HeadKind : uint8_t { kSequence, kTokens };
 enum class Scores : uint8_t { kSoftmax, kSigmoid, kRaw };
 
 struct HeadInfo {
-  std::string name;  // of the directory it came from
+  std::string name;              // of the directory it came from
+  int32_t adapter = kNoAdapter;  // it answers for inputs that run with this one, and no other
   HeadKind kind = HeadKind::kSequence;
   Scores scores = Scores::kSoftmax;
   std::vector<std::string> labels;
@@ -61,6 +66,7 @@ struct HeadInfo {
 struct Input {
   std::string_view text;
   std::optional<std::string_view> pair = {};
+  int32_t adapter = kNoAdapter;  // of OpenOptions::adapters
 };
 
 /// A span of the text that a token head marked.
@@ -71,7 +77,8 @@ struct Entity {
   float score = 0;  // mean probability of the labels of its tokens
 };
 
-/// What one head says about one input.
+/// What one head says about one input; empty when the input runs with another adapter than the
+/// head's.
 struct Answer {
   std::vector<float> scores;     // (labels), of a sequence head
   std::vector<Entity> entities;  // of a token head, in the order of the text; only `text` is marked
@@ -79,8 +86,9 @@ struct Answer {
 
 /// The raw numbers behind the answers.
 struct States {
-  std::vector<float> last_hidden_state;    // (tokens, hidden)
-  std::vector<std::vector<float>> logits;  // a head each: (labels), or (tokens, labels)
+  std::vector<float> last_hidden_state;  // (tokens, hidden)
+  std::vector<std::vector<float>>
+      logits;  // a head each: (labels), or (tokens, labels); as in Answer
 };
 
 /// How the matrices of the trunk are held and multiplied. Heads and norms stay in single precision.
@@ -101,6 +109,17 @@ struct OpenOptions {
   /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
   /// their weights files hold is left alone.
   std::vector<std::filesystem::path> heads = {};
+
+  /// Directory of a low-rank adapter as PEFT writes it (adapter_config.json,
+  /// adapter_model.safetensors) that becomes part of the model: its weights, and its head when the
+  /// adapter has one. Empty: none. A file whose matrices are packed cannot take one.
+  std::filesystem::path adapter = {};
+
+  /// Directories of adapters that share the trunk, each input running with one or none of them, any
+  /// in one batch. Their low-rank layers stay apart and in single precision, and each may have a
+  /// head of its own; one that changes anything else of the trunk is refused. Not together with
+  /// `adapter`.
+  std::vector<std::filesystem::path> adapters = {};
 };
 
 /// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one
@@ -123,21 +142,24 @@ class TextModel : public TextEmbedder {
   /// Multiply-adds that one sequence of `tokens` costs in the trunk: its matrix products and its
   /// attention, within the windows.
   virtual double multiply_adds(int32_t tokens) const = 0;
-  /// The directory's own head if it has one, then those of OpenOptions.
+  /// The directory's own head if it has one, then those of OpenOptions: `heads`, `adapters`.
   virtual std::span<const HeadInfo> heads() const = 0;
 
   using TextEmbedder::embed;
-  /// The same with options; out is (texts, options.dim). kInvalid for options out of range.
+  /// The same with options; out is (texts, options.dim). kInvalid for options out of range,
+  /// an adapter included.
   virtual Result<void> embed(std::span<const std::string_view> texts, const EmbedOptions& options,
                              std::span<float> out) const = 0;
 
   /// Every head's answer to every input, (inputs, heads) row-major. Inputs over the limit are cut
   /// on the right, the longer text of a pair first. An input's answers do not depend on the others.
+  /// kInvalid for an adapter that is not there.
   virtual Result<std::vector<Answer>> answer(std::span<const Input> inputs) const = 0;
 
-  /// One sequence of ids through the trunk and all heads. kInvalid for an id out of range or more
-  /// than tokens_max() ids.
-  virtual Result<States> states(std::span<const int32_t> ids) const = 0;
+  /// One sequence of ids through the trunk and all heads. kInvalid for an id or an adapter out of
+  /// range, or more than tokens_max() ids.
+  virtual Result<States> states(std::span<const int32_t> ids,
+                                int32_t adapter = kNoAdapter) const = 0;
 
   /// Text to ids, as embed() does it.
   virtual Result<std::vector<int32_t>> encode(std::string_view text) const = 0;

@@ -53,6 +53,17 @@ constexpr std::array kArchitectures = {
     Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
 };
 
+// What PEFT's task_type asks for on top of a trunk; none for another task.
+const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
+  const bool tokens = task == "TOKEN_CLS";
+  if (!tokens && task != "SEQ_CLS") return nullptr;
+  const auto found = std::ranges::find_if(kArchitectures, [&](const Architecture& known) {
+    return fits(known.family, model_type) &&
+           known.head == (tokens ? HeadKind::kTokens : HeadKind::kSequence);
+  });
+  return found == kArchitectures.end() ? nullptr : &*found;
+}
+
 std::string known_architectures() {
   std::string out;
   for (const Architecture& known : kArchitectures) {
@@ -67,29 +78,18 @@ class HeadReader {
  public:
   HeadReader(const std::filesystem::path& directory, const weights::HfConfig& config,
              const weights::SafeTensors& file, const kernels::Table& kernels,
-             const TrunkShape& trunk)
+             const TrunkShape& trunk, weights::LoraUse* adapter)
       : directory_(directory),
         config_(config),
         root_(config.root()),
-        file_(file),
+        adapter_(adapter),
         trunk_(trunk),
-        reader_(file, kernels, ""),
+        reader_(file, kernels, "", kernels::Format::kF32, adapter),
         head_(kernels) {}
 
   Result<std::optional<Head>> read() {
-    SIGNALBOX_TRY(const std::vector<std::string> names, root_.strings("architectures"));
-    if (names.empty()) return std::nullopt;
-    const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
-    if (known == kArchitectures.end()) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
-                  root_.where("architectures[0]"), names[0], known_architectures());
-    }
-    SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
-    if (!fits(known->family, type)) {
-      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
-                  root_.where("architectures[0]"), names[0], type);
-    }
-    if (!known->head) return std::nullopt;
+    SIGNALBOX_TRY(const Architecture* known, find_architecture());
+    if (known == nullptr || !known->head) return std::nullopt;
     head_.info_.name = (directory_ / "").parent_path().filename().string();  // "models/pii/" too
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
@@ -97,7 +97,10 @@ class HeadReader {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {
       const bool roberta = known->family == Family::kRoberta;
-      read_tanh(roberta ? "classifier.dense" : "bert.pooler.dense");
+      const char* pooler = reader_.rows("pooler.dense.weight") > 0
+                               ? "pooler.dense"  // a bare BERT's
+                               : "bert.pooler.dense";
+      read_tanh(roberta ? "classifier.dense" : pooler);
       if (roberta) classifier = "classifier.out_proj";
     }
     SIGNALBOX_TRY_VOID(read_classifier(classifier));
@@ -107,6 +110,27 @@ class HeadReader {
   }
 
  private:
+  // Null when the config names none.
+  Result<const Architecture*> find_architecture() {
+    SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
+    if (adapter_ != nullptr) {
+      const Architecture* known = architecture_for(adapter_->adapter().task(), type);
+      if (known != nullptr) return known;
+    }
+    SIGNALBOX_TRY(const std::vector<std::string> names, root_.strings("architectures"));
+    if (names.empty()) return nullptr;
+    const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
+    if (known == kArchitectures.end()) {
+      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
+                  root_.where("architectures[0]"), names[0], known_architectures());
+    }
+    if (!fits(known->family, type)) {
+      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
+                  root_.where("architectures[0]"), names[0], type);
+    }
+    return &*known;
+  }
+
   // ModernBERT: dense, activation and norm, of the pooled vector or of each token.
   Result<void> read_prediction_head() {
     SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", "cls"));
@@ -141,16 +165,28 @@ class HeadReader {
 
   Result<void> read_classifier(const std::string& name) {
     SIGNALBOX_TRY(int32_t classes, root_.integer("num_labels", 1, 1 << 16, 2));
-    const int64_t rows = rows_of(file_, name + ".weight");
+    const int64_t rows = reader_.rows(name + ".weight");
     if (rows > 1 << 16) {
       return fail(Code::kCorrupt, "{}: tensor \"{}.weight\" has {} rows, a head has at most {}",
-                  file_.name(), name, rows, 1 << 16);
+                  reader_.file_of(name + ".weight"), name, rows, 1 << 16);
     }
     if (rows > 0) classes = static_cast<int32_t>(rows);
     head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
     if (!reader_.status()) return reader_.status();
-    SIGNALBOX_TRY(head_.info_.labels, read_labels(directory_, config_, classes));
+    SIGNALBOX_TRY(head_.info_.labels, label_names(name, classes));
     return read_scores(classes);
+  }
+
+  // An adapter's own classes are named beside it, if at all: the model's names are for others.
+  Result<std::vector<std::string>> label_names(const std::string& classifier, int32_t classes) {
+    if (adapter_ == nullptr) return read_labels(directory_, config_, classes);
+    if (std::filesystem::exists(directory_ / "config.json")) {
+      SIGNALBOX_TRY(const auto own, weights::HfConfig::open(directory_ / "config.json"));
+      return read_labels(directory_, own, classes);
+    }
+    const bool replaced = adapter_->adapter().replacement(classifier + ".weight") != nullptr;
+    SIGNALBOX_TRY(const auto unnamed, weights::HfConfig::parse("{}", "config.json"));
+    return read_labels(directory_, replaced ? unnamed : config_, classes);
   }
 
   // What sentence-transformers' cross-encoders do with their one number, if the file says it.
@@ -189,7 +225,7 @@ class HeadReader {
   const std::filesystem::path& directory_;
   const weights::HfConfig& config_;
   const weights::HfObject root_;
-  const weights::SafeTensors& file_;
+  weights::LoraUse* const adapter_;  // null: none
   const TrunkShape& trunk_;
   TensorReader reader_;
   Head head_;
@@ -198,8 +234,9 @@ class HeadReader {
 Result<std::optional<Head>> Head::open(const std::filesystem::path& directory,
                                        const weights::HfConfig& config,
                                        const weights::SafeTensors& file,
-                                       const kernels::Table& kernels, const TrunkShape& trunk) {
-  return HeadReader(directory, config, file, kernels, trunk).read();
+                                       const kernels::Table& kernels, const TrunkShape& trunk,
+                                       weights::LoraUse* adapter) {
+  return HeadReader(directory, config, file, kernels, trunk, adapter).read();
 }
 
 void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_t hidden,

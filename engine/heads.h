@@ -21,11 +21,14 @@ class Head {
  public:
   /// The head that config.json's `architectures` names, read from `file` and named by the mapping
   /// files in `directory`; none for a bare encoder. Looks into `kernels`, which outlive it, and not
-  /// into `file`. Errors: kUnsupported for another architecture or option, kCorrupt.
+  /// into `file`. With `adapter`, the head that its task asks for, with its tensors before those of
+  /// the file; `directory` is the adapter's, and its classes are named there and not in `config`.
+  /// Errors: kUnsupported for another architecture or option, kCorrupt.
   static Result<std::optional<Head>> open(const std::filesystem::path& directory,
                                           const weights::HfConfig& config,
                                           const weights::SafeTensors& file,
-                                          const kernels::Table& kernels, const TrunkShape& trunk);
+                                          const kernels::Table& kernels, const TrunkShape& trunk,
+                                          weights::LoraUse* adapter = nullptr);
 
   const HeadInfo& info() const { return info_; }
   int32_t classes() const { return classifier_.out(); }

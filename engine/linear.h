@@ -29,15 +29,22 @@ class Linear {
  public:
   Linear() = default;
   /// packed: w (out, in) as pack_linear writes it; bias: as pack_bias writes it, or empty for none.
-  Linear(kernels::Format format, int32_t in, int32_t out, const void* packed, Buffer<float> bias)
-      : format_(format), in_(in), out_(out), packed_(packed), bias_(std::move(bias)) {}
+  /// place: among the linear layers of the model.
+  Linear(kernels::Format format, int32_t in, int32_t out, const void* packed, Buffer<float> bias,
+         int32_t place = 0)
+      : format_(format),
+        in_(in),
+        out_(out),
+        place_(place),
+        packed_(packed),
+        bias_(std::move(bias)) {}
 
   /// y = finish(x w^T + bias), x (rows, in); y (rows, out), or half as wide behind a gate. Operands
-  /// have room for the rows.
+  /// have room for the rows; low_rank (rows), or null, is what adapters add to the sums.
   void apply(const kernels::Table& kernels, int32_t rows, const float* x, kernels::Finish finish,
-             Operands& operands, float* y) const {
+             Operands& operands, float* y, const kernels::LowRank* low_rank = nullptr) const {
     const kernels::LinearShape shape{rows, in_, out_};
-    const kernels::Epilogue epilogue{finish, bias_.size() == 0 ? nullptr : bias_.data()};
+    const kernels::Epilogue epilogue{finish, bias_.size() == 0 ? nullptr : bias_.data(), low_rank};
     switch (format_) {
       case kernels::Format::kF32:
         kernels.linear_f32(shape, x, packed_, epilogue, y);
@@ -56,11 +63,13 @@ class Linear {
   kernels::Format format() const { return format_; }
   int32_t in() const { return in_; }
   int32_t out() const { return out_; }
+  int32_t place() const { return place_; }
 
  private:
   kernels::Format format_ = kernels::Format::kF32;
   int32_t in_ = 0;
   int32_t out_ = 0;
+  int32_t place_ = 0;
   const void* packed_ = nullptr;
   Buffer<float> bias_;
 };

@@ -80,7 +80,7 @@ class ModernBert final : public Trunk {
         x = b.normed.data();
       }
       float* qkv = s.qkv.data() + begin * 3 * hidden;  // (rows, 3, hidden)
-      w.qkv.apply(kernels_, rows, x, kernels::Finish::kStore, b.operands, qkv);
+      multiply(w.qkv, kernels_, s.batch, begin, rows, x, kernels::Finish::kStore, b, qkv);
       turn(rope, s.batch, begin, rows, qkv);
     });
   }
@@ -106,10 +106,11 @@ class ModernBert final : public Trunk {
     for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
       float* x = s.x.data() + begin * hidden;  // (rows, hidden)
       const float* mixed = s.mixed.data() + begin * hidden;
-      w.attention_out.apply(kernels_, rows, mixed, Finish::kAdd, b.operands, x);
+      multiply(w.attention_out, kernels_, s.batch, begin, rows, mixed, Finish::kAdd, b, x);
       w.mlp_norm.apply(kernels_, rows, config_.norm_eps, x, b.normed.data());
-      w.up.apply(kernels_, rows, b.normed.data(), Finish::kGeglu, b.operands, b.up.data());
-      w.down.apply(kernels_, rows, b.up.data(), Finish::kAdd, b.operands, x);
+      multiply(w.up, kernels_, s.batch, begin, rows, b.normed.data(), Finish::kGeglu, b,
+               b.up.data());
+      multiply(w.down, kernels_, s.batch, begin, rows, b.up.data(), Finish::kAdd, b, x);
     });
   }
 

@@ -32,7 +32,7 @@ Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& f
                                                    const ModernBertConfig& config,
                                                    const TrunkOptions& options) {
   TensorReader reader(file, options.kernels, prefix_of(file, {"model.", ""}, kTokenTable),
-                      options.format);
+                      options.format, options.merge);
   if (options.packed != nullptr) reader.record();
   ModernBertWeights out;
   out.tokens = reader.table(kTokenTable, {config.vocabulary, config.hidden});
@@ -44,6 +44,7 @@ Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& f
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
   out.arena = reader.take_arena();
   if (options.packed != nullptr) *options.packed = reader.take_packed();
+  if (options.linears != nullptr) *options.linears = reader.take_linears();
   return out;
 }
 

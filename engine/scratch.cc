@@ -27,7 +27,12 @@ void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   grow(mixed, tokens * shape.hidden);
   const int32_t longest = std::max(batch.longest(), std::min(kBatchTokens, shape.tokens_max));
   if (static_cast<int32_t>(blocks.size()) < threads) blocks.resize(threads);
+  int32_t rank_max = 0;
+  for (const Adapter* adapter : batch.adapters) {
+    if (adapter != nullptr) rank_max = std::max(rank_max, adapter->rank_max());
+  }
   for (BlockScratch& block : blocks) {
+    if (rank_max > 0) block.low_rank.reserve(kBlockTokens, rank_max);
     grow(block.normed, int64_t{kBlockTokens} * shape.hidden);
     grow(block.up, int64_t{kBlockTokens} * shape.wide);
     block.operands.reserve(kBlockTokens, std::max(shape.hidden, shape.wide));

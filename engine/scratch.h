@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "engine/adapter.h"
 #include "engine/batch.h"
 #include "engine/linear.h"
 #include "engine/parallel.h"
@@ -30,6 +31,7 @@ struct BlockScratch {
   Buffer<float> up;             // (kBlockTokens, wide)
   Operands operands;            // (kBlockTokens, the wider of hidden and wide)
   Buffer<std::byte> attention;  // what the attention kernel asks for
+  LowRankScratch low_rank;      // (kBlockTokens), when a sequence has an adapter
 };
 
 struct Scratch {
@@ -57,6 +59,15 @@ void for_blocks(Scratch& scratch, Workers& workers, int32_t tokens, const Step& 
     const int32_t begin = i * rows;
     step(int64_t{begin}, std::min(rows, tokens - begin), scratch.blocks[slot]);
   });
+}
+
+/// y = finish(x w^T + bias), with what adapters add, for rows [begin, begin + rows) of the batch:
+/// x (rows, in), y (rows, out) or half as wide behind a gate.
+inline void multiply(const Linear& layer, const kernels::Table& kernels, const Batch& batch,
+                     int64_t begin, int32_t rows, const float* x, kernels::Finish finish,
+                     BlockScratch& block, float* y) {
+  layer.apply(kernels, rows, x, finish, block.operands, y,
+              reduce_rows(layer, kernels, batch, begin, rows, x, block.low_rank));
 }
 
 /// Attention of every head of every sequence of the batch: qkv to mixed. In integers where

@@ -32,14 +32,29 @@ std::string packed_name(std::string_view layer, kernels::Format format) {
   return fmt::format("{}.packed_{}", layer, suffix);
 }
 
+TensorReader::Place TensorReader::place_of(const std::string& name) const {
+  if (merge_ != nullptr) {
+    const weights::Tensor* replacement = merge_->replacement(prefix_ + name);
+    if (replacement != nullptr) return {merge_->adapter().file(), std::string(replacement->name)};
+  }
+  return {file_, prefix_ + name};
+}
+
 bool TensorReader::expect(const std::string& name, const weights::Shape& shape) {
-  if (status_) status_ = file_.find(prefix_ + name, shape).map([](const auto&) {});
+  const Place at = place_of(name);
+  if (status_) status_ = at.file.find(at.name, shape).map([](const auto&) {});
   return status_.has_value();
+}
+
+int64_t TensorReader::rows(const std::string& name) const {
+  const Place at = place_of(name);
+  return rows_of(at.file, at.name);
 }
 
 void TensorReader::read(const std::string& name, const weights::Shape& shape,
                         std::span<float> out) {
-  if (status_) status_ = file_.read(prefix_ + name, shape, kernels_, out);
+  const Place at = place_of(name);
+  if (status_) status_ = at.file.read(at.name, shape, kernels_, out);
 }
 
 Buffer<float> TensorReader::read(const std::string& name, const weights::Shape& shape) {
@@ -57,7 +72,10 @@ Linear TensorReader::linear(const LinearSpec& spec) {
   if (packed == nullptr) packed = pack(spec);
   Buffer<float> bias = spec.bias ? read_bias(spec) : Buffer<float>();
   if (!status_) return {};
-  return {format, spec.in, spec.out, packed, std::move(bias)};
+  const auto place = static_cast<int32_t>(linears_.size());
+  linears_.push_back(spec);
+  for (std::string& part : linears_.back().parts) part.insert(0, prefix_);
+  return {format, spec.in, spec.out, packed, std::move(bias), place};
 }
 
 const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& format) {
@@ -73,6 +91,14 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
     if (reinterpret_cast<uintptr_t>(found->bytes.data()) % alignof(float) != 0) {
       status_ = fail(Code::kCorrupt, "{}: tensor \"{}\" does not begin at a multiple of 4 bytes",
                      file_.name(), name);
+      return nullptr;
+    }
+    for (const std::string& part : spec.parts) {
+      if (merge_ == nullptr || merge_->layer(prefix_ + part) == nullptr) continue;
+      status_ = fail(Code::kUnsupported,
+                     "{}: tensor \"{}\" is packed: \"{}\" of {} cannot be merged into it (the file "
+                     "before packing can take it)",
+                     file_.name(), name, prefix_ + part, merge_->adapter().name());
       return nullptr;
     }
     format = candidate;
@@ -91,8 +117,11 @@ const void* TensorReader::pack(const LinearSpec& spec) {
   Buffer<float> w(static_cast<size_t>(spec.out) * spec.in);  // (out, in)
   const size_t size = static_cast<size_t>(rows) * spec.in;
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    read(spec.parts[i] + ".weight", {rows, spec.in}, w.span().subspan(i * size, size));
+    const std::span<float> part = w.span().subspan(i * size, size);  // (rows, in)
+    read(spec.parts[i] + ".weight", {rows, spec.in}, part);
+    if (status_ && merge_ != nullptr) merge(prefix_ + spec.parts[i], rows, spec.in, part);
   }
+  if (!status_) return nullptr;
   const std::span<std::byte> packed =
       arena_.take(kernels::packed_linear_bytes(format_, spec.in, spec.out, spec.gated));
   kernels::pack_linear(format_, spec.in, spec.out, w.data(), packed.data(), spec.gated);
@@ -101,6 +130,13 @@ const void* TensorReader::pack(const LinearSpec& spec) {
                        packing_error(spec, format_, w.span(), packed.data()), std::move(sources)});
   }
   return packed.data();
+}
+
+void TensorReader::merge(const std::string& path, int32_t out, int32_t in, std::span<float> w) {
+  const weights::LoraLayer* layer = merge_->layer(path);
+  if (layer == nullptr) return;
+  status_ = merge_->adapter().check(*layer, out, in);
+  if (status_) weights::add_product(*layer, kernels_, w);
 }
 
 Buffer<float> TensorReader::read_bias(const LinearSpec& spec) {
@@ -130,7 +166,8 @@ Norm TensorReader::norm(const std::string& name, int32_t width, bool bias) {
 
 weights::Tensor TensorReader::table(const std::string& name, const weights::Shape& shape) {
   if (!status_) return {};
-  const auto found = file_.find(prefix_ + name, shape);
+  const Place at = place_of(name);
+  const auto found = at.file.find(at.name, shape);
   if (!found) {
     status_ = tl::unexpected<Error>(found.error());
     return {};
@@ -139,7 +176,7 @@ weights::Tensor TensorReader::table(const std::string& name, const weights::Shap
   if (dtype != weights::Dtype::kF32 && dtype != weights::Dtype::kF16 &&
       dtype != weights::Dtype::kBF16) {
     status_ = fail(Code::kUnsupported, "{}: tensor \"{}\" is {}; F32, F16 and BF16 are read",
-                   file_.name(), found->name, weights::dtype_name(dtype));
+                   at.file.name(), found->name, weights::dtype_name(dtype));
   }
   return *found;
 }

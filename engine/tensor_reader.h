@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "engine/linear.h"
 #include "kernels/kernels.h"
+#include "weights/lora.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
@@ -38,10 +39,16 @@ struct LinearSpec {
 class TensorReader {
  public:
   /// `prefix` goes in front of every name; matrices are packed in `format` unless the file holds
-  /// them packed. The file and the kernels outlive the reader.
+  /// them packed. With `merge`, everything is read as it is with that adapter, and a matrix that
+  /// the file holds packed and the adapter changes is an error. The file, the kernels and the
+  /// adapter outlive the reader.
   TensorReader(const weights::SafeTensors& file, const kernels::Table& kernels, std::string prefix,
-               kernels::Format format = kernels::Format::kF32)
-      : file_(file), kernels_(kernels), prefix_(std::move(prefix)), format_(format) {}
+               kernels::Format format = kernels::Format::kF32, weights::LoraUse* merge = nullptr)
+      : file_(file),
+        kernels_(kernels),
+        prefix_(std::move(prefix)),
+        format_(format),
+        merge_(merge) {}
 
   /// Every element as float. Empty after an error. Looks before it allocates: a config may claim
   /// any size.
@@ -61,6 +68,11 @@ class TensorReader {
   /// NAME.weight (width), and NAME.bias (width) when `bias`, otherwise zeros.
   Norm norm(const std::string& name, int32_t width, bool bias);
 
+  /// The first extent of a tensor; 0 when there is none of that name, or when it is a scalar.
+  int64_t rows(const std::string& name) const;
+  /// Name of the file that has it.
+  const std::string& file_of(const std::string& name) const { return place_of(name).file.name(); }
+
   /// A tensor left in the file because its rows are picked one by one: F32, F16 or BF16.
   weights::Tensor table(const std::string& name, const weights::Shape& shape);
 
@@ -72,20 +84,31 @@ class TensorReader {
   void record() { records_ = true; }
   /// What was packed, in the order of reading; looks into the arena.
   std::vector<PackedMatrix> take_packed() { return std::move(packed_); }
+  /// The linear layers in the order of reading, which is that of Linear::place(); with the prefix.
+  std::vector<LinearSpec> take_linears() { return std::move(linears_); }
 
  private:
+  struct Place {
+    const weights::SafeTensors& file;
+    std::string name;  // in it
+  };
+  Place place_of(const std::string& name) const;
   bool expect(const std::string& name, const weights::Shape& shape);
   const void* find_packed(const LinearSpec& spec, kernels::Format& format);
   const void* pack(const LinearSpec& spec);
+  /// w (out, in) with the adapter's part of the layer of that path.
+  void merge(const std::string& path, int32_t out, int32_t in, std::span<float> w);
   Buffer<float> read_bias(const LinearSpec& spec);
 
   const weights::SafeTensors& file_;
   const kernels::Table& kernels_;
   std::string prefix_;
   kernels::Format format_;
+  weights::LoraUse* merge_;
   Arena arena_;
   bool records_ = false;
   std::vector<PackedMatrix> packed_;
+  std::vector<LinearSpec> linears_;
   Result<void> status_;
 };
 

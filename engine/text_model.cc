@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/adapter.h"
 #include "engine/engine.h"
 #include "engine/entities.h"
 #include "engine/heads.h"
@@ -12,6 +13,7 @@
 #include "engine/trunk.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/hf_config.h"
+#include "weights/lora.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
@@ -20,20 +22,35 @@ namespace {
 struct Parts {
   std::filesystem::path directory;
   const kernels::Table* kernels;
-  weights::SafeTensors file;  // the trunk looks into it
+  weights::SafeTensors file;                            // the trunk looks into it
+  std::unique_ptr<const weights::LoraAdapter> adapter;  // what was merged, if any; as the file
   std::unique_ptr<const Trunk> trunk;
   std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // none without a tokenizer.json
   PoolingConfig pooling;
   std::vector<Head> heads;
+  std::vector<int32_t> owners;  // (heads): of each, the adapter or kNoAdapter
+  std::vector<Adapter> adapters;
+};
+
+// The sequences of a batch that a head answers for.
+struct Share {
+  std::vector<int32_t> sequences;  // of the whole batch
+  const Batch* batch = nullptr;    // of them alone
+  const float* x = nullptr;        // (batch->tokens(), hidden)
+
+  // What the two look into, unless the head answers for all.
+  Batch own_batch = {};
+  std::vector<float> own_x = {};
 };
 
 class Model final : public TextModel {
  public:
   Model(Parts parts, int32_t threads)
       : parts_(std::move(parts)), shape_(parts_.trunk->shape()), threads_(threads) {
-    for (const Head& head : parts_.heads) {
-      infos_.push_back(head.info());
-      readers_.emplace_back(head.info().labels);
+    for (size_t h = 0; h < parts_.heads.size(); ++h) {
+      infos_.push_back(parts_.heads[h].info());
+      infos_.back().adapter = parts_.owners[h];
+      readers_.emplace_back(infos_.back().labels);
     }
   }
 
@@ -63,7 +80,7 @@ class Model final : public TextModel {
     return run(
         texts.size(),
         [&](size_t i) {
-          return Input{texts[i], {}};
+          return Input{texts[i], {}, chosen.adapter};
         },
         chosen.layers,
         [&](const Scratch& s, size_t first) {
@@ -80,11 +97,16 @@ class Model final : public TextModel {
   Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
     std::vector<Answer> out(inputs.size() * parts_.heads.size());
     const auto read = [&](const Scratch& s, size_t first) {
+      Share share;
       for (size_t h = 0; h < parts_.heads.size(); ++h) {
-        std::vector<float> logits = parts_.heads[h].logits(s.batch, s.x.data());
-        for (int32_t i = 0; i < s.batch.sequences(); ++i) {
-          Answer& answer = out[(first + i) * parts_.heads.size() + h];
-          read_answer(h, s, i, inputs[first + i].text, logits, answer);
+        take_share(s, infos_[h].adapter, share);
+        if (share.sequences.empty()) continue;
+        std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
+        for (int32_t i = 0; i < share.batch->sequences(); ++i) {
+          const int32_t sequence = share.sequences[i];
+          Answer& answer = out[(first + sequence) * parts_.heads.size() + h];
+          read_answer(h, s.encodings[sequence], inputs[first + sequence].text,
+                      logits_of(h, *share.batch, i, logits), answer);
         }
       }
     };
@@ -93,7 +115,8 @@ class Model final : public TextModel {
     return out;
   }
 
-  Result<States> states(std::span<const int32_t> ids) const override {
+  Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {
+    SIGNALBOX_TRY(const Adapter* chosen, find_adapter(adapter));
     if (static_cast<int64_t>(ids.size()) > tokens_max()) {
       return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), tokens_max());
     }
@@ -105,11 +128,15 @@ class Model final : public TextModel {
     States out;
     if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
     const auto scratch = pool_.borrow();
-    scratch->batch.add(ids, {});
+    scratch->batch.add(ids, {}, chosen);
     encode(*scratch, shape_.layers);
     const float* x = scratch->x.data();
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
-    for (const Head& head : parts_.heads) out.logits.push_back(head.logits(scratch->batch, x));
+    for (size_t h = 0; h < parts_.heads.size(); ++h) {
+      out.logits.emplace_back();
+      if (infos_[h].adapter != adapter) continue;
+      out.logits.back() = parts_.heads[h].logits(scratch->batch, x);
+    }
     return out;
   }
 
@@ -125,6 +152,14 @@ class Model final : public TextModel {
     if (parts_.tokenizer != nullptr) return {};
     return fail(Code::kNotFound, "{}: the model directory has none, so it reads ids and no text",
                 (parts_.directory / "tokenizer.json").string());
+  }
+
+  // Null for kNoAdapter.
+  Result<const Adapter*> find_adapter(int32_t adapter) const {
+    const auto count = static_cast<int32_t>(parts_.adapters.size());
+    if (adapter == kNoAdapter) return nullptr;
+    if (adapter >= 0 && adapter < count) return &parts_.adapters[adapter];
+    return fail(Code::kInvalid, "adapter {}, the model has {}", adapter, count);
   }
 
   // Options with every choice made.
@@ -169,12 +204,16 @@ class Model final : public TextModel {
     };
     tokenizer::Encoding encoding;
     for (size_t i = 0; i < count; ++i) {
-      SIGNALBOX_TRY_VOID(encode(input_of(i), encoding));
+      const Input input = input_of(i);
+      SIGNALBOX_TRY(const Adapter* adapter, find_adapter(input.adapter));
+      SIGNALBOX_TRY_VOID(encode(input, encoding));
       const auto tokens = static_cast<int32_t>(encoding.ids.size());
       if (s.batch.sequences() > 0 && s.batch.tokens() + tokens > kBatchTokens) flush();
       const auto place = static_cast<size_t>(s.batch.sequences());
-      s.batch.add(encoding.ids, shape_.types > 1 ? std::span<const uint8_t>(encoding.type_ids)
-                                                 : std::span<const uint8_t>());
+      s.batch.add(encoding.ids,
+                  shape_.types > 1 ? std::span<const uint8_t>(encoding.type_ids)
+                                   : std::span<const uint8_t>(),
+                  adapter);
       if (s.encodings.size() <= place) s.encodings.emplace_back();
       std::swap(s.encodings[place], encoding);
     }
@@ -193,20 +232,46 @@ class Model final : public TextModel {
     return {};
   }
 
-  // Turns logits of sequence i into scores on the way.
-  void read_answer(size_t h, const Scratch& s, int32_t i, std::string_view text,
+  void take_share(const Scratch& s, int32_t adapter, Share& share) const {
+    const Adapter* of = adapter == kNoAdapter ? nullptr : &parts_.adapters[adapter];
+    share.sequences.clear();
+    for (int32_t i = 0; i < s.batch.sequences(); ++i) {
+      if (s.batch.adapters[i] == of) share.sequences.push_back(i);
+    }
+    share.batch = &s.batch;
+    share.x = s.x.data();
+    if (static_cast<int32_t>(share.sequences.size()) == s.batch.sequences()) return;
+    share.own_batch.clear();
+    share.own_x.clear();
+    for (const int32_t i : share.sequences) {
+      const auto ids = std::span(s.batch.ids).subspan(s.batch.begin(i), s.batch.length(i));
+      share.own_batch.add(ids, {}, of);
+      share.own_x.insert(share.own_x.end(), row_of(s, i), row_of(s, i + 1));
+    }
+    share.batch = &share.own_batch;
+    share.x = share.own_x.data();
+  }
+
+  // A head's logits of sequence i of a batch.
+  std::span<float> logits_of(size_t h, const Batch& batch, int32_t i,
+                             std::span<float> logits) const {
+    const auto classes = static_cast<size_t>(parts_.heads[h].classes());
+    if (infos_[h].kind == HeadKind::kSequence) return logits.subspan(i * classes, classes);
+    return logits.subspan(batch.begin(i) * classes, batch.length(i) * classes);
+  }
+
+  // Turns the logits of a sequence into scores on the way.
+  void read_answer(size_t h, const tokenizer::Encoding& encoding, std::string_view text,
                    std::span<float> logits, Answer& answer) const {
     const Head& head = parts_.heads[h];
     const auto classes = static_cast<size_t>(head.classes());
+    for (size_t at = 0; at < logits.size(); at += classes)
+      head.to_scores(logits.subspan(at, classes));
     if (head.info().kind == HeadKind::kSequence) {
-      const auto scores = logits.subspan(i * classes, classes);
-      head.to_scores(scores);
-      answer.scores.assign(scores.begin(), scores.end());
-      return;
+      answer.scores.assign(logits.begin(), logits.end());
+    } else {
+      answer.entities = readers_[h].read(text, encoding, logits);
     }
-    const auto own = logits.subspan(s.batch.begin(i) * classes, s.batch.length(i) * classes);
-    for (size_t at = 0; at < own.size(); at += classes) head.to_scores(own.subspan(at, classes));
-    answer.entities = readers_[h].read(text, s.encodings[i], own);
   }
 
   const Parts parts_;
@@ -218,11 +283,49 @@ class Model final : public TextModel {
 };
 
 Result<void> read_head(const std::filesystem::path& directory, const weights::HfConfig& config,
-                       const weights::SafeTensors& file, Parts& parts) {
+                       const weights::SafeTensors& file, Parts& parts,
+                       weights::LoraUse* adapter = nullptr, int32_t owner = kNoAdapter) {
   SIGNALBOX_TRY(auto head,
-                Head::open(directory, config, file, *parts.kernels, parts.trunk->shape()));
-  if (head) parts.heads.push_back(*std::move(head));
+                Head::open(directory, config, file, *parts.kernels, parts.trunk->shape(), adapter));
+  if (!head) return {};
+  parts.heads.push_back(*std::move(head));
+  parts.owners.push_back(owner);
   return {};
+}
+
+// The trunk and its head, with the adapter that is merged into them.
+Result<void> read_network(const weights::HfConfig& config, const OpenOptions& options, Parts& parts,
+                          std::vector<LinearSpec>& linears) {
+  TrunkOptions trunk{.kernels = *parts.kernels, .format = format_of(options.precision)};
+  trunk.linears = &linears;
+  std::optional<weights::LoraUse> use;
+  if (!options.adapter.empty()) {
+    SIGNALBOX_TRY(auto adapter, weights::LoraAdapter::open(options.adapter));
+    parts.adapter = std::make_unique<const weights::LoraAdapter>(std::move(adapter));
+    use.emplace(*parts.adapter);
+    trunk.merge = &*use;
+  }
+  SIGNALBOX_TRY(parts.trunk, open_trunk(config, parts.file, trunk));
+  const auto& directory = use ? options.adapter : parts.directory;
+  SIGNALBOX_TRY_VOID(read_head(directory, config, parts.file, parts, trunk.merge));
+  return use ? use->complete() : Result<void>();
+}
+
+// A directory of OpenOptions::adapters.
+Result<void> read_adapter(const std::filesystem::path& directory, const weights::HfConfig& config,
+                          std::span<const LinearSpec> linears, Parts& parts) {
+  SIGNALBOX_TRY(const auto files, weights::LoraAdapter::open(directory));
+  weights::LoraUse use(files);
+  SIGNALBOX_TRY(Adapter adapter, Adapter::open(use, linears, *parts.kernels));
+  const auto number = static_cast<int32_t>(parts.adapters.size());
+  parts.adapters.push_back(std::move(adapter));
+  SIGNALBOX_TRY_VOID(read_head(directory, config, parts.file, parts, &use, number));
+  const auto complete = use.complete();
+  if (complete) return {};
+  return fail(complete.error().code,
+              "{} (beside a shared trunk an adapter has low-rank layers and a head; others are "
+              "merged)",
+              complete.error().message);
 }
 
 // A directory of OpenOptions::heads.
@@ -255,17 +358,23 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
   }
+  if (!options.adapter.empty() && !options.adapters.empty()) {
+    return fail(Code::kInvalid,
+                "an adapter to merge and {} to run beside the trunk, expected either",
+                options.adapters.size());
+  }
   Parts parts;
   parts.directory = directory;
   SIGNALBOX_TRY(parts.kernels, kernels::active_table());
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
-  SIGNALBOX_TRY(parts.trunk,
-                open_trunk(config, parts.file, {*parts.kernels, format_of(options.precision)}));
+  std::vector<LinearSpec> linears;
+  SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
   SIGNALBOX_TRY_VOID(read_tokenizer(parts));
   SIGNALBOX_TRY(parts.pooling, read_pooling_config(directory, parts.trunk->shape().hidden));
-  SIGNALBOX_TRY_VOID(read_head(directory, config, parts.file, parts));
   for (const auto& head : options.heads) SIGNALBOX_TRY_VOID(read_further_head(head, parts));
+  for (const auto& adapter : options.adapters)
+    SIGNALBOX_TRY_VOID(read_adapter(adapter, config, linears, parts));
   return std::make_unique<const Model>(std::move(parts), options.threads);
 }
 

@@ -57,6 +57,10 @@ struct TrunkOptions {
   kernels::Format format = kernels::Format::kF32;  // of matrices that the file does not hold packed
   /// Filled with what was packed, when not null; it looks into the trunk.
   std::vector<PackedMatrix>* packed = nullptr;
+  /// An adapter that the weights are read with, when not null; outlives the trunk.
+  weights::LoraUse* merge = nullptr;
+  /// Filled with the linear layers in the order of Linear::place(), when not null.
+  std::vector<LinearSpec>* linears = nullptr;
 };
 
 /// Pairs (i, j) of a sequence's tokens with |i - j| <= window.

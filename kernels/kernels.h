@@ -51,11 +51,20 @@ enum class Finish : uint8_t {
   kGeglu,  // y (rows, out / 2) = gelu(v of column c) * v of column out / 2 + c; of gated weights
 };
 
+/// What an adapter adds to the sums of one row before they are finished: reduced up^T, fed in the
+/// order of k. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021.
+struct LowRank {
+  int32_t rank = 0;                // 0: nothing is added
+  const float* reduced = nullptr;  // (rank): the row times the adapter's first matrix
+  const void* up = nullptr;        // (out, rank) as pack_linear writes it in kF32, gated as w is
+};
+
 /// gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form of Hendrycks and Gimpel, "Gaussian Error
 /// Linear Units", 2016; the gate: Shazeer, "GLU Variants Improve Transformer", 2020.
 struct Epilogue {
   Finish finish = Finish::kStore;
-  const float* bias = nullptr;  // as pack_bias writes it, or none
+  const float* bias = nullptr;        // as pack_bias writes it, or none
+  const LowRank* low_rank = nullptr;  // (rows), or none
 };
 
 /// Bytes that pack_linear writes for w (out, in); a multiple of 64. Gated: `out` is even and its

@@ -44,6 +44,8 @@ void add_model_options(cxxopts::Options& options) {
       cxxopts::value<std::string>()->default_value("f32"), "TYPE");
   add("threads", "threads for each text; what comes out does not depend on it",
       cxxopts::value<int32_t>()->default_value("1"), "N");
+  add("adapter", "directory of a low-rank adapter (PEFT) that is merged into the model",
+      cxxopts::value<std::string>(), "DIR");
 }
 
 namespace {
@@ -56,6 +58,7 @@ Result<engine::OpenOptions> open_options(const cxxopts::ParseResult& parsed) {
     return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
                 out.threads);
   }
+  if (parsed.count("adapter") != 0) out.adapter = parsed["adapter"].as<std::string>();
   return out;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What becomes of the sums of a panel before they are written: bias, activation, gate or residual
-// (Finish in kernels.h). Works on a row of 64 columns at a time, while it is in the first-level
-// cache.
+// What becomes of the sums of a panel before they are written: an adapter's part, bias, activation,
+// gate or residual (Finish in kernels.h). Works on a row of 64 columns at a time, while it is in
+// the first-level cache.
 
 #include <cstring>
 
@@ -28,33 +28,64 @@ template <class Arch, Finish kFinish>
   }
 }
 
-// Rows of one panel; row_sums(r) gives the 64 sums of row r. A panel that reaches past the last
-// column goes through a row of its own.
+// out (64) = sums + what an adapter adds to a panel's row. Apart from the loops of rows, so that
+// those are the same code whether there are adapters or not.
+template <class Arch>
+[[gnu::noinline]] void add_low_rank(const LowRank& part, int64_t panel, const float* sums,
+                                    float* out) {
+  constexpr int64_t kGroup = 4 * kLanes<Arch>;
+  const auto* up = reinterpret_cast<const float*>(Panel<F32>(part.up, part.rank, panel).steps);
+  for (int64_t c = 0; c < kPanelColumns; c += kGroup) {
+    Batch<Arch> acc[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) acc[i] = Batch<Arch>::load_unaligned(sums + c + i * kLanes<Arch>);
+    for (int64_t k = 0; k < part.rank; ++k) {
+      const Batch<Arch> factor(part.reduced[k]);
+      const float* w = up + k * kPanelColumns + c;
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        acc[i] = xsimd::fma(factor, Batch<Arch>::load_unaligned(w + i * kLanes<Arch>), acc[i]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) acc[i].store_unaligned(out + c + i * kLanes<Arch>);
+  }
+}
+
+// Rows of one panel; row_sums(r) gives the 64 sums of row r, low_rank is theirs or null. A panel
+// that reaches past the last column goes through a row of its own.
 template <class Arch, Finish kFinish, class RowSums>
-void finish_rows(int64_t panel, int64_t rows, const float* bias, int64_t y_stride, float* y,
-                 const RowSums& row_sums) {
+void finish_rows(int64_t panel, int64_t rows, const float* bias, const LowRank* low_rank,
+                 int64_t y_stride, float* y, const RowSums& row_sums) {
   constexpr int64_t kColumns = kFinish == Finish::kGeglu ? kPanelColumns / 2 : kPanelColumns;
   const int64_t first = panel * kColumns;
   const int64_t left = y_stride - first;
   if (bias != nullptr) bias += panel * kPanelColumns;
   y += first;
+  alignas(64) float adapted[kPanelColumns];
   for (int64_t r = 0; r < rows; ++r, y += y_stride) {
+    const float* sums = row_sums(r);
+    if (low_rank != nullptr && low_rank[r].rank > 0) {
+      add_low_rank<Arch>(low_rank[r], panel, sums, adapted);
+      sums = adapted;
+    }
     if (left >= kColumns) {
-      finish_row<Arch, kFinish>(row_sums(r), bias, y);
+      finish_row<Arch, kFinish>(sums, bias, y);
       continue;
     }
     alignas(64) float row[kColumns] = {};
     if (kFinish == Finish::kAdd) std::memcpy(row, y, left * sizeof(float));
-    finish_row<Arch, kFinish>(row_sums(r), bias, row);
+    finish_row<Arch, kFinish>(sums, bias, row);
     std::memcpy(y, row, left * sizeof(float));
   }
 }
 
+// Rows [top, top + rows) of the product; y is that of the first of them.
 template <class Arch, class RowSums>
-void finish_rows(const Epilogue& epilogue, int64_t panel, int64_t rows, int64_t y_stride, float* y,
-                 const RowSums& row_sums) {
+void finish_rows(const Epilogue& epilogue, int64_t panel, int64_t top, int64_t rows,
+                 int64_t y_stride, float* y, const RowSums& row_sums) {
+  const LowRank* low_rank = epilogue.low_rank == nullptr ? nullptr : epilogue.low_rank + top;
   const auto run = [&]<Finish kFinish>() {
-    finish_rows<Arch, kFinish>(panel, rows, epilogue.bias, y_stride, y, row_sums);
+    finish_rows<Arch, kFinish>(panel, rows, epilogue.bias, low_rank, y_stride, y, row_sums);
   };
   switch (epilogue.finish) {
     case Finish::kStore:

@@ -33,7 +33,7 @@ void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, 
       [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums) {
         const Panel<I8> panel(packed, shape.in, p);
         alignas(64) float row[kPanelColumns];
-        finish_rows<Arch>(epilogue, p, rows, width, y + top * width, [&](int64_t r) {
+        finish_rows<Arch>(epilogue, p, top, rows, width, y + top * width, [&](int64_t r) {
           dequantize_row<Arch>(panel, sums + r * kPanelColumns, scales[top + r], row);
           return row;
         });

@@ -203,6 +203,57 @@ TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   }
 }
 
+// Every second row has an adapter: it gets its part before the activation, and the other rows keep
+// their bits.
+TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
+  const int32_t rows = 401, in = 96, rank = 5;
+  const auto x = normal(rows * in, 20), reduced = normal(rows * rank, 21);
+  for (const int32_t out : {90, 128}) {
+    const auto w = normal(out * in, 22, 0.1f), up = normal(out * rank, 23), bias = normal(out, 24);
+    const ref::Vector parts = ref::linear(rows, rank, out, reduced.data(), up.data());
+    for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
+      Guarded<char> plain(packed_linear_bytes(format, in, out));
+      pack_linear(format, in, out, w.data(), plain.data());
+      std::vector<float> sums(rows * out);
+      run(format, {rows, in, out}, x.data(), plain.data(), {}, sums.data());
+      for (const Finish finish : kFinishes) {
+        const bool gated = finish == Finish::kGeglu;
+        const int32_t width = gated ? out / 2 : out;
+        Guarded<char> packed(packed_linear_bytes(format, in, out, gated));
+        Guarded<char> packed_up(packed_linear_bytes(Format::kF32, rank, out, gated));
+        Guarded<float> packed_bias(packed_bias_size(out, gated));
+        pack_linear(format, in, out, w.data(), packed.data(), gated);
+        pack_linear(Format::kF32, rank, out, up.data(), packed_up.data(), gated);
+        pack_bias(out, bias.data(), packed_bias.data(), gated);
+        std::vector<LowRank> low_rank(rows);
+        ref::Vector adapted(sums.begin(), sums.end());
+        for (int32_t r = 0; r < rows; r += 2) {
+          low_rank[r] = {rank, &reduced[r * rank], packed_up.data()};
+          for (int32_t c = 0; c < out; ++c) adapted[r * out + c] += parts[r * out + c];
+        }
+        const auto before = normal(rows * width, 25);
+        auto y = before, without = before;
+        run(format, {rows, in, out}, x.data(), packed.data(),
+            {finish, packed_bias.data(), low_rank.data()}, y.data());
+        run(format, {rows, in, out}, x.data(), packed.data(), {finish, packed_bias.data()},
+            without.data());
+        const auto expected = with_finish(finish, rows, out, adapted, bias.data(), before);
+        for (int32_t r = 0; r < rows; ++r) {
+          if (r % 2 == 1) {
+            ASSERT_EQ(std::memcmp(&y[r * width], &without[r * width], width * sizeof(float)), 0);
+            continue;
+          }
+          for (int32_t c = 0; c < width; ++c) {
+            ASSERT_NEAR(y[r * width + c], expected[r * width + c],
+                        1e-4 * (1 + std::abs(expected[r * width + c])))
+                << r << " " << c << " finish " << static_cast<int>(finish);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Through the weights of the packed matrix, which are the same on all tiers.
 TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
   const std::vector<float> w = {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::tools {
@@ -282,6 +283,24 @@ TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "signalbox: line 1: " + (random.directory() / "tokenizer.json").string() +
                              ": the model directory has none, so it reads ids and no text\n");
+}
+
+TEST(ModelCommands, merge_an_adapter) {
+  const RandomNetwork random = network(kSequence, "", false);
+  const auto row = json::Document::parse(
+      R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8},)"
+      R"("targets":{"Wqkv":{"rank":4,"scale":2}},)"
+      R"("saved":{"classifier.weight":[3,48],"classifier.bias":[3]}})");
+  const engine::RandomAdapter adapter(row->root(), random.tensors(), 3);
+  const auto config =
+      json::Document::parse(fmt::format("{{{}}}", engine::small_modern_bert(kSequence)));
+  const auto expected = engine::reference(config->root(), adapter.merged(), {5, 6, 7});
+  const auto found = parse(run("run", random, "{\"ids\": [5, 6, 7]}\n",
+                               fmt::format("--adapter {}", adapter.directory().string())));
+  expect_row(found.root().find("logits").value(), expected.logits.data(), 3);
+  const Outcome missing = run("run", random, "", "--adapter /nowhere");
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_NE(missing.err.find("/nowhere/adapter_config.json"), std::string::npos) << missing.err;
 }
 
 TEST(ModelCommands, bad_usage_exits_with_two) {

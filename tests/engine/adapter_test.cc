@@ -1,0 +1,366 @@
+// Low-rank adapters, merged and side by side, against networks in double precision whose weights
+// were merged by the test; batches of several adapters, to the bit; and adapters that are refused,
+// from data/refused_adapters.jsonl.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <random>
+
+#include "engine/engine.h"
+#include "kernels/kernels.h"
+#include "tests/engine/random_adapter.h"
+#include "tests/engine/random_network.h"
+
+namespace signalbox::engine {
+namespace {
+
+// A line of data/adapters.jsonl; beside the keys of RandomAdapter: "network", members of a
+// config.json on top of those of "base" in data/networks.jsonl; "bare" and "prefix", the
+// architecture and what falls off its names when the base directory is that of a bare encoder;
+// "beside", why the adapter does not run side by side; "no_head".
+struct Case {
+  std::string name;
+  json::Document row;
+  std::string config;
+};
+
+void PrintTo(const Case& adapted, std::ostream* out) {
+  *out << adapted.name;
+}
+
+std::ifstream open_data(const char* name) {
+  return std::ifstream(fmt::format("{}/tests/engine/data/{}", SIGNALBOX_SOURCE_DIR, name));
+}
+
+std::vector<std::shared_ptr<Case>> cases() {
+  std::string first;
+  auto networks = open_data("networks.jsonl");
+  std::getline(networks, first);
+  const auto defaults = json::Document::parse(first).value();
+  std::vector<std::shared_ptr<Case>> out;
+  auto file = open_data("adapters.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    auto row = json::Document::parse(std::move(line)).value();
+    const json::Value network = row.root().find("network").value();
+    const auto base = defaults.root().find(network.find("base")->text()).value();
+    const std::string config = merge_objects(network, base);
+    const std::string name(row.root().find("name")->text());
+    out.push_back(std::make_shared<Case>(Case{name, std::move(row), config}));
+  }
+  return out;
+}
+
+const Case& case_of(std::string_view name) {
+  static const auto all = cases();
+  for (const auto& one : all) {
+    if (one->name == name) return *one;
+  }
+  return *all.at(all.size());
+}
+
+std::string text_of(const json::Value& row, const char* key) {
+  const auto value = row.find(key);
+  return value ? std::string(value->text()) : "";
+}
+
+// The network of a case, with its directory made that of a bare encoder when the case says so.
+std::unique_ptr<RandomNetwork> network_of(const Case& adapted) {
+  const json::Value row = adapted.row.root();
+  auto out = std::make_unique<RandomNetwork>(adapted.config, true);
+  const std::string bare = text_of(row, "bare"), prefix = text_of(row, "prefix");
+  if (bare.empty()) return out;
+  const auto own =
+      json::Document::parse(fmt::format(R"({{"architectures":["{}"]}})", bare)).value();
+  const auto config = json::Document::parse(adapted.config).value();
+  std::ofstream(out->directory() / "config.json") << merge_objects(own.root(), config.root());
+  Checkpoint tensors;
+  for (const auto& [name, tensor] : out->tensors()) {
+    if (name.starts_with(prefix)) tensors[name.substr(prefix.size())] = tensor;
+  }
+  out->write(tensors);
+  return out;
+}
+
+std::unique_ptr<const TextModel> open(const std::filesystem::path& directory,
+                                      const OpenOptions& options) {
+  auto model = TextModel::open(directory, options);
+  EXPECT_TRUE(model) << model.error().message;
+  return std::move(model).value_or(nullptr);
+}
+
+// The largest difference, relative to the largest value.
+double difference(const std::vector<double>& expected, const std::vector<float>& found) {
+  if (expected.size() != found.size()) return INFINITY;
+  double worst = 0, largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(expected[i] - double{found[i]});
+    worst = error <= worst ? worst : error;
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return worst / largest;
+}
+
+class Adapters : public testing::TestWithParam<std::shared_ptr<Case>> {
+ protected:
+  void SetUp() override {
+    if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
+  }
+
+  const json::Value row_ = GetParam()->row.root();
+  const std::unique_ptr<RandomNetwork> network_ = network_of(*GetParam());
+  const RandomAdapter adapter_{row_, network_->tensors(), 11};
+  const json::Document config_ = json::Document::parse(GetParam()->config).value();
+
+  // The largest difference of hidden states and of logits from the formulas.
+  double error_of(const TextModel& model, int32_t adapter) const {
+    double worst = 0;
+    for (const int32_t length : {1, 2, 17, 129}) {
+      const auto ids = network_->ids(length);
+      const auto found = model.states(ids, adapter);
+      EXPECT_TRUE(found) << found.error().message;
+      const auto expected = reference(config_.root(), adapter_.merged(), ids);
+      worst = std::max(worst, difference(expected.hidden, found->last_hidden_state));
+      const auto heads = model.heads();
+      EXPECT_EQ(heads.empty(), row_.find("no_head") || expected.logits.empty());
+      if (heads.empty()) continue;
+      EXPECT_EQ(heads.back().adapter, adapter);
+      worst = std::max(worst, difference(expected.logits, found->logits.back()));
+    }
+    return worst;
+  }
+};
+
+TEST_P(Adapters, merged_are_what_the_formulas_say) {
+  const auto model = open(network_->directory(), {.adapter = adapter_.directory()});
+  ASSERT_NE(model, nullptr);
+  EXPECT_LE(error_of(*model, kNoAdapter), 1e-4);
+}
+
+TEST_P(Adapters, side_by_side_are_what_the_formulas_say) {
+  const OpenOptions options{.adapters = {adapter_.directory()}};
+  const std::string refused = text_of(row_, "beside");
+  if (!refused.empty()) {
+    const auto model = TextModel::open(network_->directory(), options);
+    ASSERT_FALSE(model);
+    EXPECT_NE(model.error().message.find(refused), std::string::npos) << model.error().message;
+    return;
+  }
+  const auto model = open(network_->directory(), options);
+  ASSERT_NE(model, nullptr);
+  EXPECT_LE(error_of(*model, 0), 1e-4);
+  const auto plain = open(network_->directory(), {});
+  const auto ids = network_->ids(17);
+  EXPECT_EQ(model->states(ids)->last_hidden_state, plain->states(ids)->last_hidden_state);
+}
+
+// Merged ones are rounded with the trunk's weights, so the two errors differ by chance; of two
+// small logits that is more.
+TEST_P(Adapters, side_by_side_over_narrow_trunks_err_as_little_as_merged) {
+  if (row_.find("beside")) GTEST_SKIP() << "runs merged only";
+  for (const Precision precision : {Precision::kBF16, Precision::kI8}) {
+    const auto beside =
+        open(network_->directory(), {.precision = precision, .adapters = {adapter_.directory()}});
+    const auto merged =
+        open(network_->directory(), {.precision = precision, .adapter = adapter_.directory()});
+    ASSERT_TRUE(beside != nullptr && merged != nullptr);
+    EXPECT_LE(error_of(*beside, 0), 0.02 + error_of(*merged, kNoAdapter));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Adapters, testing::ValuesIn(cases()),
+                         [](const auto& adapted) { return adapted.param->name; });
+
+class AdapterBatch : public testing::TestWithParam<const char*> {};
+
+// Texts of two adapters and of none, over several passes, blocks and threads.
+TEST_P(AdapterBatch, gives_each_text_the_bits_it_gets_alone) {
+  const Case& adapted = case_of(GetParam());
+  const auto network = network_of(adapted);
+  const RandomAdapter first(adapted.row.root(), network->tensors(), 1);
+  const RandomAdapter second(adapted.row.root(), network->tensors(), 2);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 120; ++i)
+    texts.push_back(std::string(1 + i % 11, static_cast<char>('a' + i % 26)) + " b c");
+  std::vector<Input> inputs;
+  for (int i = 0; i < 120; ++i) inputs.push_back({texts[i], {}, i % 7 % 3 - 1});
+  for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
+    const auto model =
+        open(network->directory(), {.precision = precision,
+                                    .threads = 3,
+                                    .adapters = {first.directory(), second.directory()}});
+    ASSERT_NE(model, nullptr);
+    const size_t heads = model->heads().size();
+    ASSERT_EQ(heads, 3u);
+    const auto together = model->answer(inputs);
+    ASSERT_TRUE(together) << together.error().message;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto alone = model->answer({&inputs[i], 1});
+      ASSERT_TRUE(alone) << alone.error().message;
+      for (size_t h = 0; h < heads; ++h) {
+        const Answer &a = together->at(i * heads + h), &b = alone->at(h);
+        const bool own = model->heads()[h].adapter == inputs[i].adapter;
+        const bool whole = model->heads()[h].kind == HeadKind::kSequence;
+        EXPECT_EQ(a.scores.empty(), !own || !whole);
+        EXPECT_TRUE(own || a.entities.empty());
+        ASSERT_EQ(a.scores, b.scores) << i;
+        ASSERT_EQ(a.entities.size(), b.entities.size()) << i;
+        for (size_t e = 0; e < a.entities.size(); ++e)
+          EXPECT_EQ(a.entities[e].score, b.entities[e].score) << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, AdapterBatch,
+                         testing::Values("bert_every_layer", "roberta", "modern_bert_gated",
+                                         "modern_bert_every_layer"),
+                         [](const auto& name) { return std::string(name.param); });
+
+TEST(AdaptersOfAModel, differ_from_each_other_and_from_none) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  const RandomAdapter first(adapted.row.root(), network->tensors(), 1);
+  const RandomAdapter second(adapted.row.root(), network->tensors(), 2);
+  const auto model =
+      open(network->directory(), {.adapters = {first.directory(), second.directory()}});
+  const std::string_view text = "one text";
+  std::vector<std::vector<float>> vectors(3, std::vector<float>(model->dim()));
+  for (int32_t i = 0; i < 3; ++i)
+    ASSERT_TRUE(model->embed({&text, 1}, {.adapter = i - 1}, vectors[i]));
+  EXPECT_NE(vectors[0], vectors[1]);
+  EXPECT_NE(vectors[0], vectors[2]);
+  EXPECT_NE(vectors[1], vectors[2]);
+  EXPECT_EQ(model->heads()[0].labels.size(), 5u);
+  EXPECT_EQ(model->heads()[2].labels.size(), 2u);
+  EXPECT_EQ(model->heads()[2].name, second.directory().filename());
+  EXPECT_EQ(model->states(network->ids(3), 2).error().message, "adapter 2, the model has 2");
+  EXPECT_EQ(model->states(network->ids(3), -2).error().code, Code::kInvalid);
+  const Input input{text, {}, 7};
+  EXPECT_EQ(model->answer({&input, 1}).error().message, "adapter 7, the model has 2");
+}
+
+TEST(AdaptersOfAModel, name_their_classes_themselves) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+  std::ofstream(adapter.directory() / "jailbreak_type_mapping.json")
+      << R"({"label_to_id": {"benign": 0, "jailbreak": 1}})";
+  const auto model = open(network->directory(), {.adapter = adapter.directory()});
+  EXPECT_EQ(model->heads()[0].labels, (std::vector<std::string>{"benign", "jailbreak"}));
+}
+
+TEST(AdaptersOfAModel, are_merged_or_side_by_side) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+  const auto model = TextModel::open(
+      network->directory(), {.adapter = adapter.directory(), .adapters = {adapter.directory()}});
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, Code::kInvalid);
+}
+
+// A packed matrix stands in the file as the bytes of pack_linear, at a multiple of 4; only that,
+// the name and the length are looked at here.
+TEST(AdaptersOfAModel, cannot_be_merged_into_packed_matrices_and_run_beside_them) {
+  const Case& adapted = case_of("modern_bert_gated");
+  const auto network = network_of(adapted);
+  const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+  Checkpoint tensors = network->tensors();
+  const int64_t bytes = kernels::packed_linear_bytes(kernels::Format::kF32, 48, 80, true);
+  tensors["model.layers.1.mlp.Wi.packed_f32"] = {{bytes}, std::vector<float>(bytes)};
+  const OpenOptions beside{.adapters = {adapter.directory()}};
+  const auto opens = [&](const char* padding) {
+    Checkpoint padded = tensors;
+    padded[padding] = {{1}, {0}};
+    network->write(padded);
+    return TextModel::open(network->directory(), beside).has_value();
+  };
+  EXPECT_TRUE(opens("a") || opens("aa") || opens("aaa") || opens("aaaa"));
+  const auto merged = TextModel::open(network->directory(), {.adapter = adapter.directory()});
+  ASSERT_FALSE(merged);
+  EXPECT_NE(merged.error().message.find(
+                "\"model.layers.1.mlp.Wi.packed_f32\" is packed: \"model.layers.1.mlp.Wi\" of "),
+            std::string::npos)
+      << merged.error().message;
+}
+
+// Every line of data/refused_adapters.jsonl is what one member or tensor does to an adapter that is
+// fine.
+TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  auto file = open_data("refused_adapters.jsonl");
+  size_t read = 0;
+  for (std::string line; std::getline(file, line); ++read) {
+    const auto document = json::Document::parse(line).value();
+    const json::Value row = document.root();
+    const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+    if (const auto config = row.find("config")) {
+      std::ofstream(adapter.directory() / "adapter_config.json")
+          << merge_objects(*config, *adapted.row.root().find("adapter"));
+    }
+    Checkpoint files = adapter.files();
+    if (const auto name = row.find("drop")) files.erase(std::string(name->text()));
+    if (const auto added = row.find("add")) {
+      for (const json::Member& member : added->members()) {
+        TestTensor& tensor = files[std::string(member.key)] = {};
+        size_t size = 1;
+        for (const json::Value& extent : member.value.items()) {
+          tensor.shape.push_back(extent.integer().value());
+          size *= static_cast<size_t>(tensor.shape.back());
+        }
+        tensor.values.resize(size);
+      }
+    }
+    adapter.write(files);
+    for (const bool merged : {false, true}) {
+      OpenOptions options;
+      if (merged) {
+        options.adapter = adapter.directory();
+      } else {
+        options.adapters = {adapter.directory()};
+      }
+      const auto model = TextModel::open(network->directory(), options);
+      const std::string name(row.find("name")->text()), message(row.find("message")->text());
+      ASSERT_FALSE(model) << name;
+      EXPECT_NE(model.error().message.find(message), std::string::npos)
+          << name << ": " << model.error().message << "\nexpected " << message;
+      EXPECT_TRUE(model.error().message.starts_with(adapter.directory().string())) << name;
+    }
+  }
+  EXPECT_GT(read, 20u);
+}
+
+// Whatever the bytes of an adapter are, opening it ends with a model or an error.
+TEST(AdaptersOfAModel, of_damaged_bytes_are_an_error_or_a_model) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  std::mt19937 random(5);
+  for (const char* name : {"adapter_config.json", "adapter_model.safetensors"}) {
+    const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+    const auto path = adapter.directory() / name;
+    std::ifstream in(path, std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    const size_t header = std::min<size_t>(whole.size(), 1200);
+    for (int i = 0; i < 200; ++i) {
+      std::string text = whole;
+      if (i % 4 == 0) {
+        text.resize(random() % header);
+      } else {
+        for (int flips = 0; flips < i % 4; ++flips)
+          text[random() % header] = "0123456789{}[]\",:xA_\n\0"[random() % 23];
+      }
+      std::ofstream(path, std::ios::binary) << text;
+      const auto model = TextModel::open(network->directory(), {.adapters = {adapter.directory()}});
+      EXPECT_TRUE(model || !model.error().message.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::engine
