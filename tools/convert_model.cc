@@ -16,6 +16,7 @@
 #include "tools/wordpiece_to_hf.h"
 #include "tools/write_file.h"
 #include "weights/hf_config.h"
+#include "weights/lora.h"
 #include "weights/safetensors_writer.h"
 #include "weights/shard_index.h"
 
@@ -175,6 +176,32 @@ Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
   return weights::write_safetensors(out / kWeights, packed.tensors.tensors());
 }
 
+Result<void> write_model(const fs::path& out, std::span<const weights::Tensor> tensors,
+                         const std::map<std::string, std::string>& files,
+                         const ConvertModelOptions& options) {
+  say_kinds(tensors, options);
+  for (const auto& [name, text] : files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
+  SIGNALBOX_TRY_VOID(weights::write_safetensors(out / kWeights, tensors));
+  return options.precision ? pack(out, options) : Result<void>();
+}
+
+// The model with an adapter in it.
+Result<void> write_merged(const fs::path& out, ForeignModel& model,
+                          const ConvertModelOptions& options) {
+  SIGNALBOX_TRY(const weights::LoraAdapter adapter, weights::LoraAdapter::open(options.adapter));
+  SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
+  SIGNALBOX_TRY(const weights::TensorList merged,
+                weights::merge_lora(model.tensors, adapter, *kernels));
+  for (const char* name :
+       {kConfig, "category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
+    SIGNALBOX_TRY_VOID(take_along(name, {options.adapter}, model.files));
+  }
+  options.say(fmt::format("merged {} layers of {}, which replaces {} tensors",
+                          adapter.layers().size(), options.adapter.string(),
+                          adapter.replacements().size()));
+  return write_model(out, merged.tensors(), model.files, options);
+}
+
 uint64_t bytes_of(std::span<const weights::Tensor> tensors) {
   uint64_t out = 0;
   for (const weights::Tensor& tensor : tensors) out += tensor.bytes.size();
@@ -213,11 +240,11 @@ Result<std::string> convert_model(const fs::path& file, ModelFormat format, cons
   }
   SIGNALBOX_TRY_VOID(gather_files(file, format, options, model.files));
   for (const std::string& note : model.tensors.notes()) options.say(note);
-  say_kinds(tensors, options);
-
-  for (const auto& [name, text] : model.files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
-  SIGNALBOX_TRY_VOID(weights::write_safetensors(weights, tensors));
-  if (options.precision) SIGNALBOX_TRY_VOID(pack(out, options));
+  if (options.adapter.empty()) {
+    SIGNALBOX_TRY_VOID(write_model(out, tensors, model.files, options));
+  } else {
+    SIGNALBOX_TRY_VOID(write_merged(out, model, options));
+  }
   const std::string problem = opening_error(out);
   if (!problem.empty()) options.say(fmt::format("the engine does not open it: {}", problem));
   return summary(file, format, out, model, problem);

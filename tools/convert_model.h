@@ -16,6 +16,9 @@ namespace signalbox::tools {
 struct ConvertModelOptions {
   /// Packs the trunk's matrices so (engine/pack_model.h); none: left as they are.
   std::optional<engine::Precision> precision = {};
+  /// A directory of PEFT's to merge into the weights; its config.json and label mappings, where it
+  /// has them, take the place of the model's. Empty: none.
+  std::filesystem::path adapter = {};
   std::filesystem::path config;  // in place of the config.json that is found; empty: none
   std::function<void(std::string_view line)> say = [](std::string_view) {};  // what is done
 };

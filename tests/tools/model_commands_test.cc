@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "engine/engine.h"
 #include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
 
@@ -298,6 +299,17 @@ TEST(ModelCommands, merge_an_adapter) {
   const auto found = parse(run("run", random, "{\"ids\": [5, 6, 7]}\n",
                                fmt::format("--adapter {}", adapter.directory().string())));
   expect_row(found.root().find("logits").value(), expected.logits.data(), 3);
+  const engine::TemporaryDirectory out;
+  const std::string convert =
+      fmt::format("{} convert {} {} --merge-lora {} --dtype f32 >/dev/null 2>&1", SIGNALBOX_PROGRAM,
+                  random.directory().string(), out.path().string(), adapter.directory().string());
+  ASSERT_EQ(WEXITSTATUS(std::system(convert.c_str())), 0);
+  const auto merged = engine::TextModel::open(out.path());
+  ASSERT_TRUE(merged) << merged.error().message;
+  const auto states = (*merged)->states(std::vector<int32_t>{5, 6, 7});
+  ASSERT_TRUE(states);
+  for (size_t i = 0; i < expected.logits.size(); ++i)
+    EXPECT_NEAR(states->logits[0][i], expected.logits[i], 1e-4);
   const Outcome missing = run("run", random, "", "--adapter /nowhere");
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_NE(missing.err.find("/nowhere/adapter_config.json"), std::string::npos) << missing.err;

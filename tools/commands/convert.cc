@@ -76,6 +76,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
   if (parsed.count("dtype") > 0) {
     SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
   }
+  if (parsed.count("merge-lora") > 0) options.adapter = parsed["merge-lora"].as<std::string>();
   options.say = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
@@ -107,6 +108,8 @@ int run(int argc, char** argv) {
       cxxopts::value<std::string>(), "TYPE");
   add("eos", "Put the model's </s> behind every text (T5 does)");
   add("in", "What to convert; --in may be left out", cxxopts::value<std::string>(), "IN");
+  add("merge-lora", "Merge this PEFT adapter into the weights", cxxopts::value<std::string>(),
+      "DIR");
   add("out", "Where to; --out may be left out", cxxopts::value<std::string>(), "OUT");
   options.parse_positional({"in", "out"});
   return with_options(options, argc, argv, {"in", "out"}, [](const cxxopts::ParseResult& parsed) {
