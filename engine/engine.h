@@ -45,6 +45,7 @@ struct EmbedOptions {
   int32_t dim = 0;     // keep this many numbers, for models trained so (matryoshka); 0: all
   std::optional<Pooling> pooling = {};  // none: what the model directory says
   int32_t adapter = kNoAdapter;         // of OpenOptions::adapters
+  bool operator==(const EmbedOptions&) const = default;
 };
 
 /// What a head looks at: the text as a whole, or each of its tokens.
@@ -160,6 +161,10 @@ class TextModel : public TextEmbedder {
   /// range, or more than tokens_max() ids.
   virtual Result<States> states(std::span<const int32_t> ids,
                                 int32_t adapter = kNoAdapter) const = 0;
+
+  /// How many tokens embed() and answer() make of an input, 1 to tokens_max(): what it costs,
+  /// without running it. kInvalid for an input without tokens, or an adapter that is not there.
+  virtual Result<int32_t> tokens(const Input& input) const = 0;
 
   /// Text to ids, as embed() does it.
   virtual Result<std::vector<int32_t>> encode(std::string_view text) const = 0;

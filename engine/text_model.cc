@@ -140,6 +140,14 @@ class Model final : public TextModel {
     return out;
   }
 
+  Result<int32_t> tokens(const Input& input) const override {
+    SIGNALBOX_TRY_VOID(need_tokenizer());
+    SIGNALBOX_TRY_VOID(find_adapter(input.adapter));
+    tokenizer::Encoding encoding;
+    SIGNALBOX_TRY_VOID(encode(input, encoding));
+    return static_cast<int32_t>(encoding.ids.size());
+  }
+
   Result<std::vector<int32_t>> encode(std::string_view text) const override {
     SIGNALBOX_TRY_VOID(need_tokenizer());
     tokenizer::Encoding encoding;

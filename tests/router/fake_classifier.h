@@ -24,8 +24,7 @@ class FakeClassifier : public engine::TextModel {
   double multiply_adds(int32_t) const override { return 0; }
   std::span<const engine::HeadInfo> heads() const override { return {&head_, 1}; }
 
-  Result<std::vector<engine::Answer>> answer(
-      std::span<const engine::Input> inputs) const override {
+  Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     if (fails_) return fail(Code::kInternal, "the model is gone");
     std::vector<engine::Answer> out;
     for (const engine::Input& input : inputs) out.push_back(answer_one(input.text));
@@ -41,6 +40,9 @@ class FakeClassifier : public engine::TextModel {
   }
   Result<engine::States> states(std::span<const int32_t>) const override {
     return fail(Code::kUnsupported, "a fake has no states");
+  }
+  Result<int32_t> tokens(const engine::Input& input) const override {
+    return static_cast<int32_t>(input.text.size());
   }
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return fail(Code::kUnsupported, "a fake has no tokens");

@@ -1,0 +1,393 @@
+// A list of requests under one lock, workers that splice batches off its front, and a watch that
+// answers those whose time has run out while every worker is busy. Requests are nodes of a list
+// from beginning to end: one allocation each, and none is ever moved. A batch holds requests of one
+// kind, embeddings with the same options or answers, since the model runs those in one call; the
+// oldest request chooses the kind, so none starves.
+
+#include "engine/scheduler.h"
+
+#include <condition_variable>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+
+namespace signalbox::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using EmbedDone = Scheduler::Done<Scheduler::Embedding>;
+using AnswerDone = Scheduler::Done<Scheduler::Answers>;
+
+constexpr const char* kClosed = "the scheduler was closed";
+
+struct Request {
+  std::string text;
+  std::optional<std::string> pair;
+  int32_t adapter = kNoAdapter;
+  EmbedOptions options;  // of an embedding
+  Patience patience;
+  std::variant<EmbedDone, AnswerDone> done;
+  int32_t tokens = 0;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // wakes the watch
+
+  int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
+  Input input() const {
+    Input out{text, {}, adapter};
+    if (pair) out.pair = *pair;
+    return out;
+  }
+};
+
+// Destroyed without the lock: that of a request waits for its on_stop, which takes it.
+using Requests = std::list<Request>;
+
+bool share_a_batch(const Request& a, const Request& b) {
+  return a.done.index() == b.done.index() && a.options == b.options;
+}
+
+// Why a request is no longer worth running.
+std::optional<Error> over(const Patience& patience, Clock::time_point now) {
+  if (patience.stop.stop_requested()) return Error{Code::kCancelled, "the request was cancelled"};
+  if (patience.deadline <= now) {
+    return Error{Code::kDeadline, "the deadline passed before the request could run"};
+  }
+  return {};
+}
+
+void refuse(const Request& request, const Error& error) {
+  std::visit([&error](const auto& done) { done(tl::unexpected(error)); }, request.done);
+}
+
+// A worker's buffers, reused from batch to batch.
+struct BatchScratch {
+  std::vector<std::string_view> texts;
+  std::vector<Input> inputs;
+  std::vector<float> vectors;  // (texts, dim)
+};
+
+void run_embeddings(const TextModel& model, const Requests& batch, BatchScratch& scratch) {
+  const EmbedOptions& options = batch.front().options;
+  // The model refuses options out of range before it writes.
+  const auto dim =
+      static_cast<size_t>(options.dim > 0 ? std::min(options.dim, model.hidden()) : model.hidden());
+  scratch.texts.clear();
+  for (const Request& request : batch) scratch.texts.push_back(request.text);
+  scratch.vectors.resize(batch.size() * dim);
+  const Result<void> ran = model.embed(scratch.texts, options, scratch.vectors);
+  const float* vector = scratch.vectors.data();
+  for (const Request& request : batch) {
+    const auto& done = std::get<EmbedDone>(request.done);
+    if (ran) {
+      done(Scheduler::Embedding(vector, vector + dim));
+    } else {
+      done(tl::unexpected(ran.error()));
+    }
+    vector += dim;
+  }
+}
+
+void run_answers(const TextModel& model, const Requests& batch, BatchScratch& scratch) {
+  scratch.inputs.clear();
+  for (const Request& request : batch) scratch.inputs.push_back(request.input());
+  Result<std::vector<Answer>> ran = model.answer(scratch.inputs);
+  const auto heads = std::ssize(model.heads());
+  int64_t first = 0;
+  for (const Request& request : batch) {
+    const auto& done = std::get<AnswerDone>(request.done);
+    if (ran) {
+      const auto begin = std::make_move_iterator(ran->begin() + first);
+      done(Scheduler::Answers(begin, begin + heads));
+    } else {
+      done(tl::unexpected(ran.error()));
+    }
+    first += heads;
+  }
+}
+
+void run(const TextModel& model, const Requests& batch, BatchScratch& scratch) {
+  if (std::holds_alternative<EmbedDone>(batch.front().done)) {
+    run_embeddings(model, batch, scratch);
+  } else {
+    run_answers(model, batch, scratch);
+  }
+}
+
+Result<void> check_range(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return {};
+  return fail(Code::kInvalid, "scheduler: {} {}, expected {} to {}", name, value, least, most);
+}
+
+}  // namespace
+
+class Scheduler::State {
+ public:
+  State(const TextModel& model, const SchedulerOptions& options)
+      : model_(model), options_(options) {
+    for (int32_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+    threads_.emplace_back([this] { watch(); });
+  }
+
+  ~State() {
+    Requests left;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      left.swap(waiting_);
+      load_ = {};
+    }
+    ready_.notify_all();
+    changed_.notify_all();
+    for (const Request& request : left) refuse(request, {Code::kCancelled, kClosed});
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // `one` holds one request.
+  Result<void> submit(Requests one) {
+    Request& request = one.front();
+    if (request.bytes() > options_.bytes_max) {
+      return fail(Code::kTooLarge, "a text of {} bytes, the queue takes at most {}",
+                  request.bytes(), options_.bytes_max);
+    }
+    // A full queue says so before the text is tokenised.
+    SIGNALBOX_TRY_VOID(enter(one, false));
+    SIGNALBOX_TRY(request.tokens, model_.tokens(request.input()));
+    if (request.patience.stop.stop_possible()) {
+      request.on_stop.emplace(request.patience.stop, [this] { on_stop(); });
+    }
+    return enter(one, true);
+  }
+
+  SchedulerLoad load() const {
+    const std::lock_guard lock(mutex_);
+    return load_;
+  }
+
+ private:
+  // Checks that the request may wait, and lets it.
+  Result<void> enter(Requests& one, bool stays) {
+    const Request& request = one.front();
+    const Clock::time_point now = Clock::now();
+    Requests given_up;
+    Result<void> entered;
+    bool sooner = false;
+    {
+      const std::lock_guard lock(mutex_);
+      // Under the lock, for one that is stopped later than this to find the request in the queue.
+      if (auto error = over(request.patience, now)) return tl::unexpected(*std::move(error));
+      entered = room_for(request);
+      if (!entered && !stopping_) {
+        given_up = take_given_up(now);
+        entered = room_for(request);
+      }
+      if (entered && stays) {
+        sooner = request.patience.deadline < watched_;
+        count(request, 1);
+        waiting_.splice(waiting_.end(), one);
+      }
+    }
+    for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+    if (entered && stays) {
+      ready_.notify_one();
+      if (sooner) changed_.notify_one();
+    }
+    return entered;
+  }
+
+  Result<void> room_for(const Request& request) const {
+    if (stopping_) return fail(Code::kCancelled, "{}", kClosed);
+    const auto full = [](const char* what, int64_t limit) {
+      return fail(Code::kOverloaded, "the queue is full: its limit is {} {}", limit, what);
+    };
+    if (load_.requests + 1 > options_.requests_max) return full("requests", options_.requests_max);
+    if (load_.tokens + std::max(1, request.tokens) > options_.tokens_max) {
+      return full("tokens", options_.tokens_max);
+    }
+    if (load_.bytes + request.bytes() > options_.bytes_max) {
+      return full("bytes of text", options_.bytes_max);
+    }
+    return {};
+  }
+
+  void count(const Request& request, int32_t sign) {
+    load_.requests += sign;
+    load_.tokens += sign * request.tokens;
+    load_.bytes += sign * request.bytes();
+  }
+
+  // Moves a request from the queue to the end of `to`; the next one.
+  Requests::iterator move(Requests::iterator at, Requests& to) {
+    const auto next = std::next(at);
+    count(*at, -1);
+    to.splice(to.end(), waiting_, at);
+    return next;
+  }
+
+  Requests take_given_up(Clock::time_point now) {
+    Requests out;
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      at = over(at->patience, now) ? move(at, out) : std::next(at);
+    }
+    return out;
+  }
+
+  // The oldest request, and those behind it that fit beside it.
+  Requests take_batch() {
+    Requests out;
+    int64_t tokens = 0;
+    for (auto at = waiting_.begin(); at != waiting_.end() && tokens < options_.batch_tokens;) {
+      const bool fits = out.empty() || (share_a_batch(out.front(), *at) &&
+                                        tokens + at->tokens <= options_.batch_tokens);
+      if (fits) tokens += at->tokens;
+      at = fits ? move(at, out) : std::next(at);
+    }
+    return out;
+  }
+
+  void work() {
+    BatchScratch scratch;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ready_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (stopping_) return;
+      const Clock::time_point now = Clock::now();
+      Requests given_up = take_given_up(now);
+      Requests batch = take_batch();
+      lock.unlock();
+      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      if (!batch.empty()) run(model_, batch, scratch);
+      given_up.clear();
+      batch.clear();
+      lock.lock();
+    }
+  }
+
+  // The deadline that comes first.
+  Clock::time_point earliest() const {
+    auto out = Clock::time_point::max();
+    for (const Request& request : waiting_) out = std::min(out, request.patience.deadline);
+    return out;
+  }
+
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      watched_ = earliest();
+      if (!stopped_) {
+        if (watched_ == Clock::time_point::max()) {
+          changed_.wait(lock);
+        } else {
+          changed_.wait_until(lock, watched_);
+        }
+      }
+      stopped_ = false;
+      const Clock::time_point now = Clock::now();
+      Requests given_up = take_given_up(now);
+      if (given_up.empty()) continue;
+      lock.unlock();
+      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      given_up.clear();
+      lock.lock();
+    }
+  }
+
+  // On the thread that asks to stop.
+  void on_stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_one();
+  }
+
+  const TextModel& model_;
+  const SchedulerOptions options_;
+
+  mutable std::mutex mutex_;                              // guards what follows
+  Requests waiting_;                                      // oldest first
+  SchedulerLoad load_;                                    // of waiting_
+  Clock::time_point watched_ = Clock::time_point::max();  // when the watch will look
+  bool stopped_ = false;  // somebody cancelled since the watch looked
+  bool stopping_ = false;
+
+  std::condition_variable ready_;    // for the workers: waiting_ has grown
+  std::condition_variable changed_;  // for the watch: a sooner deadline, or stopped_
+  std::vector<std::thread> threads_;
+};
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Scheduler::~Scheduler() = default;
+
+Result<std::unique_ptr<Scheduler>> Scheduler::create(const TextModel& model,
+                                                     const SchedulerOptions& options) {
+  constexpr auto kMost = std::numeric_limits<int32_t>::max();
+  SIGNALBOX_TRY_VOID(check_range("workers", options.workers, 1, kThreadsMax));
+  SIGNALBOX_TRY_VOID(check_range("batch_tokens", options.batch_tokens, 1, kMost));
+  SIGNALBOX_TRY_VOID(check_range("requests_max", options.requests_max, 1, kMost));
+  SIGNALBOX_TRY_VOID(check_range("tokens_max", options.tokens_max, model.tokens_max(),
+                                 std::numeric_limits<int64_t>::max() / 2));
+  SIGNALBOX_TRY_VOID(
+      check_range("bytes_max", options.bytes_max, 1, std::numeric_limits<int64_t>::max() / 2));
+  return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(model, options)));
+}
+
+Result<void> Scheduler::embed(std::string_view text, const EmbedOptions& options, Patience patience,
+                              Done<Embedding> done) {
+  Requests one(1);
+  one.front().text = text;
+  one.front().adapter = options.adapter;
+  one.front().options = options;
+  one.front().patience = std::move(patience);
+  one.front().done = std::move(done);
+  return state_->submit(std::move(one));
+}
+
+Result<void> Scheduler::answer(const Input& input, Patience patience, Done<Answers> done) {
+  Requests one(1);
+  one.front().text = input.text;
+  if (input.pair) one.front().pair = *input.pair;
+  one.front().adapter = input.adapter;
+  one.front().patience = std::move(patience);
+  one.front().done = std::move(done);
+  return state_->submit(std::move(one));
+}
+
+namespace {
+
+// A future of what submit(done) brings about. The promise is shared by `done`, which a
+// std::function copies, and by this call, which keeps it for an error.
+template <class T, class Submit>
+std::future<Result<T>> to_future(const Submit& submit) {
+  const auto promise = std::make_shared<std::promise<Result<T>>>();
+  auto future = promise->get_future();
+  const Result<void> submitted =
+      submit([promise](Result<T> result) { promise->set_value(std::move(result)); });
+  if (!submitted) promise->set_value(tl::unexpected(submitted.error()));
+  return future;
+}
+
+}  // namespace
+
+std::future<Result<Scheduler::Embedding>> Scheduler::embed(std::string_view text,
+                                                           const EmbedOptions& options,
+                                                           Patience patience) {
+  return to_future<Embedding>([&](Done<Embedding> done) {
+    return embed(text, options, std::move(patience), std::move(done));
+  });
+}
+
+std::future<Result<Scheduler::Answers>> Scheduler::answer(const Input& input, Patience patience) {
+  return to_future<Answers>(
+      [&](Done<Answers> done) { return answer(input, std::move(patience), std::move(done)); });
+}
+
+SchedulerLoad Scheduler::load() const {
+  return state_->load();
+}
+
+}  // namespace signalbox::engine
