@@ -1,0 +1,152 @@
+// The C interface against the C++ one, and what it says to wrong arguments.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "engine/engine.h"
+#include "engine/signalbox.h"
+#include "tests/engine/random_network.h"
+
+namespace signalbox::engine {
+namespace {
+
+signalbox_text text_of(const char* text) {
+  return {text, std::strlen(text)};
+}
+
+std::string config(std::string_view architecture) {
+  return fmt::format("{{{}}}", small_modern_bert(architecture));
+}
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string head = tagger_.directory().string();
+    const char* heads[] = {head.c_str()};
+    const signalbox_options options{SIGNALBOX_F32, 0, heads, 1};
+    ASSERT_EQ(signalbox_open(classifier_.directory().c_str(), &options, &model_), SIGNALBOX_OK)
+        << signalbox_last_error();
+    auto own = TextModel::open(classifier_.directory(), {.heads = {tagger_.directory()}});
+    ASSERT_TRUE(own) << own.error().message;
+    own_ = *std::move(own);
+  }
+  void TearDown() override { signalbox_close(model_); }
+
+  const RandomNetwork classifier_{config("ModernBertForSequenceClassification"), true};
+  const RandomNetwork tagger_{config("ModernBertForTokenClassification"), true};
+  signalbox_model* model_ = nullptr;
+  std::unique_ptr<const TextModel> own_;
+};
+
+TEST_F(CApi, describes_the_model) {
+  EXPECT_EQ(signalbox_dim(model_), own_->dim());
+  EXPECT_EQ(signalbox_layers(model_), own_->layers());
+  EXPECT_EQ(signalbox_tokens_max(model_), own_->tokens_max());
+  size_t count = 0;
+  const signalbox_head* heads = signalbox_heads(model_, &count);
+  ASSERT_EQ(count, 2u);
+  EXPECT_EQ(heads[0].kind, SIGNALBOX_SEQUENCE);
+  EXPECT_EQ(heads[1].kind, SIGNALBOX_TOKENS);
+  for (size_t h = 0; h < count; ++h) {
+    const HeadInfo& own = own_->heads()[h];
+    EXPECT_EQ(heads[h].name, own.name);
+    EXPECT_EQ(heads[h].scores, static_cast<int32_t>(own.scores));
+    EXPECT_EQ(std::vector<std::string>(heads[h].labels, heads[h].labels + heads[h].labels_count),
+              own.labels);
+  }
+  EXPECT_STREQ(signalbox_version(), SIGNALBOX_VERSION);
+}
+
+TEST_F(CApi, embeds_as_the_engine_does) {
+  const signalbox_text texts[] = {text_of("abc def"), text_of(""), text_of("a longer text")};
+  const std::string_view views[] = {"abc def", "", "a longer text"};
+  const signalbox_embed_options options{2, 8, SIGNALBOX_POOL_LAST};
+  std::vector<float> found(24), expected(24);
+  ASSERT_EQ(signalbox_embed(model_, texts, 3, &options, found.data(), 24), SIGNALBOX_OK)
+      << signalbox_last_error();
+  ASSERT_TRUE(own_->embed(views, {2, 8, Pooling::kLast}, expected));
+  EXPECT_EQ(found, expected);
+  found.resize(3 * own_->dim());
+  expected.resize(found.size());
+  ASSERT_EQ(signalbox_embed(model_, texts, 3, nullptr, found.data(), found.size()), SIGNALBOX_OK);
+  ASSERT_TRUE(own_->embed(views, expected));
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(signalbox_embed(model_, nullptr, 0, nullptr, nullptr, 0), SIGNALBOX_OK);
+}
+
+TEST_F(CApi, answers_as_the_engine_does) {
+  const signalbox_text texts[] = {text_of("hello there, you"), text_of("x y z")};
+  const signalbox_text pairs[] = {text_of("abc"), text_of("")};
+  const std::vector<Input> inputs{{"hello there, you", "abc"}, {"x y z", ""}};
+  signalbox_answers* answers = nullptr;
+  ASSERT_EQ(signalbox_answer(model_, texts, pairs, 2, &answers), SIGNALBOX_OK)
+      << signalbox_last_error();
+  const auto expected = own_->answer(inputs).value();
+  size_t marked = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    size_t count = 0;
+    const float* scores = signalbox_scores(answers, i / 2, i % 2, &count);
+    EXPECT_EQ(std::vector<float>(scores, scores + count), expected[i].scores);
+    const signalbox_entity* entities = signalbox_entities(answers, i / 2, i % 2, &count);
+    ASSERT_EQ(count, expected[i].entities.size());
+    marked += count;
+    for (size_t e = 0; e < count; ++e) {
+      const Entity& entity = expected[i].entities[e];
+      EXPECT_EQ(entities[e].type, entity.type);
+      EXPECT_EQ(entities[e].begin, entity.begin);
+      EXPECT_EQ(entities[e].end, entity.end);
+      EXPECT_EQ(entities[e].score, entity.score);
+    }
+  }
+  EXPECT_GT(marked, 0u);
+  size_t count = 1;
+  EXPECT_EQ(signalbox_scores(answers, 2, 0, &count), nullptr);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(signalbox_entities(answers, 0, 2, &count), nullptr);
+  signalbox_answers_free(answers);
+  signalbox_answers_free(nullptr);
+}
+
+TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
+  const signalbox_text text = text_of("abc"), null{nullptr, 1};
+  std::vector<float> out(own_->dim());
+  const auto embedding = [&](const signalbox_text* texts, const signalbox_embed_options& options,
+                             size_t size) {
+    EXPECT_EQ(signalbox_embed(model_, texts, 1, &options, out.data(), size), SIGNALBOX_INVALID);
+    return std::string(signalbox_last_error());
+  };
+  EXPECT_EQ(embedding(&text, {}, 3),
+            fmt::format("out_size 3, expected 1 texts x {} numbers", own_->dim()));
+  EXPECT_EQ(embedding(&text, {0, -1, 0}, 1),
+            fmt::format("-1 dimensions, the model has {}", own_->dim()));
+  EXPECT_EQ(embedding(&text, {99, 0, 0}, out.size()), "99 layers, the model has 4");
+  EXPECT_EQ(embedding(&text, {0, 0, 4}, out.size()), "pooling 4, expected 0 to 3");
+  EXPECT_EQ(embedding(nullptr, {}, out.size()), "texts is NULL");
+  EXPECT_EQ(embedding(&null, {}, out.size()), "texts[0].bytes is NULL, its size 1");
+  signalbox_answers* answers = nullptr;
+  EXPECT_EQ(signalbox_answer(nullptr, &text, nullptr, 1, &answers), SIGNALBOX_INVALID);
+  EXPECT_STREQ(signalbox_last_error(), "model is NULL");
+  EXPECT_EQ(signalbox_answer(model_, &text, &null, 1, &answers), SIGNALBOX_INVALID);
+  EXPECT_STREQ(signalbox_last_error(), "pairs[0].bytes is NULL, its size 1");
+  EXPECT_EQ(answers, nullptr);
+  std::thread([] { EXPECT_STREQ(signalbox_last_error(), ""); }).join();
+}
+
+TEST_F(CApi, says_why_a_directory_does_not_open) {
+  signalbox_model* model = model_;
+  EXPECT_EQ(signalbox_open("/nowhere/at/all", nullptr, &model), SIGNALBOX_NOT_FOUND);
+  EXPECT_STREQ(signalbox_last_error(), "/nowhere/at/all/config.json: No such file or directory");
+  EXPECT_EQ(model, nullptr);
+  const signalbox_options threads{SIGNALBOX_F32, 1000, nullptr, 0}, precision{7, 0, nullptr, 0},
+      heads{SIGNALBOX_F32, 0, nullptr, 1};
+  for (const auto* options : {&threads, &precision, &heads})
+    EXPECT_EQ(signalbox_open(classifier_.directory().c_str(), options, &model), SIGNALBOX_INVALID);
+  EXPECT_STREQ(signalbox_last_error(), "heads is NULL");
+  EXPECT_STREQ(signalbox_status_name(SIGNALBOX_NOT_FOUND), "not_found");
+  EXPECT_STREQ(signalbox_status_name(static_cast<signalbox_status>(8)), "unknown");
+}
+
+}  // namespace
+}  // namespace signalbox::engine
