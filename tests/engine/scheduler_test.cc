@@ -319,14 +319,14 @@ bool operator==(const Entity& a, const Entity& b) {
 
 TEST(Scheduler, many_threads_get_the_bits_of_single_calls) {
   const auto config = [](std::string_view architecture) {
-    return fmt::format("{{{}}}", small_modern_bert(architecture));
+    return fmt::format("{{{}}}", small_modern_bert(architecture, 2));
   };
   const RandomNetwork classifier(config("ModernBertForSequenceClassification"), true);
   const RandomNetwork tagger(config("ModernBertForTokenClassification"), true);
   const auto opened = TextModel::open(classifier.directory(), {.heads = {tagger.directory()}});
   ASSERT_TRUE(opened) << opened.error().message;
   const TextModel& model = **opened;
-  const Texts texts = random_texts(48);
+  const Texts texts = random_texts(24);
   std::vector<std::vector<float>> vectors;
   std::vector<std::vector<Answer>> answers;
   for (const std::string_view text : texts) {

@@ -1,0 +1,39 @@
+# The engine for other programs: libsignalbox holds the rooms below the router in one file, without the log, which they
+# do not use. `cmake --install build/release --component library --prefix DIR` puts it there with the headers of its
+# two faces (C and C++) and a CMake package: find_package(signalbox), signalbox::signalbox. Static, or shared with
+# SIGNALBOX_SHARED; then everything is compiled position-independent, so the root sets that before the rooms.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(objects "")
+foreach(room base kernels weights tokenizer engine)
+  list(APPEND objects $<TARGET_OBJECTS:signalbox_${room}>)
+endforeach()
+set(kind STATIC)
+if(SIGNALBOX_SHARED)
+  set(kind SHARED)
+endif()
+add_library(signalbox_lib ${kind} "$<FILTER:${objects},EXCLUDE,/log\\.cc>")
+set_target_properties(signalbox_lib PROPERTIES OUTPUT_NAME signalbox EXPORT_NAME signalbox LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_compile_features(signalbox_lib INTERFACE cxx_std_20)
+target_link_libraries(signalbox_lib PUBLIC fmt::fmt tl::expected Threads::Threads
+  PRIVATE simdjson::simdjson TBB::tbb re2 utf8proc)
+# The second is where the headers find each other.
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/signalbox)
+target_include_directories(signalbox_lib INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${headers}>)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/signalbox)
+install(TARGETS signalbox_lib EXPORT signalboxTargets COMPONENT library)
+install(FILES ${CMAKE_SOURCE_DIR}/engine/signalbox.h DESTINATION ${headers} COMPONENT library)
+install(FILES ${CMAKE_SOURCE_DIR}/engine/engine.h ${CMAKE_SOURCE_DIR}/engine/scheduler.h DESTINATION ${headers}/engine
+  COMPONENT library)
+install(FILES ${CMAKE_SOURCE_DIR}/base/error.h DESTINATION ${headers}/base COMPONENT library)
+install(EXPORT signalboxTargets NAMESPACE signalbox:: DESTINATION ${package} COMPONENT library)
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/signalboxConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/package/signalboxConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/signalboxConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/package/signalboxConfig.cmake ${CMAKE_BINARY_DIR}/package/signalboxConfigVersion.cmake
+  DESTINATION ${package} COMPONENT library)
