@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -127,9 +128,18 @@ Result<void> check_range(const char* name, int64_t value, int64_t least, int64_t
 class Scheduler::State {
  public:
   State(const TextModel& model, const SchedulerOptions& options)
-      : model_(model), options_(options) {
-    for (int32_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
-    threads_.emplace_back([this] { watch(); });
+      : model_(model), options_(options) {}
+
+  // Once. What has begun when it fails ends with the destructor.
+  Result<void> start() {
+    try {
+      threads_.emplace_back([this] { watch(); });
+      for (int32_t i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      return fail(Code::kIo, "scheduler: thread {} of {}: {}", threads_.size() + 1,
+                  options_.workers + 1, error.what());
+    }
+    return {};
   }
 
   ~State() {
@@ -333,7 +343,9 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const TextModel& model,
                                  std::numeric_limits<int64_t>::max() / 2));
   SIGNALBOX_TRY_VOID(
       check_range("bytes_max", options.bytes_max, 1, std::numeric_limits<int64_t>::max() / 2));
-  return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(model, options)));
+  auto state = std::make_unique<State>(model, options);
+  SIGNALBOX_TRY_VOID(state->start());
+  return std::unique_ptr<Scheduler>(new Scheduler(std::move(state)));
 }
 
 Result<void> Scheduler::embed(std::string_view text, const EmbedOptions& options, Patience patience,

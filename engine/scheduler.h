@@ -64,7 +64,8 @@ class Scheduler {
   template <class T>
   using Done = std::function<void(Result<T>)>;
 
-  /// `model` outlives the scheduler. kInvalid, with the option's name, for one out of range.
+  /// `model` outlives the scheduler. kInvalid, with the option's name, for one out of range;
+  /// kIo when the system gives no more threads.
   static Result<std::unique_ptr<Scheduler>> create(const TextModel& model,
                                                    const SchedulerOptions& options = {});
   /// What waits is failed with kCancelled, batches that run are finished; then every Done has
