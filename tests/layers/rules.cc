@@ -31,7 +31,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 bool is_cpp(std::string_view path) {
-  return path.ends_with(".h") || path.ends_with(".cc") || path.ends_with(".in");
+  return path.ends_with(".h") || path.ends_with(".cc") || path.ends_with(".cc.in");
 }
 
 bool is_source(const File& file) {
