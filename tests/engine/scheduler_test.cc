@@ -302,6 +302,13 @@ TEST(Scheduler, completes_each_accepted_request_once_whatever_happens) {
   EXPECT_GT(accepted, 0);
 }
 
+// The thread sanitizer does not see how oneTBB, which is not compiled with it, keeps its own order.
+#if defined(__SANITIZE_THREAD__)
+constexpr int32_t kPassThreads = 1;
+#else
+constexpr int32_t kPassThreads = 2;
+#endif
+
 // Texts of 1 to 40 words from a fixed generator.
 Texts random_texts(size_t count) {
   std::mt19937 random(7);
@@ -317,7 +324,7 @@ bool operator==(const Entity& a, const Entity& b) {
   return a.type == b.type && a.begin == b.begin && a.end == b.end && a.score == b.score;
 }
 
-TEST(Scheduler, many_threads_get_the_bits_of_single_calls) {
+TEST(Scheduler, many_threads_get_the_bits_of_single_calls_on_one_thread) {
   const auto config = [](std::string_view architecture) {
     return fmt::format("{{{}}}", small_modern_bert(architecture, 2));
   };
@@ -326,6 +333,9 @@ TEST(Scheduler, many_threads_get_the_bits_of_single_calls) {
   const auto opened = TextModel::open(classifier.directory(), {.heads = {tagger.directory()}});
   ASSERT_TRUE(opened) << opened.error().message;
   const TextModel& model = **opened;
+  const auto shared = TextModel::open(classifier.directory(),
+                                      {.threads = kPassThreads, .heads = {tagger.directory()}});
+  ASSERT_TRUE(shared) << shared.error().message;
   const Texts texts = random_texts(24);
   std::vector<std::vector<float>> vectors;
   std::vector<std::vector<Answer>> answers;
@@ -336,7 +346,7 @@ TEST(Scheduler, many_threads_get_the_bits_of_single_calls) {
     answers.push_back(model.answer({&input, 1}).value());
   }
   for (const int32_t batch_tokens : {1, 60, 512}) {
-    const auto scheduler = scheduler_of(model, {.workers = 3, .batch_tokens = batch_tokens});
+    const auto scheduler = scheduler_of(**shared, {.workers = 3, .batch_tokens = batch_tokens});
     std::vector<std::thread> threads;
     for (size_t t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
