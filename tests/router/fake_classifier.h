@@ -38,7 +38,7 @@ class FakeClassifier : public engine::TextModel {
                      std::span<float>) const override {
     return fail(Code::kUnsupported, "a fake embeds nothing");
   }
-  Result<engine::States> states(std::span<const int32_t>) const override {
+  Result<engine::States> states(std::span<const int32_t>, int32_t) const override {
     return fail(Code::kUnsupported, "a fake has no states");
   }
   Result<int32_t> tokens(const engine::Input& input) const override {
