@@ -370,6 +370,10 @@ TEST(Scheduler, many_threads_get_the_bits_of_single_calls_on_one_thread) {
     }
     for (std::thread& thread : threads) thread.join();
   }
+
+  // One that the model would refuse takes no other of its batch with it.
+  EXPECT_EQ(error_of(scheduler_of(model)->answer({"a", {}, 7})).message,
+            "adapter 7, the model has 0");
 }
 
 }  // namespace
