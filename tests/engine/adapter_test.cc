@@ -13,6 +13,7 @@
 
 #include "engine/engine.h"
 #include "kernels/kernels.h"
+#include "tests/engine/pass_threads.h"
 #include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
 
@@ -191,7 +192,7 @@ TEST_P(AdapterBatch, gives_each_text_the_bits_it_gets_alone) {
   for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
     const auto model =
         open(network->directory(), {.precision = precision,
-                                    .threads = 3,
+                                    .threads = kPassThreads,
                                     .adapters = {first.directory(), second.directory()}});
     ASSERT_NE(model, nullptr);
     const size_t heads = model->heads().size();

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "kernels/kernels.h"
+#include "tests/engine/pass_threads.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::engine {
@@ -87,7 +88,8 @@ TEST_P(Reference, threads_change_nothing_and_fewer_bits_little) {
   for (const auto& [precision, cosine_min] :
        {std::pair{Precision::kF32, 0.99999}, {Precision::kBF16, 0.999}, {Precision::kI8, 0.97}}) {
     const auto one = TextModel::open(random.directory(), {.precision = precision});
-    const auto two = TextModel::open(random.directory(), {.precision = precision, .threads = 2});
+    const auto two =
+        TextModel::open(random.directory(), {.precision = precision, .threads = kPassThreads});
     ASSERT_TRUE(one) << one.error().message;
     ASSERT_TRUE(two) << two.error().message;
     for (const int32_t length : network.lengths) {

@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/engine/pass_threads.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::engine {
@@ -301,13 +302,6 @@ TEST(Scheduler, completes_each_accepted_request_once_whatever_happens) {
   EXPECT_EQ(accepted + refused, 2000);
   EXPECT_GT(accepted, 0);
 }
-
-// The thread sanitizer does not see how oneTBB, which is not compiled with it, keeps its own order.
-#if defined(__SANITIZE_THREAD__)
-constexpr int32_t kPassThreads = 1;
-#else
-constexpr int32_t kPassThreads = 2;
-#endif
 
 // Texts of 1 to 40 words from a fixed generator.
 Texts random_texts(size_t count) {

@@ -281,17 +281,16 @@ global:
   services: {management_api: {auth: {mode: disabled}}}
 zebra: 1
 )";
-  EXPECT_EQ(
-      notices_of(text),
-      "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:12: routing.decisions[2].algorithm: not built yet; algorithm \"knn\": the "
-      "first of modelRefs is "
-      "used\n"
-      "f.yaml:16: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
-      "go on without it\n"
-      "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
-      "routing, entrypoints, "
-      "recipes, setup)\n");
+  EXPECT_EQ(notices_of(text),
+            "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
+            "f.yaml:12: routing.decisions[2].algorithm: not built yet; algorithm \"knn\": the "
+            "first of modelRefs is "
+            "used\n"
+            "f.yaml:16: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
+            "go on without it\n"
+            "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
+            "routing, entrypoints, "
+            "recipes, setup)\n");
   const auto strict = parse(with_providers(text), "f.yaml", {.strict = true});
   ASSERT_FALSE(strict);
   EXPECT_EQ(strict.error().message,
