@@ -42,6 +42,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
   out.types = reader.read("embeddings.token_type_embeddings.weight", {config.types, h});
   out.norm = reader.norm("embeddings.LayerNorm", config.hidden, true);
   for (int32_t layer = 0; layer < config.layers && reader.status(); ++layer) {
+    reader.set_format(options.format_of(layer));
     out.layers.push_back(read_layer(reader, config, layer));
   }
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());

@@ -38,6 +38,7 @@ Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& f
   out.tokens = reader.table(kTokenTable, {config.vocabulary, config.hidden});
   out.embedding_norm = reader.norm("embeddings.norm", config.hidden, config.norm_bias);
   for (int32_t layer = 0; layer < config.layers() && reader.status(); ++layer) {
+    reader.set_format(options.format_of(layer));
     out.layers.push_back(read_layer(reader, config, layer));
   }
   out.final_norm = reader.norm("final_norm", config.hidden, config.norm_bias);

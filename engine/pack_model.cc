@@ -1,10 +1,16 @@
-// Opens the trunk, which packs as it always does, and takes what it packed.
+// Opens the trunk, which packs as it always does, and takes what it packed; in 8 bits, after trying
+// which layers need more.
 
 #include "engine/pack_model.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "engine/batch.h"
+#include "engine/parallel.h"
 #include "engine/precision.h"
+#include "engine/scratch.h"
 #include "engine/trunk.h"
 #include "weights/hf_config.h"
 #include "weights/safetensors.h"
@@ -26,15 +32,100 @@ std::vector<std::byte> narrowed(const weights::Tensor& tensor, const kernels::Ta
   return out;
 }
 
+// Sequences of ids from a fixed generator, of several lengths.
+Batch made_up_texts(const TrunkShape& shape) {
+  Batch out;
+  uint64_t state = 1;
+  for (const int32_t length : {8, 24, 64, 128}) {
+    std::vector<int32_t> ids(std::min(length, shape.tokens_max));
+    for (int32_t& id : ids) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      id = static_cast<int32_t>((state >> 33) % shape.vocabulary);
+    }
+    out.add(ids, {});
+  }
+  return out;
+}
+
+// Which layers of a model can be in 8 bits.
+class Mixer {
+ public:
+  Mixer(const weights::HfConfig& config, const weights::SafeTensors& file,
+        const kernels::Table& kernels)
+      : config_(config), file_(file), kernels_(kernels) {}
+
+  // Those that are to be wider; `error` becomes what is left.
+  Result<std::set<int32_t>> wide_layers(double error_max, double& error) {
+    SIGNALBOX_TRY(exact_, hidden_states(kernels::Format::kF32, {}));
+    std::set<int32_t> wide;
+    SIGNALBOX_TRY(error, error_with(wide));
+    while (error > error_max && static_cast<int32_t>(wide.size()) < layers_ / 2) {
+      int32_t best = -1;
+      for (int32_t layer = 0; layer < layers_; ++layer) {
+        if (wide.contains(layer)) continue;
+        std::set<int32_t> tried = wide;
+        tried.insert(layer);
+        SIGNALBOX_TRY(const double found, error_with(tried));
+        if (found >= error) continue;
+        error = found;
+        best = layer;
+      }
+      if (best < 0) break;
+      wide.insert(best);
+    }
+    return wide;
+  }
+
+ private:
+  Result<std::vector<float>> hidden_states(kernels::Format format, const std::set<int32_t>& wide) {
+    SIGNALBOX_TRY(
+        const auto trunk,
+        open_trunk(config_, file_, {.kernels = kernels_, .format = format, .wide_layers = wide}));
+    layers_ = trunk->shape().layers;
+    Scratch scratch;
+    scratch.batch = made_up_texts(trunk->shape());
+    scratch.reserve(trunk->shape(), 1);
+    Workers workers(1);
+    trunk->encode(scratch, layers_, workers);
+    const float* x = scratch.x.data();  // (tokens, hidden)
+    return std::vector<float>(x, x + int64_t{scratch.batch.tokens()} * trunk->shape().hidden);
+  }
+
+  Result<double> error_with(const std::set<int32_t>& wide) {
+    SIGNALBOX_TRY(const auto found, hidden_states(kernels::Format::kI8, wide));
+    double errors = 0, squares = 0;
+    for (size_t i = 0; i < exact_.size(); ++i) {
+      errors += (double{found[i]} - exact_[i]) * (double{found[i]} - exact_[i]);
+      squares += double{exact_[i]} * exact_[i];
+    }
+    return squares > 0 ? std::sqrt(errors / squares) : 0;
+  }
+
+  const weights::HfConfig& config_;
+  const weights::SafeTensors& file_;
+  const kernels::Table& kernels_;
+  std::vector<float> exact_;  // hidden states in single precision
+  int32_t layers_ = 0;
+};
+
 }  // namespace
 
-Result<PackedModel> pack_model(const std::filesystem::path& directory, Precision precision) {
+Result<PackedModel> pack_model(const std::filesystem::path& directory, const PackOptions& options) {
+  const Precision precision = options.precision;
   SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
   SIGNALBOX_TRY(const auto file, weights::SafeTensors::open_directory(directory));
   PackedModel out;
-  SIGNALBOX_TRY(const auto trunk,
-                open_trunk(config, file, {*kernels, format_of(precision), &out.matrices}));
+  std::set<int32_t> wide;
+  if (precision == Precision::kI8) {
+    SIGNALBOX_TRY(wide, Mixer(config, file, *kernels).wide_layers(options.error_max, out.error));
+  }
+  out.wide_layers.assign(wide.begin(), wide.end());
+  SIGNALBOX_TRY(const auto trunk, open_trunk(config, file,
+                                             {.kernels = *kernels,
+                                              .format = format_of(precision),
+                                              .wide_layers = wide,
+                                              .packed = &out.matrices}));
   if (out.matrices.empty()) {
     return fail(Code::kInvalid, "{}: its matrices are packed already", directory.string());
   }

@@ -80,6 +80,9 @@ class TensorReader {
 
   /// What the linear layers look into; it must outlive them.
   Arena take_arena() { return std::move(arena_); }
+  /// Of the matrices to come.
+  void set_format(kernels::Format format) { format_ = format; }
+
   /// From here on it is remembered what was packed.
   void record() { records_ = true; }
   /// What was packed, in the order of reading; looks into the arena.

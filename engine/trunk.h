@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/parallel.h"
@@ -55,12 +57,19 @@ class Trunk {
 struct TrunkOptions {
   const kernels::Table& kernels;
   kernels::Format format = kernels::Format::kF32;  // of matrices that the file does not hold packed
+  /// Layers, by number, whose matrices are held in bfloat16 when `format` is kI8.
+  std::set<int32_t> wide_layers = {};
   /// Filled with what was packed, when not null; it looks into the trunk.
   std::vector<PackedMatrix>* packed = nullptr;
   /// An adapter that the weights are read with, when not null; outlives the trunk.
   weights::LoraUse* merge = nullptr;
   /// Filled with the linear layers in the order of Linear::place(), when not null.
   std::vector<LinearSpec>* linears = nullptr;
+
+  kernels::Format format_of(int32_t layer) const {
+    const bool wide = format == kernels::Format::kI8 && wide_layers.contains(layer);
+    return wide ? kernels::Format::kBF16 : format;
+  }
 };
 
 /// Pairs (i, j) of a sequence's tokens with |i - j| <= window.

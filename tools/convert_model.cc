@@ -2,6 +2,8 @@
 
 #include "tools/convert_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -167,11 +169,18 @@ std::string opening_error(const fs::path& out) {
 
 // Replaces the weights in `out` by their packed form. The largest errors first.
 Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
-  SIGNALBOX_TRY(engine::PackedModel packed, engine::pack_model(out, *options.precision));
+  SIGNALBOX_TRY(engine::PackedModel packed,
+                engine::pack_model(out, {.precision = *options.precision}));
   std::ranges::sort(packed.matrices, std::greater(), &engine::PackedMatrix::error);
   for (const engine::PackedMatrix& matrix : packed.matrices) {
     options.say(fmt::format("{}  relative error of the weights {:.2e}",
                             engine::packed_name(matrix.name, matrix.format), matrix.error));
+  }
+  if (options.precision == engine::Precision::kI8) {
+    options.say(
+        fmt::format("relative error of the hidden states {:.2e}; {} layers stay in bf16{}{}",
+                    packed.error, packed.wide_layers.size(), packed.wide_layers.empty() ? "" : ": ",
+                    fmt::join(packed.wide_layers, ", ")));
   }
   return weights::write_safetensors(out / kWeights, packed.tensors.tensors());
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "kernels/kernels.h"
@@ -22,7 +23,7 @@ class PackedDirectory {
  public:
   PackedDirectory(const fs::path& from, Precision precision) {
     fs::copy_file(from / "config.json", path() / "config.json");
-    const auto packed = pack_model(from, precision);
+    const auto packed = pack_model(from, {.precision = precision, .error_max = 10});
     EXPECT_TRUE(packed) << packed.error().message;
     if (!packed) return;
     matrices_ = packed->matrices.size();
@@ -71,8 +72,8 @@ TEST(PackModel, answers_as_what_is_packed_at_every_opening) {
 
 TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {
   const RandomNetwork network(kModernBert);
-  const auto exact = pack_model(network.directory(), Precision::kF32);
-  const auto eight = pack_model(network.directory(), Precision::kI8);
+  const auto exact = pack_model(network.directory(), {.precision = Precision::kF32});
+  const auto eight = pack_model(network.directory(), {.precision = Precision::kI8});
   ASSERT_TRUE(exact && eight);
   for (const PackedMatrix& matrix : exact->matrices) EXPECT_EQ(matrix.error, 0) << matrix.name;
   for (const PackedMatrix& matrix : eight->matrices) {
@@ -81,17 +82,42 @@ TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {
   }
 }
 
+// One input of a layer a thousand times the others, and its weights a thousandth: the same network,
+// of which 8 bits leave little.
+TEST(PackModel, holds_the_layers_wide_that_8_bits_would_spoil) {
+  const RandomNetwork network(kModernBert);
+  Checkpoint spoilt = network.tensors();
+  for (auto& [name, tensor] : spoilt) {
+    if (name.ends_with("layers.2.mlp_norm.weight")) tensor.values[5] *= 1000;
+    if (!name.ends_with("layers.2.mlp.Wi.weight")) continue;
+    for (size_t at = 5; at < tensor.values.size(); at += tensor.shape[1]) tensor.values[at] /= 1000;
+  }
+  network.write(spoilt);
+  const auto all = pack_model(network.directory(), {.precision = Precision::kI8, .error_max = 10});
+  const auto mixed = pack_model(network.directory(), {.precision = Precision::kI8});
+  ASSERT_TRUE(all && mixed);
+  EXPECT_TRUE(all->wide_layers.empty());
+  EXPECT_GT(all->error, 0.1);
+  EXPECT_EQ(mixed->wide_layers.front(), 2);
+  EXPECT_LT(mixed->error, all->error / 2);
+  const auto is_wide = [](const PackedMatrix& matrix) {
+    return matrix.format == kernels::Format::kBF16;
+  };
+  EXPECT_EQ(std::ranges::count_if(mixed->matrices, is_wide),
+            4 * static_cast<int64_t>(mixed->wide_layers.size()));
+}
+
 TEST(PackModel, refuses_what_is_packed_already) {
   const RandomNetwork network(kModernBert);
   const PackedDirectory packed(network.directory(), Precision::kI8);
-  const auto again = pack_model(packed.path(), Precision::kI8);
+  const auto again = pack_model(packed.path(), {.precision = Precision::kI8});
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().message.find("its matrices are packed already"), std::string::npos);
 }
 
 TEST(PackModel, refuses_a_packed_matrix_of_another_size) {
   const RandomNetwork network(kModernBert);
-  auto packed = pack_model(network.directory(), Precision::kI8);
+  auto packed = pack_model(network.directory(), {.precision = Precision::kI8});
   ASSERT_TRUE(packed);
   const TemporaryDirectory directory;
   fs::copy_file(network.directory() / "config.json", directory.path() / "config.json");
