@@ -279,17 +279,18 @@ std::vector<float> Head::logits(const Batch& batch, const float* x) const {
   }
   std::vector<float> out(int64_t{rows} * classes());
   std::vector<float> dense(dense_ ? int64_t{std::min(rows, kBlockTokens)} * hidden : 0);
-  Operands unused;  // heads stay in single precision
+  Operands operands;  // of heads that their file holds packed in fewer bits
+  operands.reserve(std::min(rows, kBlockTokens), hidden);
   for (int64_t begin = 0; begin < rows; begin += kBlockTokens) {
     const auto count = static_cast<int32_t>(std::min<int64_t>(kBlockTokens, rows - begin));
     const float* from = x + begin * hidden;  // (count, hidden)
     if (dense_) {
-      dense_->apply(*kernels_, count, from, kernels::Finish::kStore, unused, dense.data());
+      dense_->apply(*kernels_, count, from, kernels::Finish::kStore, operands, dense.data());
       activate(count, dense.data());
       if (norm_) norm_->apply(*kernels_, count, norm_eps_, dense.data(), dense.data());
       from = dense.data();
     }
-    classifier_.apply(*kernels_, count, from, kernels::Finish::kStore, unused,
+    classifier_.apply(*kernels_, count, from, kernels::Finish::kStore, operands,
                       out.data() + begin * classes());
   }
   return out;

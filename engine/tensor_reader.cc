@@ -55,6 +55,11 @@ void TensorReader::read(const std::string& name, const weights::Shape& shape,
                         std::span<float> out) {
   const Place at = place_of(name);
   if (status_) status_ = at.file.read(at.name, shape, kernels_, out);
+  if (!status_) return;
+  const auto wrong = std::ranges::find_if(out, [](float x) { return !std::isfinite(x); });
+  if (wrong == out.end()) return;
+  status_ = fail(Code::kCorrupt, "{}: tensor \"{}\": value {} is not finite", at.file.name(),
+                 at.name, wrong - out.begin());
 }
 
 Buffer<float> TensorReader::read(const std::string& name, const weights::Shape& shape) {
@@ -101,10 +106,23 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
                      file_.name(), name, prefix_ + part, merge_->adapter().name());
       return nullptr;
     }
+    if (auto sound = check_packed(*found, candidate, spec); !sound) {
+      status_ = fail_in(file_.name(), std::move(sound).error());
+      return nullptr;
+    }
     format = candidate;
     return found->bytes.data();
   }
   return nullptr;
+}
+
+// Of the values only the scales are looked at: the others are any bytes, or show in what comes out.
+Result<void> TensorReader::check_packed(const weights::Tensor& tensor, kernels::Format format,
+                                        const LinearSpec& spec) {
+  if (kernels::has_finite_scales(format, spec.in, spec.out, tensor.bytes.data(), spec.gated)) {
+    return {};
+  }
+  return fail(Code::kCorrupt, "tensor \"{}\": a scale is not finite", tensor.name);
 }
 
 const void* TensorReader::pack(const LinearSpec& spec) {

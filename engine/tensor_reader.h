@@ -98,6 +98,8 @@ class TensorReader {
   Place place_of(const std::string& name) const;
   bool expect(const std::string& name, const weights::Shape& shape);
   const void* find_packed(const LinearSpec& spec, kernels::Format& format);
+  static Result<void> check_packed(const weights::Tensor& tensor, kernels::Format format,
+                                   const LinearSpec& spec);
   const void* pack(const LinearSpec& spec);
   /// w (out, in) with the adapter's part of the layer of that path.
   void merge(const std::string& path, int32_t out, int32_t in, std::span<float> w);

@@ -2,6 +2,7 @@
 // of each other below.
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/adapter.h"
 #include "engine/engine.h"
@@ -204,11 +205,13 @@ class Model final : public TextModel {
     const auto scratch = pool_.borrow();
     Scratch& s = *scratch;
     size_t first = 0;
-    const auto flush = [&] {
+    const auto flush = [&]() -> Result<void> {
       encode(s, layers);
+      SIGNALBOX_TRY_VOID(check_finite(s));
       read(s, first);
       first += s.batch.sequences();
       s.batch.clear();
+      return {};
     };
     tokenizer::Encoding encoding;
     for (size_t i = 0; i < count; ++i) {
@@ -216,7 +219,9 @@ class Model final : public TextModel {
       SIGNALBOX_TRY(const Adapter* adapter, find_adapter(input.adapter));
       SIGNALBOX_TRY_VOID(encode(input, encoding));
       const auto tokens = static_cast<int32_t>(encoding.ids.size());
-      if (s.batch.sequences() > 0 && s.batch.tokens() + tokens > kBatchTokens) flush();
+      if (s.batch.sequences() > 0 && s.batch.tokens() + tokens > kBatchTokens) {
+        SIGNALBOX_TRY_VOID(flush());
+      }
       const auto place = static_cast<size_t>(s.batch.sequences());
       s.batch.add(encoding.ids,
                   shape_.types > 1 ? std::span<const uint8_t>(encoding.type_ids)
@@ -225,8 +230,16 @@ class Model final : public TextModel {
       if (s.encodings.size() <= place) s.encodings.emplace_back();
       std::swap(s.encodings[place], encoding);
     }
-    if (s.batch.sequences() > 0) flush();
-    return {};
+    return s.batch.sequences() > 0 ? flush() : Result<void>();
+  }
+
+  // What is not a number compares as no match with everything: a guard that reads it would let all
+  // pass.
+  Result<void> check_finite(const Scratch& s) const {
+    const std::span x(s.x.data(), static_cast<size_t>(s.batch.tokens()) * shape_.hidden);
+    if (std::ranges::all_of(x, [](float value) { return std::isfinite(value); })) return {};
+    return fail(Code::kCorrupt, "{}: the model's hidden states are not finite",
+                parts_.directory.string());
   }
 
   Result<void> encode(const Input& input, tokenizer::Encoding& encoding) const {

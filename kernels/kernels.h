@@ -76,6 +76,10 @@ int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated =
 void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* packed,
                  bool gated = false);
 
+/// Whether the scales of a packed matrix are numbers; true for formats that have none.
+bool has_finite_scales(Format format, int32_t in, int32_t out, const void* packed,
+                       bool gated = false);
+
 /// The weights w (out, in) that a packed matrix stands for.
 void unpack_linear(Format format, int32_t in, int32_t out, const void* packed, float* w,
                    bool gated = false);

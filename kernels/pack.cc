@@ -141,6 +141,16 @@ void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* p
   }
 }
 
+bool has_finite_scales(Format format, int32_t in, int32_t out, const void* packed, bool gated) {
+  if (format != Format::kI8) return true;
+  for (int64_t p = 0; p < body::panels_of(out, gated); ++p) {
+    const float* scales = body::Panel<body::I8>(packed, in, p).scales();
+    if (!std::all_of(scales, scales + kPanelColumns, [](float x) { return std::isfinite(x); }))
+      return false;
+  }
+  return true;
+}
+
 void unpack_linear(Format format, int32_t in, int32_t out, const void* packed, float* w,
                    bool gated) {
   const auto* bytes = static_cast<const char*>(packed);

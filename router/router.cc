@@ -98,10 +98,12 @@ struct Router::Impl {
     return leaves;
   }
 
-  static void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& leaves) {
-    if (rule.op == config::Rule::Operator::kNot) return;
-    if (rule.op == config::Rule::Operator::kLeaf) leaves.push_back(&rule);
-    for (const config::Rule& condition : rule.conditions) collect_leaves(condition, leaves);
+  static void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& leaves,
+                             bool negated = false) {
+    if (rule.op == config::Rule::Operator::kLeaf && !negated) leaves.push_back(&rule);
+    if (rule.op == config::Rule::Operator::kNot) negated = !negated;
+    for (const config::Rule& condition : rule.conditions)
+      collect_leaves(condition, leaves, negated);
   }
 
   void add_notices(const SignalType& type) {

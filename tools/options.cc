@@ -58,7 +58,10 @@ Result<engine::OpenOptions> open_options(const cxxopts::ParseResult& parsed) {
     return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
                 out.threads);
   }
-  if (parsed.count("adapter") != 0) out.adapter = parsed["adapter"].as<std::string>();
+  if (parsed.count("adapter") != 0) {
+    out.adapter = parsed["adapter"].as<std::string>();
+    if (out.adapter.empty()) return fail(Code::kInvalid, "--adapter: expected a directory");
+  }
   return out;
 }
 

@@ -28,6 +28,9 @@ template <class Arch, Finish kFinish>
   }
 }
 
+// Each tier's own, for it is not inlined.
+namespace {
+
 // out (64) = sums + what an adapter adds to a panel's row. Apart from the loops of rows, so that
 // those are the same code whether there are adapters or not.
 template <class Arch>
@@ -50,6 +53,8 @@ template <class Arch>
     for (int i = 0; i < 4; ++i) acc[i].store_unaligned(out + c + i * kLanes<Arch>);
   }
 }
+
+}  // namespace
 
 // Rows of one panel; row_sums(r) gives the 64 sums of row r, low_rank is theirs or null. A panel
 // that reaches past the last column goes through a row of its own.

@@ -15,7 +15,7 @@ using Method = config::JailbreakSignal::Method;
 constexpr double kClassifierThreshold = 0.7;
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
-constexpr size_t kEmbeddedBytes = 1024;
+constexpr size_t kEmbeddedBytes = 504;
 
 std::string lower_ascii(std::string_view text) {
   std::string out(text);

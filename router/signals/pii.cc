@@ -1,6 +1,7 @@
 // Types of personal data, never the data: what is found is named by its type in evidence.
 
 #include <algorithm>
+#include <map>
 
 #include "router/signals/types.h"
 #include "router/signals/windows.h"
@@ -18,6 +19,13 @@ std::string upper_ascii(std::string_view text) {
   return out;
 }
 
+// The type of a label such as "B-PERSON".
+std::string type_of(std::string_view label) {
+  const bool tagged = label.size() > 2 && label[1] == '-' &&
+                      std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
+  return upper_ascii(label.substr(tagged ? 2 : 0));
+}
+
 class Signals : public NamedSignals<config::PiiSignal> {
  public:
   Signals(const std::vector<config::PiiSignal>& signals, double threshold, ModelChoice classifier)
@@ -28,10 +36,13 @@ class Signals : public NamedSignals<config::PiiSignal> {
       std::vector<std::string>& allowed = allowed_.emplace_back();
       for (const std::string& type : signal.pii_types_allowed) allowed.push_back(upper_ascii(type));
     }
-    for (const std::string& label : classifier_.labels) {
-      const size_t dash = label.size() > 1 && label[1] == '-' ? 2 : 0;  // B-, I-, ...
-      const std::string type = upper_ascii(label.substr(dash));
-      if (std::find(types_.begin(), types_.end(), type) == types_.end()) types_.push_back(type);
+    if (classifier_.model == nullptr) return;
+    const auto& own = classifier_.model->heads()[classifier_.head].labels;
+    for (size_t i = 0; i < classifier_.labels.size(); ++i) {
+      const std::string type = type_of(classifier_.labels[i]);
+      const auto known = std::find(types_.begin(), types_.end(), type);
+      type_of_own_.emplace(type_of(own[i]), static_cast<size_t>(known - types_.begin()));
+      if (known == types_.end()) types_.push_back(type);
     }
   }
 
@@ -74,9 +85,12 @@ class Signals : public NamedSignals<config::PiiSignal> {
     for (const std::string_view window : windows_of(text, window_bytes(*classifier_.model))) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       for (const engine::Entity& entity : answers[classifier_.head].entities) {
-        const auto type = std::find(types_.begin(), types_.end(), upper_ascii(entity.type));
-        if (type == types_.end()) continue;
-        double& score = scores[static_cast<size_t>(type - types_.begin())];
+        const auto type = type_of_own_.find(upper_ascii(entity.type));
+        if (type == type_of_own_.end()) {
+          return fail(Code::kCorrupt, "the model marks \"{}\", which is none of its labels",
+                      entity.type);
+        }
+        double& score = scores[type->second];
         score = std::max(score, static_cast<double>(entity.score));
       }
     }
@@ -86,7 +100,8 @@ class Signals : public NamedSignals<config::PiiSignal> {
   double threshold_;
   ModelChoice classifier_;
   std::vector<std::vector<std::string>> allowed_;  // (signals)
-  std::vector<std::string> types_;
+  std::vector<std::string> types_;                 // as pii_mapping_path names them, or the model
+  std::map<std::string, size_t> type_of_own_;      // index in types_, by the model's own name
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace signalbox::router {
 namespace {
 
-constexpr size_t kBytesPerToken = 2;
+constexpr size_t kSpecialTokensMax = 8;
 constexpr size_t kBytesMin = 64;
 
 // The beginning of the character that `at` lies in; of bytes that are none, `at`.
@@ -22,7 +22,8 @@ size_t character_start(std::string_view text, size_t at) {
 }  // namespace
 
 size_t window_bytes(const engine::TextModel& model) {
-  return static_cast<size_t>(std::max(model.tokens_max(), 0)) * kBytesPerToken;
+  const auto tokens = static_cast<size_t>(std::max(model.tokens_max(), 0));
+  return tokens - std::min(tokens, kSpecialTokensMax);
 }
 
 std::vector<std::string_view> windows_of(std::string_view text, size_t bytes) {

@@ -11,8 +11,9 @@ namespace signalbox::router {
 
 inline constexpr size_t kWindowsMax = 32;
 
-/// Two bytes for each token that the model takes: less than any tokenizer needs for prose, so
-/// nearly no window of that size is cut.
+/// A byte for each token that the model takes, special tokens left out: punctuation and byte-level
+/// tokenizers come to that, so that no window is cut, but for normalisers that make one character
+/// several.
 size_t window_bytes(const engine::TextModel& model);
 
 /// Pieces of at most `bytes` (64 at least) that overlap by an eighth and end where a character

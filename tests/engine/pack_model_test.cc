@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "kernels/kernels.h"
@@ -113,6 +114,48 @@ TEST(PackModel, refuses_what_is_packed_already) {
   const auto again = pack_model(packed.path(), {.precision = Precision::kI8});
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().message.find("its matrices are packed already"), std::string::npos);
+}
+
+// A head that its file holds in 8 bits, which no command of ours writes.
+TEST(PackModel, a_packed_head_answers_too) {
+  const RandomNetwork network(kModernBert);
+  const auto plain = TextModel::open(network.directory());
+  ASSERT_TRUE(plain);
+  auto packed = pack_model(network.directory(), {.precision = Precision::kF32});
+  ASSERT_TRUE(packed);
+  const TestTensor& w = network.tensors().at("classifier.weight");  // (classes, hidden)
+  const auto out = static_cast<int32_t>(w.shape[0]), in = static_cast<int32_t>(w.shape[1]);
+  std::vector<std::byte> bytes(kernels::packed_linear_bytes(kernels::Format::kI8, in, out));
+  kernels::pack_linear(kernels::Format::kI8, in, out, w.values.data(), bytes.data());
+  const auto size = static_cast<int64_t>(bytes.size());
+  ASSERT_TRUE(packed->tensors.add("classifier.packed_int8", weights::Dtype::kU8, {size}, bytes));
+  const TemporaryDirectory directory;
+  fs::copy_file(network.directory() / "config.json", directory.path() / "config.json");
+  const auto file = directory.path() / "model.safetensors";
+  ASSERT_TRUE(weights::write_safetensors(file, packed->tensors.tensors()));
+  const auto model = TextModel::open(directory.path());
+  ASSERT_TRUE(model) << model.error().message;
+  const auto a = (*plain)->states(std::vector<int32_t>{1, 2, 3});
+  const auto b = (*model)->states(std::vector<int32_t>{1, 2, 3});
+  ASSERT_TRUE(a && b);
+  for (size_t i = 0; i < a->logits[0].size(); ++i)
+    EXPECT_NEAR(a->logits[0][i], b->logits[0][i], 0.05);
+}
+
+TEST(PackModel, weights_that_are_not_numbers_are_refused_by_name) {
+  const RandomNetwork network(kModernBert);
+  Checkpoint spoilt = network.tensors();
+  for (auto& [name, tensor] : spoilt) {
+    if (name.ends_with("layers.1.attn.Wo.weight")) tensor.values[7] = NAN;
+  }
+  network.write(spoilt);
+  for (const Precision precision : {Precision::kF32, Precision::kI8}) {
+    const auto model = TextModel::open(network.directory(), {.precision = precision});
+    ASSERT_FALSE(model);
+    EXPECT_NE(model.error().message.find("layers.1.attn.Wo.weight\": value 7 is not finite"),
+              std::string::npos)
+        << model.error().message;
+  }
 }
 
 TEST(PackModel, refuses_a_packed_matrix_of_another_size) {

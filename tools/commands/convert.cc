@@ -62,6 +62,7 @@ Result<void> convert_tokenizer(const fs::path& in, const fs::path& out,
 Result<void> convert(const cxxopts::ParseResult& parsed) {
   const fs::path in = parsed["in"].as<std::string>();
   const fs::path out = parsed["out"].as<std::string>();
+  if (out.empty()) return fail(Code::kInvalid, "OUT: expected a path, found nothing");
   SIGNALBOX_TRY(const fs::path file, weights_file(in));
   const auto format = model_format(file);
   if (!format) {
@@ -76,7 +77,12 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
   if (parsed.count("dtype") > 0) {
     SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
   }
-  if (parsed.count("merge-lora") > 0) options.adapter = parsed["merge-lora"].as<std::string>();
+  if (parsed.count("merge-lora") > 0) {
+    options.adapter = parsed["merge-lora"].as<std::string>();
+    if (options.adapter.empty()) {
+      return fail(Code::kInvalid, "--merge-lora: expected a directory, found nothing");
+    }
+  }
   options.say = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
