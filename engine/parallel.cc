@@ -8,11 +8,12 @@
 namespace signalbox::engine {
 
 struct Workers::Impl {
+  explicit Impl(int32_t threads) : arena(threads) {}
   tbb::task_arena arena;
 };
 
 Workers::Workers(int32_t threads) : threads_(threads) {
-  if (threads > 1) impl_ = std::make_unique<Impl>(tbb::task_arena(threads));
+  if (threads > 1) impl_ = std::make_unique<Impl>(threads);
 }
 
 Workers::~Workers() = default;
