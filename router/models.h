@@ -12,11 +12,12 @@
 
 namespace signalbox::router {
 
-/// Any may be absent; signals that need one are then unavailable.
+/// Any may be absent; signals that need one are then unavailable. Shared, so that two
+/// configurations that name a model have it once.
 struct Models {
-  std::unique_ptr<const engine::TextEmbedder> embedder = {};
+  std::shared_ptr<const engine::TextEmbedder> embedder = {};
   /// By the directory that the configuration names.
-  std::map<std::string, std::unique_ptr<const engine::TextModel>, std::less<>> classifiers = {};
+  std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
 };
 
 /// Whether a condition or a projection of the routing asks for signals of the type.
