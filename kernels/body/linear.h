@@ -9,6 +9,7 @@
 // much as the product when a text has ten tokens, and its edge kernels make a row depend on the
 // number of rows.
 
+#include "kernels/body/ahead.h"
 #include "kernels/body/finish.h"
 #include "kernels/body/panel.h"
 
@@ -24,23 +25,22 @@ inline int64_t sweep_rows(int64_t rows) {
 }
 
 /// All rows of a sweep times one block of steps, in tiles of nearly equal size. Meanwhile the block
-/// that comes next in memory is fetched, a share with each tile.
+/// that comes next in memory is fetched, a share with each pass over the steps.
 template <class Product>
 void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X* x,
                int64_t x_stride, const char* block, typename Product::Sum* sums) {
   const auto* weights = reinterpret_cast<const typename Product::Format::Weight*>(block);
-  const char* next = block + steps * kStepBytes;
   int64_t tiles = (rows + Product::kRows - 1) / Product::kRows;
-  const int64_t share = (steps * kStepBytes / 64 + tiles - 1) / tiles;
+  const int64_t passes = tiles * Product::kPasses;
+  Ahead ahead{block + steps * kStepBytes, (kStepBytes + passes - 1) / passes};
   for (; tiles > 0; --tiles) {
-    for (int64_t line = 0; line < share; ++line) __builtin_prefetch(next + 64 * line, 0, 2);
-    next += 64 * share;
     const int64_t tile = (rows + tiles - 1) / tiles;
     if (adds) {
-      Product::template run<true>(tile, steps, x, x_stride, weights, sums);
+      Product::template run<true>(tile, steps, x, x_stride, weights, sums, ahead);
     } else {
-      Product::template run<false>(tile, steps, x, x_stride, weights, sums);
+      Product::template run<false>(tile, steps, x, x_stride, weights, sums, ahead);
     }
+    ahead = ahead.after(steps * Product::kPasses);
     rows -= tile;
     x += tile * x_stride;
     sums += tile * kPanelColumns;
@@ -48,9 +48,9 @@ void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X
 }
 
 /// Product is a tier's:
-///   Format, X (of activations), Sum; kRows, the rows of a tile, at most
-///   run<kAdds>(rows, steps, x, x_stride, weights, sums): sums (rows, 64) = x times a block of
-///   steps, or += it
+///   Format, X (of activations), Sum; kRows, the rows of a tile, at most; kPasses over its steps
+///   run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead): sums (rows, 64) = x times a block
+///   of steps, or += it, fetching ahead with each step of each pass
 /// finish(panel index, first row, rows, sums) takes the complete sums (rows, 64).
 template <class Product, class Finish>
 void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,

@@ -15,13 +15,16 @@ struct ProductF32 {
   using X = float;
   using Sum = float;
   static constexpr int64_t kRows = kBlockRows<Arch>;
+  static constexpr int64_t kPasses = kPanelColumns / kPanel<Arch>;
 
   template <bool kAdds>
   static void run(int64_t rows, int64_t steps, const float* x, int64_t x_stride,
-                  const float* weights, float* sums) {
-    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>) {
-      register_blocks<Arch, kAdds>(rows, steps, x, x_stride, weights + c, kPanelColumns, sums + c,
-                                   kPanelColumns);
+                  const float* weights, float* sums, Ahead ahead) {
+    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>, ahead = ahead.after(steps)) {
+      with_rows<kRows>(rows, [&]<int Rows>() {
+        register_block<Arch, Rows, kAdds>(steps, x, x_stride, weights + c, kPanelColumns, sums + c,
+                                          kPanelColumns, ahead);
+      });
     }
   }
 };
@@ -34,13 +37,14 @@ struct ProductBF16 {
   using X = float;
   using Sum = float;
   static constexpr int64_t kRows = kLanes<Arch> == 16 ? 12 : 4;
+  static constexpr int64_t kPasses = kPanelColumns / kPanel<Arch>;
 
   template <bool kAdds>
   static void run(int64_t rows, int64_t steps, const float* x, int64_t x_stride,
-                  const uint16_t* weights, float* sums) {
-    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>) {
+                  const uint16_t* weights, float* sums, Ahead ahead) {
+    for (int64_t c = 0; c < kPanelColumns; c += kPanel<Arch>, ahead = ahead.after(steps)) {
       with_rows<kRows>(rows, [&]<int Rows>() {
-        block<Rows, kAdds>(steps, x, x_stride, weights + 2 * c, sums + c);
+        block<Rows, kAdds>(steps, x, x_stride, weights + 2 * c, sums + c, ahead);
       });
     }
   }
@@ -60,7 +64,7 @@ struct ProductBF16 {
 
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void block(int64_t steps, const float* x, int64_t x_stride,
-                                      const uint16_t* weights, float* sums) {
+                                      const uint16_t* weights, float* sums, Ahead ahead) {
     Batch<Arch> acc[Rows][kBlockBatches];
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
@@ -74,6 +78,7 @@ struct ProductBF16 {
       }
     }
     for (int64_t k = 0; k < steps; ++k, weights += kPanelColumns * Format::kDepth) {
+      ahead.fetch();
       const Words words0 = load(weights);
       const Words words1 = load(weights + 2 * kLanes<Arch>);
       const Batch<Arch> w00 = first_of(words0), w01 = first_of(words1);

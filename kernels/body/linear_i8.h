@@ -46,12 +46,14 @@ struct ProductI8 {
   using X = uint8_t;
   using Sum = int32_t;
   static constexpr int64_t kRows = 1;
+  static constexpr int64_t kPasses = 1;
 
   template <bool kAdds>
   static void run(int64_t, int64_t steps, const uint8_t* q, int64_t, const int8_t* weights,
-                  int32_t* sums) {
+                  int32_t* sums, Ahead ahead) {
     if (!kAdds) std::memset(sums, 0, kPanelColumns * sizeof(int32_t));
     for (int64_t k = 0; k < steps; ++k, q += Format::kDepth) {
+      ahead.fetch();
       for (int64_t c = 0; c < kPanelColumns; ++c, weights += Format::kDepth) {
         sums[c] += q[0] * weights[0] + q[1] * weights[1] + q[2] * weights[2] + q[3] * weights[3];
       }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "kernels/body/ahead.h"
 #include "kernels/body/vector.h"
 
 namespace signalbox::kernels::body {
@@ -22,11 +23,11 @@ inline constexpr int kBlockRows = kLanes<Arch> == 16 ? 12 : 6;
 
 // y (Rows, kPanel) = x (Rows, depth) w (depth, kPanel), or += when kAdds, each with a stride from
 // row to row. Every loop over the accumulators is unrolled by order: left to itself the compiler
-// keeps them in memory, at a third of the speed.
-template <class Arch, int Rows, bool kAdds>
+// keeps them in memory, at a third of the speed. Fetches is Ahead or NothingAhead.
+template <class Arch, int Rows, bool kAdds, class Fetches>
 [[gnu::noinline]] void register_block(int64_t depth, const float* x, int64_t x_stride,
-                                      const float* w, int64_t w_stride, float* y,
-                                      int64_t y_stride) {
+                                      const float* w, int64_t w_stride, float* y, int64_t y_stride,
+                                      Fetches ahead) {
   Batch<Arch> sums[Rows][kBlockBatches];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
@@ -40,6 +41,7 @@ template <class Arch, int Rows, bool kAdds>
     }
   }
   for (int64_t k = 0; k < depth; ++k, w += w_stride) {
+    ahead.fetch();
     const auto w0 = Batch<Arch>::load_unaligned(w);
     const auto w1 = Batch<Arch>::load_unaligned(w + kLanes<Arch>);
 #pragma GCC unroll 16
@@ -57,13 +59,13 @@ template <class Arch, int Rows, bool kAdds>
   }
 }
 
-// The same over any number of rows: blocks of Rows, then of each smaller size once at most. Few
-// sizes, since each is a page of code.
+// The same over any number of rows, of what is in cache: blocks of Rows, then of each smaller size
+// once at most. Few sizes, since each is a page of code.
 template <class Arch, bool kAdds, int Rows = kBlockRows<Arch>>
 void register_blocks(int64_t rows, int64_t depth, const float* x, int64_t x_stride, const float* w,
                      int64_t w_stride, float* y, int64_t y_stride) {
   for (; rows >= Rows; rows -= Rows, x += Rows * x_stride, y += Rows * y_stride) {
-    register_block<Arch, Rows, kAdds>(depth, x, x_stride, w, w_stride, y, y_stride);
+    register_block<Arch, Rows, kAdds>(depth, x, x_stride, w, w_stride, y, y_stride, NothingAhead{});
   }
   if constexpr (Rows > 1) {
     constexpr int kSmaller = Rows > 8 ? 8 : Rows > 4 ? 4 : Rows / 2;

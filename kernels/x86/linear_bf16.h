@@ -13,18 +13,19 @@ struct DotProductBF16 {
   using X = uint16_t;
   using Sum = float;
   static constexpr int64_t kRows = 6;
+  static constexpr int64_t kPasses = 1;
 
   template <bool kAdds>
   static void run(int64_t rows, int64_t steps, const uint16_t* x, int64_t stride,
-                  const uint16_t* weights, float* sums) {
+                  const uint16_t* weights, float* sums, body::Ahead ahead) {
     body::with_rows<kRows>(
-        rows, [&]<int Rows>() { block<Rows, kAdds>(steps, x, stride, weights, sums); });
+        rows, [&]<int Rows>() { block<Rows, kAdds>(steps, x, stride, weights, sums, ahead); });
   }
 
  private:
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void block(int64_t steps, const uint16_t* x, int64_t stride,
-                                      const uint16_t* weights, float* sums) {
+                                      const uint16_t* weights, float* sums, body::Ahead ahead) {
     constexpr int kRegisters = 4;  // of 16 columns
     __m512 acc[Rows][kRegisters];
 #pragma GCC unroll 6
@@ -39,6 +40,7 @@ struct DotProductBF16 {
       }
     }
     for (int64_t k = 0; k < steps; ++k, weights += body::kPanelColumns * Format::kDepth) {
+      ahead.fetch();
       __m512i w[kRegisters];
 #pragma GCC unroll 4
       for (int c = 0; c < kRegisters; ++c) w[c] = _mm512_loadu_si512(weights + 32 * c);

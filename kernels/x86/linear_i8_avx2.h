@@ -15,13 +15,15 @@ struct Avx2ProductI8 {
   using X = uint8_t;
   using Sum = int32_t;
   static constexpr int64_t kRows = 3;
+  static constexpr int64_t kPasses = body::kPanelColumns / 16;
 
   template <bool kAdds>
   static void run(int64_t rows, int64_t steps, const uint8_t* q, int64_t stride,
-                  const int8_t* weights, int32_t* sums) {
-    for (int64_t c = 0; c < body::kPanelColumns; c += 16) {
+                  const int8_t* weights, int32_t* sums, body::Ahead ahead) {
+    for (int64_t c = 0; c < body::kPanelColumns; c += 16, ahead = ahead.after(steps)) {
       body::with_rows<kRows>(rows, [&]<int Rows>() {
-        sixteen_columns<Rows, kAdds>(steps, q, stride, weights + c * Format::kDepth, sums + c);
+        sixteen_columns<Rows, kAdds>(steps, q, stride, weights + c * Format::kDepth, sums + c,
+                                     ahead);
       });
     }
   }
@@ -29,7 +31,8 @@ struct Avx2ProductI8 {
  private:
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void sixteen_columns(int64_t steps, const uint8_t* q, int64_t stride,
-                                                const int8_t* weights, int32_t* sums) {
+                                                const int8_t* weights, int32_t* sums,
+                                                body::Ahead ahead) {
     __m256i acc[Rows][4];  // four columns each
 #pragma GCC unroll 3
     for (int r = 0; r < Rows; ++r) {
@@ -37,6 +40,7 @@ struct Avx2ProductI8 {
       for (int c = 0; c < 4; ++c) acc[r][c] = _mm256_setzero_si256();
     }
     for (int64_t k = 0; k < steps; ++k, weights += body::kStepBytes) {
+      ahead.fetch();
       __m256i x[Rows];
 #pragma GCC unroll 3
       for (int r = 0; r < Rows; ++r) {

@@ -13,18 +13,19 @@ struct VnniProductI8 {
   using X = uint8_t;
   using Sum = int32_t;
   static constexpr int64_t kRows = 6;
+  static constexpr int64_t kPasses = 1;
 
   template <bool kAdds>
   static void run(int64_t rows, int64_t steps, const uint8_t* q, int64_t stride,
-                  const int8_t* weights, int32_t* sums) {
+                  const int8_t* weights, int32_t* sums, body::Ahead ahead) {
     body::with_rows<kRows>(
-        rows, [&]<int Rows>() { block<Rows, kAdds>(steps, q, stride, weights, sums); });
+        rows, [&]<int Rows>() { block<Rows, kAdds>(steps, q, stride, weights, sums, ahead); });
   }
 
  private:
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void block(int64_t steps, const uint8_t* q, int64_t stride,
-                                      const int8_t* weights, int32_t* sums) {
+                                      const int8_t* weights, int32_t* sums, body::Ahead ahead) {
     constexpr int kRegisters = 4;  // of 16 columns
     __m512i acc[Rows][kRegisters];
 #pragma GCC unroll 6
@@ -39,6 +40,7 @@ struct VnniProductI8 {
       }
     }
     for (int64_t k = 0; k < steps; ++k, weights += body::kStepBytes) {
+      ahead.fetch();
       __m512i w[kRegisters];
 #pragma GCC unroll 4
       for (int c = 0; c < kRegisters; ++c) w[c] = _mm512_loadu_si512(weights + 64 * c);
