@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/body/erf.h"
 #include "kernels/body/vector.h"
 
 namespace signalbox::kernels::body {
@@ -17,7 +18,7 @@ void add(int64_t n, const float* x, float* y) {
 template <class Arch>
 inline Batch<Arch> gelu_of(const Batch<Arch>& v) {
   const Batch<Arch> h = Batch<Arch>(0.5f) * v;
-  return xsimd::fma(h, xsimd::erf(v * Batch<Arch>(0.70710678118654752f)), h);
+  return xsimd::fma(h, erf_of<Arch>(v * Batch<Arch>(0.70710678118654752f)), h);
 }
 
 template <class Arch>
