@@ -22,7 +22,8 @@ tl::unexpected<Error> system_failure(const std::filesystem::path& path, int erro
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A named pipe would make a blocking open wait for a writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return system_failure(path, errno);
   struct stat status {};
   if (::fstat(fd, &status) != 0) {

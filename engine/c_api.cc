@@ -54,6 +54,7 @@ static_assert(static_cast<int>(Code::kInternal) + 1 == SIGNALBOX_INTERNAL);
 static_assert(static_cast<int>(engine::Precision::kF32) == SIGNALBOX_F32);
 static_assert(static_cast<int>(engine::Precision::kBF16) == SIGNALBOX_BF16);
 static_assert(static_cast<int>(engine::Precision::kI8) == SIGNALBOX_I8);
+static_assert(engine::kNoAdapter + 1 == 0);
 static_assert(static_cast<int>(engine::HeadKind::kSequence) == SIGNALBOX_SEQUENCE);
 static_assert(static_cast<int>(engine::HeadKind::kTokens) == SIGNALBOX_TOKENS);
 static_assert(static_cast<int>(engine::Scores::kSoftmax) == SIGNALBOX_SOFTMAX);
@@ -90,6 +91,12 @@ Result<void> check_choice(const char* name, int32_t value, int32_t last) {
   return fail(Code::kInvalid, "{} {}, expected 0 to {}", name, value, last);
 }
 
+// Theirs count from 1, so that zero is none.
+Result<int32_t> adapter_of(const char* name, int32_t adapter) {
+  if (adapter < 0) return fail(Code::kInvalid, "{} {}, expected 0 or more", name, adapter);
+  return adapter == 0 ? engine::kNoAdapter : adapter - 1;
+}
+
 Result<std::string_view> view(const char* name, const signalbox_text& text, size_t i) {
   if (text.bytes == nullptr && text.size > 0) {
     return fail(Code::kInvalid, "{}[{}].bytes is NULL, its size {}", name, i, text.size);
@@ -112,6 +119,12 @@ Result<engine::OpenOptions> read(const signalbox_options* options) {
     SIGNALBOX_TRY_VOID(need(options->heads[i], "a directory of heads"));
     out.heads.emplace_back(options->heads[i]);
   }
+  if (options->adapter != nullptr) out.adapter = options->adapter;
+  if (options->adapters_count > 0) SIGNALBOX_TRY_VOID(need(options->adapters, "adapters"));
+  for (size_t i = 0; i < options->adapters_count; ++i) {
+    SIGNALBOX_TRY_VOID(need(options->adapters[i], "a directory of adapters"));
+    out.adapters.emplace_back(options->adapters[i]);
+  }
   return out;
 }
 
@@ -121,6 +134,7 @@ Result<engine::EmbedOptions> read(const signalbox_embed_options* options) {
   SIGNALBOX_TRY_VOID(check_choice("pooling", options->pooling, SIGNALBOX_POOL_LAST));
   out.layers = options->layers;
   out.dim = options->dim;
+  SIGNALBOX_TRY(out.adapter, adapter_of("adapter", options->adapter));
   if (options->pooling != 0) out.pooling = static_cast<engine::Pooling>(options->pooling - 1);
   return out;
 }
@@ -130,7 +144,8 @@ void describe_heads(signalbox_model& model) {
     auto& labels = model.labels.emplace_back();
     for (const std::string& label : head.labels) labels.push_back(label.c_str());
     model.heads.push_back({head.name.c_str(), static_cast<int32_t>(head.kind),
-                           static_cast<int32_t>(head.scores), labels.data(), labels.size()});
+                           static_cast<int32_t>(head.scores), labels.data(), labels.size(),
+                           head.adapter + 1});
   }
 }
 
@@ -164,6 +179,7 @@ Result<std::vector<engine::Input>> read_inputs(const signalbox_text* texts,
   std::vector<engine::Input> inputs(count);
   for (size_t i = 0; i < count; ++i) {
     SIGNALBOX_TRY(inputs[i].text, view("texts", texts[i], i));
+    SIGNALBOX_TRY(inputs[i].adapter, adapter_of("texts[].adapter", texts[i].adapter));
     if (pairs == nullptr) continue;
     SIGNALBOX_TRY(inputs[i].pair, view("pairs", pairs[i], i));
   }

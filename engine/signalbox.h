@@ -52,6 +52,9 @@ typedef struct signalbox_options {
   int32_t threads;           // of one call, 1 to 256; 0: 1. Results do not depend on it
   const char* const* heads;  // (heads_count) further directories with a head for the same network
   size_t heads_count;
+  const char* adapter;  // directory of a low-rank adapter (PEFT) that becomes part of the model
+  const char* const* adapters;  // (adapters_count) directories of adapters that share the network:
+  size_t adapters_count;        // a text runs with one or none. Not together with `adapter`
 } signalbox_options;
 
 // Loads a directory (config.json, model.safetensors, tokenizer.json). The files stay mapped until
@@ -76,14 +79,17 @@ typedef struct signalbox_head {
                      // SIGNALBOX_RAW: any numbers
   const char* const* labels;  // (labels_count)
   size_t labels_count;
+  int32_t adapter;  // it answers for texts that run with this one of the options, from 1; 0: none
 } signalbox_head;
 
-// The model's heads, (count): the directory's own if it has one, then those of the options.
+// The model's heads, (count): the directory's own if it has one, then those of the options' `heads`
+// and `adapters`.
 const signalbox_head* signalbox_heads(const signalbox_model* model, size_t* count);
 
 typedef struct signalbox_text {
   const char* bytes;
-  size_t size;  // bytes, below 4 GiB
+  size_t size;      // bytes, below 4 GiB
+  int32_t adapter;  // of the options' `adapters`, from 1; 0: none. Read by signalbox_answer
 } signalbox_text;
 
 // How the tokens of a text become one vector; 0 as the model directory says.
@@ -93,6 +99,7 @@ typedef struct signalbox_embed_options {
   int32_t layers;   // leave the network after this many; 0: all
   int32_t dim;      // keep this many numbers, for models trained so (matryoshka); 0: all
   int32_t pooling;  // SIGNALBOX_POOL_..., or 0
+  int32_t adapter;  // that the texts run with, of the options' `adapters`, from 1; 0: none
 } signalbox_embed_options;
 
 // Writes embeddings of length 1 (Euclidean) to out (count, dim), row-major; out_size is
@@ -111,7 +118,7 @@ signalbox_status signalbox_answer(const signalbox_model* model, const signalbox_
 void signalbox_answers_free(signalbox_answers* answers);
 
 // A sequence head's scores of one text, (count), in the order of the head's labels. NULL and 0 for
-// a token head or an index out of range.
+// a token head, one of another adapter than the text's, or an index out of range.
 const float* signalbox_scores(const signalbox_answers* answers, size_t text, size_t head,
                               size_t* count);
 

@@ -188,6 +188,12 @@ Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
 Result<void> write_model(const fs::path& out, std::span<const weights::Tensor> tensors,
                          const std::map<std::string, std::string>& files,
                          const ConvertModelOptions& options) {
+  for (const weights::Tensor& tensor : tensors) {
+    if (options.precision && tensor.name.find(".packed_") != std::string::npos) {
+      return fail(Code::kInvalid, "{}: packed already; convert the model that it was made from",
+                  tensor.name);
+    }
+  }
   say_kinds(tensors, options);
   for (const auto& [name, text] : files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
   SIGNALBOX_TRY_VOID(weights::write_safetensors(out / kWeights, tensors));

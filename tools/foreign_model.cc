@@ -3,7 +3,6 @@
 #include "tools/foreign_model.h"
 
 #include <algorithm>
-#include <fstream>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -91,10 +90,9 @@ std::optional<ModelFormat> model_format(const fs::path& file) {
   if (name.ends_with(".onnx")) return ModelFormat::kOnnx;
   if (name.ends_with(".safetensors.index.json")) return ModelFormat::kSafetensorsIndex;
   if (name.ends_with(".bin.index.json")) return ModelFormat::kTorchIndex;
-  std::string head(9, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(in.gcount());
+  const auto mapped = MappedFile::open(file);
+  if (!mapped) return std::nullopt;
+  const std::string_view head = mapped->text().substr(0, 9);
   if (head.starts_with("GGUF")) return ModelFormat::kGguf;
   if (head.starts_with("PK\x03\x04") || head.starts_with("\x80\x02")) return ModelFormat::kTorch;
   if (name.ends_with(".safetensors") || (head.size() == 9 && head[8] == '{' && head[7] == '\0')) {

@@ -2,12 +2,34 @@
 
 #include "tools/options.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
+#include <string_view>
 
 #include "tools/command.h"
 #include "tools/jsonl.h"
 
 namespace signalbox::tools {
+namespace {
+
+// The library tells a value that it cannot read, and not whose it is.
+std::string with_option_name(std::string message, int argc, char** argv) {
+  if (message.find("failed to parse") == std::string::npos) return message;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("--")) continue;
+    const size_t equals = argument.find('=');
+    const std::string_view value = equals != argument.npos ? argument.substr(equals + 1)
+                                   : i + 1 < argc          ? argv[i + 1]
+                                                           : "";
+    if (!value.empty() && message.find(value) != std::string::npos)
+      return fmt::format("{}: cannot read \"{}\"", argument.substr(0, equals), value);
+  }
+  return message;
+}
+
+}  // namespace
 
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
@@ -24,7 +46,7 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
         mistake = std::string("--") + name + " is missing";
     }
   } catch (const cxxopts::exceptions::exception& error) {
-    mistake = error.what();
+    mistake = with_option_name(error.what(), argc, argv);
   }
   if (mistake.empty() || parsed.count("help") > 0) {
     if (parsed.count("help") == 0) return body(parsed);

@@ -7,13 +7,14 @@
 
 #include "engine/engine.h"
 #include "engine/signalbox.h"
+#include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::engine {
 namespace {
 
 signalbox_text text_of(const char* text) {
-  return {text, std::strlen(text)};
+  return {text, std::strlen(text), 0};
 }
 
 std::string config(std::string_view architecture) {
@@ -25,7 +26,9 @@ class CApi : public ::testing::Test {
   void SetUp() override {
     const std::string head = tagger_.directory().string();
     const char* heads[] = {head.c_str()};
-    const signalbox_options options{SIGNALBOX_F32, 0, heads, 1};
+    signalbox_options options{};
+    options.heads = heads;
+    options.heads_count = 1;
     ASSERT_EQ(signalbox_open(classifier_.directory().c_str(), &options, &model_), SIGNALBOX_OK)
         << signalbox_last_error();
     auto own = TextModel::open(classifier_.directory(), {.heads = {tagger_.directory()}});
@@ -62,7 +65,7 @@ TEST_F(CApi, describes_the_model) {
 TEST_F(CApi, embeds_as_the_engine_does) {
   const signalbox_text texts[] = {text_of("abc def"), text_of(""), text_of("a longer text")};
   const std::string_view views[] = {"abc def", "", "a longer text"};
-  const signalbox_embed_options options{2, 8, SIGNALBOX_POOL_LAST};
+  const signalbox_embed_options options{2, 8, SIGNALBOX_POOL_LAST, 0};
   std::vector<float> found(24), expected(24);
   ASSERT_EQ(signalbox_embed(model_, texts, 3, &options, found.data(), 24), SIGNALBOX_OK)
       << signalbox_last_error();
@@ -109,8 +112,58 @@ TEST_F(CApi, answers_as_the_engine_does) {
   signalbox_answers_free(nullptr);
 }
 
+// Each text with its own adapter, or none, in one call; another model has the adapter merged.
+TEST_F(CApi, runs_adapters_side_by_side_and_merged) {
+  const auto row = json::Document::parse(
+      R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8},)"
+      R"("targets":{"Wqkv":{"rank":4,"scale":2}},)"
+      R"("saved":{"classifier.weight":[3,48],"classifier.bias":[3]}})");
+  const RandomAdapter adapter(row->root(), classifier_.tensors(), 3);
+  const std::string directory = adapter.directory().string();
+  const char* directories[] = {directory.c_str()};
+  signalbox_options beside{}, merged{};
+  beside.adapters = directories;
+  beside.adapters_count = 1;
+  merged.adapter = directory.c_str();
+  signalbox_model *two = nullptr, *one = nullptr;
+  ASSERT_EQ(signalbox_open(classifier_.directory().c_str(), &beside, &two), SIGNALBOX_OK)
+      << signalbox_last_error();
+  ASSERT_EQ(signalbox_open(classifier_.directory().c_str(), &merged, &one), SIGNALBOX_OK)
+      << signalbox_last_error();
+  size_t count = 0;
+  const signalbox_head* heads = signalbox_heads(two, &count);
+  ASSERT_EQ(count, 2u);
+  EXPECT_EQ(heads[0].adapter, 0);
+  EXPECT_EQ(heads[1].adapter, 1);
+
+  signalbox_text texts[] = {text_of("abc def"), text_of("abc def")};
+  texts[1].adapter = 1;
+  signalbox_answers *both = nullptr, *alone = nullptr;
+  ASSERT_EQ(signalbox_answer(two, texts, nullptr, 2, &both), SIGNALBOX_OK);
+  ASSERT_EQ(signalbox_answer(one, texts, nullptr, 1, &alone), SIGNALBOX_OK);
+  EXPECT_NE(signalbox_scores(both, 0, 0, &count), nullptr);
+  EXPECT_EQ(signalbox_scores(both, 0, 1, &count), nullptr);
+  EXPECT_EQ(signalbox_scores(both, 1, 0, &count), nullptr);
+  const float* found = signalbox_scores(both, 1, 1, &count);
+  ASSERT_EQ(count, 3u);
+  const float* expected = signalbox_scores(alone, 0, 0, &count);
+  ASSERT_EQ(count, 3u);
+  for (size_t i = 0; i < count; ++i) EXPECT_NEAR(found[i], expected[i], 1e-5);
+
+  texts[0].adapter = 2;
+  signalbox_answers* none = nullptr;
+  EXPECT_EQ(signalbox_answer(two, texts, nullptr, 1, &none), SIGNALBOX_INVALID);
+  texts[0].adapter = -1;
+  EXPECT_EQ(signalbox_answer(two, texts, nullptr, 1, &none), SIGNALBOX_INVALID);
+  EXPECT_EQ(none, nullptr);
+  signalbox_answers_free(both);
+  signalbox_answers_free(alone);
+  signalbox_close(one);
+  signalbox_close(two);
+}
+
 TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
-  const signalbox_text text = text_of("abc"), null{nullptr, 1};
+  const signalbox_text text = text_of("abc"), null{nullptr, 1, 0};
   std::vector<float> out(own_->dim());
   const auto embedding = [&](const signalbox_text* texts, const signalbox_embed_options& options,
                              size_t size) {
@@ -119,10 +172,10 @@ TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
   };
   EXPECT_EQ(embedding(&text, {}, 3),
             fmt::format("out_size 3, expected 1 texts x {} numbers", own_->dim()));
-  EXPECT_EQ(embedding(&text, {0, -1, 0}, 1),
+  EXPECT_EQ(embedding(&text, {0, -1, 0, 0}, 1),
             fmt::format("-1 dimensions, the model has {}", own_->dim()));
-  EXPECT_EQ(embedding(&text, {99, 0, 0}, out.size()), "99 layers, the model has 4");
-  EXPECT_EQ(embedding(&text, {0, 0, 4}, out.size()), "pooling 4, expected 0 to 3");
+  EXPECT_EQ(embedding(&text, {99, 0, 0, 0}, out.size()), "99 layers, the model has 4");
+  EXPECT_EQ(embedding(&text, {0, 0, 4, 0}, out.size()), "pooling 4, expected 0 to 3");
   EXPECT_EQ(embedding(nullptr, {}, out.size()), "texts is NULL");
   EXPECT_EQ(embedding(&null, {}, out.size()), "texts[0].bytes is NULL, its size 1");
   signalbox_answers* answers = nullptr;
@@ -139,8 +192,9 @@ TEST_F(CApi, says_why_a_directory_does_not_open) {
   EXPECT_EQ(signalbox_open("/nowhere/at/all", nullptr, &model), SIGNALBOX_NOT_FOUND);
   EXPECT_STREQ(signalbox_last_error(), "/nowhere/at/all/config.json: No such file or directory");
   EXPECT_EQ(model, nullptr);
-  const signalbox_options threads{SIGNALBOX_F32, 1000, nullptr, 0}, precision{7, 0, nullptr, 0},
-      heads{SIGNALBOX_F32, 0, nullptr, 1};
+  const signalbox_options threads{SIGNALBOX_F32, 1000, nullptr, 0, nullptr, nullptr, 0},
+      precision{7, 0, nullptr, 0, nullptr, nullptr, 0},
+      heads{SIGNALBOX_F32, 0, nullptr, 1, nullptr, nullptr, 0};
   for (const auto* options : {&threads, &precision, &heads})
     EXPECT_EQ(signalbox_open(classifier_.directory().c_str(), options, &model), SIGNALBOX_INVALID);
   EXPECT_STREQ(signalbox_last_error(), "heads is NULL");

@@ -2,6 +2,7 @@
 // that cannot be. The models are the ones that the fuzz target starts from.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -99,6 +100,15 @@ TEST_F(Convert, says_which_file_is_wrong_and_where) {
   std::ofstream(folder_ / "file") << "";
   EXPECT_EQ(run(model("unigram") + " file/t.json"), 1);
   EXPECT_EQ(err_, "signalbox: file/t.json: cannot be written\n");
+}
+
+TEST_F(Convert, does_not_wait_for_a_pipe) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.onnx").c_str(), 0600), 0);
+  EXPECT_EQ(run("pipe.onnx new"), 1);
+  EXPECT_NE(err_.find("pipe.onnx: not a regular file"), std::string::npos) << err_;
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(run("pipe new"), 1);
+  EXPECT_NE(err_.find("pipe: "), std::string::npos) << err_;
 }
 
 TEST_F(Convert, asks_for_both_names) {

@@ -315,6 +315,12 @@ TEST(ModelCommands, merge_an_adapter) {
   EXPECT_NE(missing.err.find("/nowhere/adapter_config.json"), std::string::npos) << missing.err;
 }
 
+TEST(ModelCommands, say_which_option_cannot_be_read) {
+  const Outcome outcome = run("embed", network(kSequence), "", "--threads many");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("--threads: cannot read \"many\""), std::string::npos) << outcome.err;
+}
+
 TEST(ModelCommands, bad_usage_exits_with_two) {
   for (const char* command : {"run", "classify", "tag", "embed", "bench"}) {
     const std::string line =
