@@ -13,7 +13,7 @@
 namespace signalbox::engine {
 namespace {
 
-enum class Family : uint8_t { kBert, kRoberta, kModernBert };
+enum class Family : uint8_t { kBert, kRoberta, kModernBert, kAny };
 
 bool fits(Family family, std::string_view model_type) {
   switch (family) {
@@ -23,6 +23,8 @@ bool fits(Family family, std::string_view model_type) {
       return model_type == "roberta" || model_type == "xlm-roberta";
     case Family::kModernBert:
       return model_type == "modernbert";
+    case Family::kAny:
+      return true;
   }
   return false;
 }
@@ -51,6 +53,9 @@ constexpr std::array kArchitectures = {
     Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
     Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
     Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
+    // Ours, which `signalbox fit` writes: the classifier and nothing before it.
+    Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
+    Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
 };
 
 // What PEFT's task_type asks for on top of a trunk; none for another task.
@@ -93,7 +98,10 @@ class HeadReader {
     head_.info_.name = (directory_ / "").parent_path().filename().string();  // "models/pii/" too
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
-    if (known->family == Family::kModernBert) {
+    if (known->family == Family::kAny) {
+      SIGNALBOX_TRY(head_.pooling_, read_pooling("mean"));
+      SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
+    } else if (known->family == Family::kModernBert) {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {
       const bool roberta = known->family == Family::kRoberta;
@@ -131,23 +139,31 @@ class HeadReader {
     return &*known;
   }
 
-  // ModernBERT: dense, activation and norm, of the pooled vector or of each token.
-  Result<void> read_prediction_head() {
-    SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", "cls"));
+  Result<Pooling> read_pooling(const char* without) {
+    SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", without));
     if (pooling != "cls" && pooling != "mean") {
       return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: cls, mean)",
                   root_.where("classifier_pooling"), pooling);
     }
-    head_.pooling_ = pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
-    SIGNALBOX_TRY(const std::string activation, root_.string("classifier_activation", "gelu"));
-    if (activation == "tanh") {
-      head_.activation_ = Head::Activation::kTanh;
-    } else if (activation == "relu") {
-      head_.activation_ = Head::Activation::kRelu;
-    } else if (activation != "gelu") {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: gelu, relu, tanh)",
-                  root_.where("classifier_activation"), activation);
+    return pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
+  }
+
+  Result<Head::Activation> read_activation() {
+    SIGNALBOX_TRY(const std::string name, root_.string("classifier_activation", "gelu"));
+    using Activation = Head::Activation;
+    constexpr std::array<std::pair<std::string_view, Activation>, 3> kKnown{
+        {{"gelu", Activation::kGelu}, {"relu", Activation::kRelu}, {"tanh", Activation::kTanh}}};
+    for (const auto& [known, activation] : kKnown) {
+      if (name == known) return activation;
     }
+    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: gelu, relu, tanh)",
+                root_.where("classifier_activation"), name);
+  }
+
+  // ModernBERT: dense, activation and norm, of the pooled vector or of each token.
+  Result<void> read_prediction_head() {
+    SIGNALBOX_TRY(head_.pooling_, read_pooling("cls"));
+    SIGNALBOX_TRY(head_.activation_, read_activation());
     SIGNALBOX_TRY(const bool dense_bias, root_.boolean("classifier_bias", false));
     SIGNALBOX_TRY(const bool norm_bias, root_.boolean("norm_bias", false));
     SIGNALBOX_TRY(const double eps, root_.number("norm_eps", 0, 1, 1e-5));
@@ -274,6 +290,7 @@ std::vector<float> Head::logits(const Batch& batch, const float* x) const {
     for (int32_t i = 0; i < rows; ++i) {
       pool(*kernels_, pooling_, batch.length(i), hidden, x + int64_t{batch.begin(i)} * hidden,
            pooled.data() + int64_t{i} * hidden);
+      if (normalizes_) kernels_->l2_normalize(hidden, pooled.data() + int64_t{i} * hidden);
     }
     x = pooled.data();
   }

@@ -49,6 +49,7 @@ class Head {
   const kernels::Table* kernels_;
   HeadInfo info_;
   Pooling pooling_ = Pooling::kFirst;  // of a sequence head
+  bool normalizes_ = false;            // the pooled vector to length 1
   std::optional<Linear> dense_;        // hidden to hidden
   Activation activation_ = Activation::kGelu;
   std::optional<Norm> norm_;

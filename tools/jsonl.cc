@@ -31,8 +31,8 @@ Result<void> write(std::string_view text) {
 
 }  // namespace
 
-Result<void> for_each_row(std::istream& in,
-                          const std::function<Result<std::string>(const json::Value& row)>& row) {
+Result<void> read_rows(std::istream& in,
+                       const std::function<Result<void>(const json::Value& row)>& row) {
   std::string line;
   for (size_t number = 1; read_line(*in.rdbuf(), line); ++number) {
     if (line.size() > kRowBytesMax) {
@@ -42,12 +42,20 @@ Result<void> for_each_row(std::istream& in,
     const std::string where = fmt::format("line {}", number);
     auto document = json::Document::parse(std::move(line));
     if (!document) return fail_in(where, std::move(document).error());
-    auto out = row(document->root());
-    if (!out) return fail_in(where, std::move(out).error());
-    out->push_back('\n');
-    SIGNALBOX_TRY_VOID(write(*out));
+    auto done = row(document->root());
+    if (!done) return fail_in(where, std::move(done).error());
     line.clear();
   }
+  return {};
+}
+
+Result<void> for_each_row(std::istream& in,
+                          const std::function<Result<std::string>(const json::Value& row)>& row) {
+  SIGNALBOX_TRY_VOID(read_rows(in, [&](const json::Value& value) -> Result<void> {
+    SIGNALBOX_TRY(std::string out, row(value));
+    out.push_back('\n');
+    return write(out);
+  }));
   if (std::fflush(stdout) != 0) {
     return fail(Code::kIo, "standard output: {}", std::strerror(errno));
   }

@@ -66,6 +66,8 @@ void add_model_options(cxxopts::Options& options) {
       cxxopts::value<std::string>()->default_value("f32"), "TYPE");
   add("threads", "threads for each text; what comes out does not depend on it",
       cxxopts::value<int32_t>()->default_value("1"), "N");
+  add("head", "directory of a further head for the model, such as `signalbox fit` writes",
+      cxxopts::value<std::string>(), "DIR");
   add("adapter", "directory of a low-rank adapter (PEFT) that is merged into the model",
       cxxopts::value<std::string>(), "DIR");
 }
@@ -79,6 +81,11 @@ Result<engine::OpenOptions> open_options(const cxxopts::ParseResult& parsed) {
   if (out.threads < 1 || out.threads > engine::kThreadsMax) {
     return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
                 out.threads);
+  }
+  if (parsed.count("head") != 0) {
+    const auto& head = parsed["head"].as<std::string>();
+    if (head.empty()) return fail(Code::kInvalid, "--head: expected a directory");
+    out.heads.emplace_back(head);
   }
   if (parsed.count("adapter") != 0) {
     out.adapter = parsed["adapter"].as<std::string>();

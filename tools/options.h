@@ -18,7 +18,7 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body);
 
-/// The options of every command that runs a model: --model, --dtype, --threads,
+/// The options of every command that runs a model: --model, --dtype, --threads, --head,
 /// --adapter.
 void add_model_options(cxxopts::Options& options);
 

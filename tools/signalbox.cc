@@ -10,9 +10,9 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kBenchCommand, &kClassifyCommand, &kConfigCommand, &kConvertCommand,
-    &kEmbedCommand, &kEvalCommand,     &kModelsCommand, &kRouteCommand,
-    &kRunCommand,   &kServeCommand,    &kTagCommand,    &kTokenizeCommand,
+    &kBenchCommand, &kClassifyCommand, &kConfigCommand,   &kConvertCommand, &kEmbedCommand,
+    &kEvalCommand,  &kFitCommand,      &kModelsCommand,   &kRouteCommand,   &kRunCommand,
+    &kServeCommand, &kTagCommand,      &kTokenizeCommand,
 };
 
 int help() {

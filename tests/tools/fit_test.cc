@@ -1,0 +1,255 @@
+// Fitting: the minimiser on a function with a known minimum, the regression against the slope of
+// its own loss, the temperature against one that was applied, files that are wrong, and heads that
+// the engine opens.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "engine/engine.h"
+#include "tests/engine/random_network.h"
+#include "tools/fit/examples.h"
+#include "tools/fit/fit.h"
+#include "tools/fit/minimise.h"
+#include "tools/fit/softmax_regression.h"
+
+namespace signalbox::tools {
+namespace {
+
+TEST(Minimise, finds_the_end_of_a_curved_valley) {
+  const auto rosenbrock = [](std::span<const double> x, std::span<double> gradient) {
+    const double a = 1 - x[0], b = x[1] - x[0] * x[0];
+    gradient[0] = -2 * a - 400 * x[0] * b;
+    gradient[1] = 200 * b;
+    return a * a + 100 * b * b;
+  };
+  const Minimum found = minimise(rosenbrock, {-1.2, 1}, {.gradient_max = 1e-8});
+  EXPECT_TRUE(found.converged);
+  EXPECT_NEAR(found.x[0], 1, 1e-6);
+  EXPECT_NEAR(found.x[1], 1, 1e-6);
+  EXPECT_LT(found.iterations, 100);
+}
+
+TEST(Minimise, says_when_it_has_not_arrived) {
+  const auto line = [](std::span<const double> x, std::span<double> gradient) {
+    gradient[0] = 1;
+    return x[0];
+  };
+  EXPECT_FALSE(minimise(line, {0}, {.iterations_max = 5}).converged);
+}
+
+struct Clouds {
+  static constexpr int32_t kClasses = 3, kDim = 5;
+  std::vector<float> x;  // (rows, kDim)
+  std::vector<int32_t> labels;
+  explicit Clouds(int rows) {
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    for (int r = 0; r < rows; ++r) {
+      labels.push_back(r % kClasses);
+      for (int j = 0; j < kDim; ++j) x.push_back(normal(random) + (j == r % kClasses ? 1.5f : 0));
+    }
+  }
+};
+
+TEST(SoftmaxRegression, ends_where_the_loss_is_flat_whatever_the_threads) {
+  const Clouds clouds(5000);  // three blocks
+  const kernels::Table& kernels = *kernels::active_table().value();
+  const Features features(kernels, Clouds::kDim, clouds.x);
+  engine::Workers one(1), two(2);
+  const SoftmaxOptions options{.l2 = 1e-3};
+  const auto fitted = fit_softmax(features, clouds.labels, Clouds::kClasses, options, one);
+  const auto again = fit_softmax(features, clouds.labels, Clouds::kClasses, options, two);
+  EXPECT_EQ(fitted.weight, again.weight);
+  EXPECT_EQ(fitted.bias, again.bias);
+  const auto loss = [&](const LinearClassifier& layer) {
+    double squares = 0;
+    for (const float w : layer.weight) squares += double{w} * w;
+    return log_loss(layer.logits(kernels, clouds.x), clouds.labels, Clouds::kClasses) +
+           options.l2 / 2 * squares;
+  };
+  const double least = loss(fitted);
+  for (size_t i = 0; i < fitted.weight.size(); ++i) {
+    for (const float step : {-0.02f, 0.02f}) {
+      LinearClassifier moved = fitted;
+      moved.weight[i] += step;
+      EXPECT_GT(loss(moved), least) << i << " " << step;
+    }
+  }
+}
+
+TEST(SoftmaxRegression, rare_labels_weigh_more_when_told) {
+  Clouds clouds(3000);
+  Clouds rare(0);
+  for (size_t r = 0; r < clouds.labels.size(); ++r) {
+    if (clouds.labels[r] == 2 && r % 30 != 2) continue;
+    rare.labels.push_back(clouds.labels[r]);
+    rare.x.insert(rare.x.end(), clouds.x.begin() + r * Clouds::kDim,
+                  clouds.x.begin() + (r + 1) * Clouds::kDim);
+  }
+  const kernels::Table& kernels = *kernels::active_table().value();
+  const Features features(kernels, Clouds::kDim, rare.x);
+  engine::Workers workers(1);
+  SoftmaxOptions options;
+  const auto found = [&](const SoftmaxOptions& with) {
+    const auto layer = fit_softmax(features, rare.labels, Clouds::kClasses, with, workers);
+    const auto logits = layer.logits(kernels, rare.x);
+    int hits = 0;
+    for (size_t r = 0; r < rare.labels.size(); ++r) {
+      const float* row = logits.data() + r * Clouds::kClasses;
+      hits += rare.labels[r] == 2 && row[2] > row[0] && row[2] > row[1];
+    }
+    return hits;
+  };
+  const int plain = found(options);
+  options.class_weight = {0.5, 0.5, 10};
+  EXPECT_GT(found(options), plain);
+}
+
+TEST(Temperature, is_found_again) {
+  const Clouds clouds(3000);
+  const kernels::Table& kernels = *kernels::active_table().value();
+  const Features features(kernels, Clouds::kDim, clouds.x);
+  engine::Workers workers(1);
+  const auto layer = fit_softmax(features, clouds.labels, Clouds::kClasses, {.l2 = 0}, workers);
+  auto logits = layer.logits(kernels, clouds.x);
+  EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 1, 0.01);
+  for (float& x : logits) x *= 3;
+  EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
+}
+
+class Fit : public testing::Test {
+ protected:
+  std::filesystem::path data(const std::string& lines) {
+    std::ofstream(folder_.path() / "data.jsonl", std::ios::binary) << lines;
+    return folder_.path() / "data.jsonl";
+  }
+  FitOptions options(const std::string& lines) {
+    FitOptions out;
+    out.trunk = trunk_.directory();
+    out.data = data(lines);
+    out.out = folder_.path() / "head";
+    out.say = [](const std::string&) {};
+    return out;
+  }
+  // Words of letters; those of one class hold an a, those of the other a b.
+  static std::string word(std::mt19937& random, char with) {
+    std::string out(2 + random() % 6, ' ');
+    for (char& c : out) c = static_cast<char>('c' + random() % 20);
+    out[random() % out.size()] = with;
+    return out;
+  }
+
+  const engine::TemporaryDirectory folder_;
+  const engine::RandomNetwork trunk_{
+      fmt::format("{{{}}}", engine::small_modern_bert("ModernBertModel")), true};
+};
+
+TEST_F(Fit, a_classifier_that_the_engine_opens) {
+  std::mt19937 random(1);
+  std::string lines;
+  for (int i = 0; i < 600; ++i) {
+    const bool a = i % 2 == 0;
+    lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, a ? 'a' : 'b'),
+                         a ? "with a" : "with b");
+  }
+  const FitOptions chosen = options(lines);
+  const auto report = fit_classifier(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->train + report->validation + report->held_out, 600u);
+  ASSERT_TRUE(report->quality);
+  EXPECT_GT(report->quality->accuracy, 0.9);
+  EXPECT_EQ(report->quality->rows, static_cast<int64_t>(report->held_out));
+
+  const auto model = engine::TextModel::open(chosen.trunk, {.heads = {chosen.out}});
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ((*model)->heads().size(), 1u);
+  EXPECT_EQ((*model)->heads()[0].labels, (std::vector<std::string>{"with a", "with b"}));
+  FitOptions threads = chosen;
+  threads.threads = 2;
+  threads.out = folder_.path() / "head2";
+  ASSERT_TRUE(fit_classifier(threads));
+  const auto read = [](const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
+}
+
+TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
+  std::mt19937 random(2);
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    // An umlaut in front: offsets are code points, and two bytes.
+    const std::string before = word(random, 'c'), after = word(random, 'd');
+    const size_t begin = before.size() + 3;
+    lines += fmt::format(
+        "{{\"text\":\"\xC3\xBC {} {} "
+        "{}\",\"entities\":[{{\"type\":\"{}\",\"start\":{},\"end\":{}}}]}}\n",
+        before, i % 2 == 0 ? "aaa" : "bbb", after, i % 2 == 0 ? "A" : "B", begin, begin + 3);
+  }
+  const FitOptions chosen = options(lines);
+  const auto report = fit_tagger(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->spans);
+  EXPECT_GT(report->spans->all.f1(), 0.8);
+  EXPECT_EQ(report->spans->types.size(), 2u);
+  EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
+}
+
+TEST_F(Fit, says_what_is_wrong_with_a_file) {
+  struct Case {
+    const char* lines;
+    const char* message;
+    bool tags = false;
+  };
+  for (const Case& at : std::vector<Case>{
+           {"{\"text\":\"a\"}\n", "data.jsonl: line 1: label: missing"},
+           {"{\"label\":\"a\"}\n", "data.jsonl: line 1: text: missing"},
+           {"{\"text\":\"a\",\"label\":\"\"}\n", "line 1: label: expected a label"},
+           {"{\"text\":\"a\",\"label\":\"x\"}\n", "1 rows are too few"},
+           {"\n{\"text\":", "line 2: "},
+           {"{\"text\":\"a\"}\n", "line 1: entities: expected an array", true},
+           {"{\"text\":\"abc\",\"entities\":[{\"type\":\"T\",\"start\":1,\"end\":4}]}\n",
+            "line 1: entities[0]: end: expected 0 to 3", true},
+           {"{\"text\":\"abc\",\"entities\":[{\"type\":\"T\",\"start\":2,\"end\":2}]}\n",
+            "line 1: entities[0]: start 2 is not before end 2", true},
+           {"{\"text\":\"abc\",\"entities\":[{\"type\":\"T\",\"start\":0,\"end\":2},"
+            "{\"type\":\"T\",\"start\":1,\"end\":3}]}\n",
+            "line 1: entities: two spans share bytes 1 to 2", true},
+       }) {
+    const auto done = at.tags ? fit_tagger(options(at.lines)) : fit_classifier(options(at.lines));
+    ASSERT_FALSE(done) << at.lines;
+    EXPECT_NE(done.error().message.find(at.message), std::string::npos) << done.error().message;
+  }
+  std::string one;
+  for (int i = 0; i < 200; ++i) one += fmt::format("{{\"text\":\"{}\",\"label\":\"x\"}}\n", i);
+  const auto done = fit_classifier(options(one));
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("one label only, \"x\""), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "head"));
+}
+
+TEST(Quality, counts_shares_and_calibration) {
+  const std::vector<std::string> labels{"a", "b", "never"};
+  const std::vector<int32_t> truths{0, 0, 1, 1};
+  const std::vector<float> scores{0.9f, 0.1f, 0, 0.2f, 0.8f, 0, 0.3f, 0.7f, 0, 0.4f, 0.6f, 0};
+  const Quality quality = classifier_quality(labels, truths, scores);
+  EXPECT_DOUBLE_EQ(quality.accuracy, 0.75);
+  EXPECT_DOUBLE_EQ(quality.labels[0].recall(), 0.5);
+  EXPECT_DOUBLE_EQ(quality.labels[1].precision(), 2.0 / 3);
+  EXPECT_NEAR(quality.macro_f1, (2.0 / 3 + 0.8) / 2, 1e-12);
+  // |1 - 0.9| + |0 - 0.8| + |1 - 0.7| + |1 - 0.6|, a bin each.
+  EXPECT_NEAR(quality.calibration_error, (0.1 + 0.8 + 0.3 + 0.4) / 4, 1e-6);
+  ASSERT_EQ(quality.confusions.size(), 1u);
+  EXPECT_EQ(quality.confusions[0].truth, 0);
+  EXPECT_NEAR(quality.confusions[0].score, 0.8, 1e-6);
+  // As published for 8 of 10.
+  EXPECT_NEAR(wilson(8, 10).low, 0.4902, 1e-3);
+  EXPECT_NEAR(wilson(8, 10).high, 0.9433, 1e-3);
+}
+
+}  // namespace
+}  // namespace signalbox::tools

@@ -1,0 +1,113 @@
+// `signalbox fit`: a head for one's own labels, on a trunk that stays as it is.
+
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <thread>
+
+#include "base/json_writer.h"
+#include "tools/command.h"
+#include "tools/fit/fit.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+std::string to_json(const FitOptions& options, const FitReport& report) {
+  json::Writer out;
+  out.begin_object().member("out", options.out.string());
+  out.member("train", static_cast<int64_t>(report.train));
+  out.member("validation", static_cast<int64_t>(report.validation));
+  out.member("held_out", static_cast<int64_t>(report.held_out));
+  out.member("l2", report.l2).member("temperature", report.temperature);
+  out.member("validation_loss", report.loss);
+  out.key("quality").begin_object();
+  if (report.quality) write_json(*report.quality, out);
+  if (report.spans) write_json(*report.spans, out);
+  return out.end_object().end_object().take();
+}
+
+std::string to_words(const FitOptions& options, const FitReport& report) {
+  return fmt::format(
+      "{}: learnt from {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were "
+      "held out\n{}",
+      options.out.string(), report.train + report.validation, report.l2, report.temperature,
+      report.held_out, report.quality ? words(*report.quality) : words(*report.spans));
+}
+
+Result<FitOptions> parse(const cxxopts::ParseResult& parsed) {
+  FitOptions out;
+  out.trunk = model_directory(parsed["trunk"].as<std::string>());
+  out.data = parsed["data"].as<std::string>();
+  out.out = parsed["out"].as<std::string>();
+  if (out.out.empty()) return fail(Code::kInvalid, "--out: expected a directory");
+  SIGNALBOX_TRY(out.precision, parse_dtype(parsed["dtype"].as<std::string>()));
+  out.threads = parsed["threads"].as<int32_t>();
+  if (out.threads == 0) out.threads = static_cast<int32_t>(std::thread::hardware_concurrency());
+  if (out.threads < 1 || out.threads > engine::kThreadsMax) {
+    return fail(Code::kInvalid, "--threads: expected 0 to {}, found {}", engine::kThreadsMax,
+                out.threads);
+  }
+  const auto& pooling = parsed["pooling"].as<std::string>();
+  if (pooling != "mean" && pooling != "cls")
+    return fail(Code::kInvalid, "--pooling: expected mean or cls, found \"{}\"", pooling);
+  out.first_token = pooling == "cls";
+  out.balanced = parsed.count("balanced") != 0;
+  if (parsed.count("l2") != 0) {
+    out.l2 = parsed["l2"].as<double>();
+    if (!(*out.l2 >= 0 && *out.l2 < 1e6))
+      return fail(Code::kInvalid, "--l2: expected 0 to 1000000, found {}", *out.l2);
+  }
+  out.say = [](const std::string& line) { print_line(line); };
+  return out;
+}
+
+int fit(const cxxopts::ParseResult& parsed) {
+  const auto options = parse(parsed);
+  const auto& task = parsed["task"].as<std::string>();
+  const bool tags = task == "tag";
+  if (!options || (!tags && task != "classify")) {
+    std::fprintf(stderr, "signalbox fit: %s\n",
+                 options
+                     ? fmt::format("--task: expected classify or tag, found \"{}\"", task).c_str()
+                     : options.error().message.c_str());
+    return kExitUsage;
+  }
+  const auto done = tags ? fit_tagger(*options) : fit_classifier(*options);
+  if (!done) return report(done.error());
+  const std::string text =
+      parsed.count("json") != 0 ? to_json(*options, *done) + "\n" : to_words(*options, *done);
+  std::fputs(text.c_str(), stdout);
+  return kExitOk;
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options(
+      "signalbox fit",
+      "Fits a linear head on a trunk that stays as it is, from lines {\"text\", \"label\"} or "
+      "{\"text\", \"entities\": [{\"type\", \"start\", \"end\"}]} (code points, end exclusive). A "
+      "tenth of the texts chooses the penalty and calibrates the scores, a tenth is held out for "
+      "the report. What it writes is used with --head DIR.");
+  auto add = options.add_options();
+  add("task", "classify or tag", cxxopts::value<std::string>(), "TASK");
+  add("trunk", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+      "DIR");
+  add("data", "labelled lines", cxxopts::value<std::string>(), "FILE");
+  add("out", "directory for the head", cxxopts::value<std::string>(), "DIR");
+  add("dtype", "numbers to compute with: f32, bf16 or int8",
+      cxxopts::value<std::string>()->default_value("f32"), "TYPE");
+  add("threads", "texts at the same time; 0: one a processor",
+      cxxopts::value<int32_t>()->default_value("0"), "N");
+  add("pooling", "what a classifier sees: mean, or cls for the first token",
+      cxxopts::value<std::string>()->default_value("mean"), "HOW");
+  add("balanced", "let each label count the same, however rare it is");
+  add("l2", "penalty; default: the best of a few", cxxopts::value<double>(), "X");
+  add("json", "for programs");
+  return with_options(options, argc, argv, {"task", "trunk", "data", "out"}, fit);
+}
+
+}  // namespace
+
+const Command kFitCommand = {"fit", "a head for one's own labels", run};
+
+}  // namespace signalbox::tools

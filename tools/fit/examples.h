@@ -1,0 +1,43 @@
+#pragma once
+// Labelled texts from JSON Lines, in the parts that fitting needs.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace signalbox::tools {
+
+/// A marked span of a text.
+struct Marked {
+  std::string type;
+  uint32_t begin = 0;  // bytes, half-open
+  uint32_t end = 0;
+  bool operator==(const Marked&) const = default;
+};
+
+struct Example {
+  std::string text;
+  int32_t label = 0;            // of rows {"text", "label"}: index into labels
+  std::vector<Marked> spans{};  // of rows {"text", "entities": [{"type", "start", "end"}]}
+};
+
+/// Texts with one meaning each, and what becomes of them: most are learnt from, a tenth chooses
+/// between settings, a tenth is held out for the report.
+struct Examples {
+  std::vector<std::string> labels;  // sorted: classes, or types of spans
+  std::vector<Example> train;
+  std::vector<Example> validation;
+  std::vector<Example> held_out;
+};
+
+/// Reads a file. A row's part follows from its text alone, so equal texts never stand on both sides
+/// and a file that grows keeps its split. Errors name the file and the line: kNotFound, kInvalid
+/// (a member that is missing or wrong, spans out of the text or over one another), kTooLarge; and
+/// kInvalid when a part would be empty or a label is never learnt from.
+Result<Examples> read_classified(const std::filesystem::path& file);
+Result<Examples> read_tagged(const std::filesystem::path& file);
+
+}  // namespace signalbox::tools

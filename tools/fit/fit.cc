@@ -1,0 +1,353 @@
+// Texts to vectors, vectors to a linear layer, the layer to a directory that the engine opens. The
+// report is made by the engine from that directory, as those who use it will meet it.
+
+#include "tools/fit/fit.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tokenizer/tokenizer.h"
+#include "tools/fit/examples.h"
+#include "tools/fit/softmax_regression.h"
+#include "tools/write_file.h"
+#include "weights/hf_config.h"
+#include "weights/safetensors_writer.h"
+
+namespace signalbox::tools {
+namespace {
+
+constexpr uint64_t kFeatureBytesMax = uint64_t{4} << 30;
+constexpr size_t kTextsAtOnce = 32;
+// Of squares that are about 1 each, after scaling; the strongest first.
+constexpr std::array kPenalties = {0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5};
+constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
+
+using engine::TextModel;
+
+// Calls step(begin, end) for chunks of [0, count) on some threads; the first error of all.
+Result<void> in_chunks(size_t count, int32_t threads,
+                       const std::function<Result<void>(size_t begin, size_t end)>& step) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  Result<void> outcome;
+  const auto work = [&] {
+    for (size_t begin = next.fetch_add(kTextsAtOnce); begin < count;
+         begin = next.fetch_add(kTextsAtOnce)) {
+      auto done = step(begin, std::min(count, begin + kTextsAtOnce));
+      if (done) continue;
+      const std::lock_guard lock(mutex);
+      if (outcome) outcome = std::move(done);
+      return;
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int32_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();
+  return outcome;
+}
+
+Result<void> check_size(uint64_t vectors, int32_t dim) {
+  // Vectors, and twice that for products with them.
+  const uint64_t bytes = 3 * sizeof(float) * vectors * static_cast<uint64_t>(dim);
+  if (bytes <= kFeatureBytesMax) return {};
+  return fail(Code::kTooLarge, "{} vectors of {} numbers take {} bytes, at most {}: fit on a part",
+              vectors, dim, bytes, kFeatureBytesMax);
+}
+
+// Vectors and their classes. Scaled so that their squares are 1 on average, which makes penalties
+// mean the same for every trunk; the layer takes the scale back.
+struct Vectors {
+  int32_t dim = 0;
+  std::vector<float> x;         // (rows, dim)
+  std::vector<int32_t> labels;  // (rows)
+};
+
+double rms(const Vectors& vectors) {
+  double sum = 0;
+  for (const float x : vectors.x) sum += double{x} * x;
+  return vectors.x.empty() || sum == 0 ? 1 : std::sqrt(sum / static_cast<double>(vectors.x.size()));
+}
+
+void scale(Vectors& vectors, double by) {
+  for (float& x : vectors.x) x = static_cast<float>(x * by);
+}
+
+std::vector<double> balance(const Vectors& vectors, int32_t classes) {
+  std::vector<double> counts(classes);
+  for (const int32_t label : vectors.labels) counts[label] += 1;
+  const auto present =
+      static_cast<double>(std::ranges::count_if(counts, [](double n) { return n > 0; }));
+  for (double& count : counts) {
+    if (count > 0) count = static_cast<double>(vectors.labels.size()) / (present * count);
+  }
+  return counts;
+}
+
+// The layer for both parts, with the penalty that does best on the second when it learns from the
+// first alone, and its temperature there.
+Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, Vectors train,
+                                   Vectors validation, FitReport& report) {
+  SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
+  engine::Workers workers(options.threads);
+  const double unit = 1 / rms(train);
+  scale(train, unit);
+  scale(validation, unit);
+  SoftmaxOptions softmax;
+  if (options.balanced) softmax.class_weight = balance(train, classes);
+  LinearClassifier best;
+  {
+    const Features features(*kernels, train.dim, train.x);
+    LinearClassifier last;
+    report.loss = 1e300;
+    int worse = 0;
+    const std::vector<double> penalties =
+        options.l2 ? std::vector{*options.l2} : std::vector(kPenalties.begin(), kPenalties.end());
+    for (const double penalty : penalties) {
+      softmax.l2 = penalty;
+      last = fit_softmax(features, train.labels, classes, softmax, workers, &last);
+      const auto logits = last.logits(*kernels, validation.x);
+      const double temperature = fit_temperature(logits, validation.labels, classes);
+      const double loss = log_loss(logits, validation.labels, classes, temperature);
+      options.say(
+          fmt::format("penalty {:g}: loss {:.4f}, temperature {:.3f}", penalty, loss, temperature));
+      if (loss >= report.loss) {
+        if (++worse == kWorseMax) break;
+        continue;
+      }
+      worse = 0;
+      report.loss = loss;
+      report.l2 = penalty;
+      report.temperature = temperature;
+      best = last;
+    }
+  }
+  softmax.l2 = report.l2;
+  train.x.insert(train.x.end(), validation.x.begin(), validation.x.end());
+  train.labels.insert(train.labels.end(), validation.labels.begin(), validation.labels.end());
+  if (options.balanced) softmax.class_weight = balance(train, classes);
+  const Features features(*kernels, train.dim, train.x);
+  best = fit_softmax(features, train.labels, classes, softmax, workers, &best);
+  for (float& w : best.weight) w = static_cast<float>(w * unit / report.temperature);
+  for (float& b : best.bias) b = static_cast<float>(b / report.temperature);
+  return best;
+}
+
+Result<void> write_head(const FitOptions& options, const char* architecture,
+                        const std::vector<std::string>& labels, const LinearClassifier& layer) {
+  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(options.trunk / "config.json"));
+  SIGNALBOX_TRY(const std::string type, trunk.root().string("model_type", ""));
+  json::Writer config;
+  config.begin_object().member("model_type", type);
+  config.key("architectures").begin_array().string(architecture).end_array();
+  config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
+  config.member("classifier_pooling", options.first_token ? "cls" : "mean");
+  config.member("classifier_normalize", true);
+  config.key("id2label").begin_object();
+  for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
+  config.end_object().end_object();
+  SIGNALBOX_TRY_VOID(write_file(options.out / "config.json", config.take() + "\n"));
+  const std::array<int64_t, 2> shape{layer.classes, layer.dim};
+  const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
+  const std::array tensors{
+      weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
+                      bytes(layer.bias)},
+      weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
+  return weights::write_safetensors(options.out / "model.safetensors", tensors);
+}
+
+Result<std::unique_ptr<const TextModel>> open_fitted(const FitOptions& options) {
+  return TextModel::open(options.trunk, {.precision = options.precision, .heads = {options.out}});
+}
+
+// --- classes ---
+
+Result<Vectors> embed(const TextModel& model, const std::vector<Example>& examples,
+                      const FitOptions& options) {
+  Vectors out;
+  out.dim = model.dim();
+  SIGNALBOX_TRY_VOID(check_size(examples.size(), out.dim));
+  out.x.resize(examples.size() * out.dim);
+  const engine::EmbedOptions how{.pooling = options.first_token ? engine::Pooling::kFirst
+                                                                : engine::Pooling::kMean};
+  SIGNALBOX_TRY_VOID(in_chunks(examples.size(), options.threads, [&](size_t begin, size_t end) {
+    std::vector<std::string_view> texts;
+    for (size_t i = begin; i < end; ++i) texts.emplace_back(examples[i].text);
+    return model.embed(texts, how,
+                       std::span(out.x).subspan(begin * out.dim, (end - begin) * out.dim));
+  }));
+  for (const Example& example : examples) out.labels.push_back(example.label);
+  return out;
+}
+
+// --- spans ---
+
+std::vector<std::string> tags_of(const std::vector<std::string>& types) {
+  std::vector<std::string> out{"O"};
+  for (const std::string& type : types) {
+    out.push_back("B-" + type);
+    out.push_back("I-" + type);
+  }
+  return out;
+}
+
+// The tag of each token: a span's first token begins it, the others go on.
+std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example& example,
+                             const std::map<std::string, int32_t, std::less<>>& types) {
+  std::vector<int32_t> out(encoding.ids.size(), 0);
+  for (const Marked& span : example.spans) {
+    const auto type = types.find(span.type);
+    if (type == types.end()) continue;
+    bool first = true;
+    for (uint32_t t = encoding.first_tokens.begin; t < encoding.first_tokens.end; ++t) {
+      const tokenizer::Span& at = encoding.offsets[t];
+      if (at.end <= span.begin || at.begin >= span.end || at.begin == at.end) continue;
+      out[t] = 1 + 2 * type->second + (first ? 0 : 1);
+      first = false;
+    }
+  }
+  return out;
+}
+
+// A vector and a tag for each token of the texts that is not a special one.
+Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
+                             const std::vector<Example>& examples,
+                             const std::vector<std::string>& types, const FitOptions& options) {
+  std::map<std::string, int32_t, std::less<>> numbers;
+  for (const std::string& type : types) numbers.emplace(type, static_cast<int32_t>(numbers.size()));
+  std::vector<Vectors> parts(examples.size());
+  std::atomic<uint64_t> tokens = 0;
+  SIGNALBOX_TRY_VOID(
+      in_chunks(examples.size(), options.threads, [&](size_t begin, size_t end) -> Result<void> {
+        tokenizer::Encoding encoding;
+        for (size_t i = begin; i < end; ++i) {
+          tokenizer.encode(examples[i].text, {.tokens_max = model.tokens_max()}, encoding);
+          if (encoding.ids.empty()) continue;
+          SIGNALBOX_TRY(const engine::States states, model.states(encoding.ids));
+          const auto tags = tags_of(encoding, examples[i], numbers);
+          const auto& own = encoding.first_tokens;
+          Vectors& part = parts[i];
+          const int32_t dim = model.hidden();
+          part.x.assign(states.last_hidden_state.begin() + int64_t{own.begin} * dim,
+                        states.last_hidden_state.begin() + int64_t{own.end} * dim);
+          part.labels.assign(tags.begin() + own.begin, tags.begin() + own.end);
+          tokens += own.end - own.begin;
+          SIGNALBOX_TRY_VOID(check_size(tokens, dim));
+        }
+        return {};
+      }));
+  Vectors out;
+  out.dim = model.hidden();
+  for (Vectors& part : parts) {
+    out.x.insert(out.x.end(), part.x.begin(), part.x.end());
+    out.labels.insert(out.labels.end(), part.labels.begin(), part.labels.end());
+    part = {};
+  }
+  return out;
+}
+
+Result<SpanQuality> measure_spans(const TextModel& model, const std::vector<Example>& examples,
+                                  const std::vector<std::string>& types) {
+  SpanQuality out;
+  out.texts = static_cast<int64_t>(examples.size());
+  out.all.label = "all";
+  std::map<std::string, LabelQuality, std::less<>> by_type;
+  for (const std::string& type : types) by_type[type].label = type;
+  for (const Example& example : examples) {
+    const engine::Input input{.text = example.text};
+    SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
+    for (const Marked& span : example.spans) {
+      ++by_type[span.type].support;
+      by_type[span.type].label = span.type;
+    }
+    for (const engine::Entity& found : answers.back().entities) {
+      LabelQuality& type = by_type[found.type];
+      ++type.predicted;
+      type.hits += std::ranges::count(example.spans, Marked{found.type, found.begin, found.end});
+    }
+  }
+  for (auto& [name, type] : by_type) {
+    out.all.support += type.support;
+    out.all.predicted += type.predicted;
+    out.all.hits += type.hits;
+    out.types.push_back(std::move(type));
+  }
+  return out;
+}
+
+FitReport report_on(const Examples& examples) {
+  FitReport out;
+  out.train = examples.train.size();
+  out.validation = examples.validation.size();
+  out.held_out = examples.held_out.size();
+  return out;
+}
+
+}  // namespace
+
+Result<FitReport> fit_classifier(const FitOptions& options) {
+  SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
+  FitReport report = report_on(examples);
+  const auto classes = static_cast<int32_t>(examples.labels.size());
+  {
+    SIGNALBOX_TRY(const auto model,
+                  TextModel::open(options.trunk, {.precision = options.precision}));
+    options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
+    SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, options));
+    SIGNALBOX_TRY(Vectors validation, embed(*model, examples.validation, options));
+    SIGNALBOX_TRY(const LinearClassifier layer,
+                  fit_layer(options, classes, std::move(train), std::move(validation), report));
+    SIGNALBOX_TRY_VOID(
+        write_head(options, "LinearForSequenceClassification", examples.labels, layer));
+  }
+  SIGNALBOX_TRY(const auto model, open_fitted(options));
+  std::vector<float> scores(examples.held_out.size() * classes);
+  std::vector<int32_t> truths;
+  for (const Example& example : examples.held_out) truths.push_back(example.label);
+  SIGNALBOX_TRY_VOID(in_chunks(
+      examples.held_out.size(), options.threads, [&](size_t begin, size_t end) -> Result<void> {
+        std::vector<engine::Input> inputs;
+        for (size_t i = begin; i < end; ++i) inputs.push_back({.text = examples.held_out[i].text});
+        SIGNALBOX_TRY(const auto answers, model->answer(inputs));
+        const size_t heads = model->heads().size();
+        for (size_t i = begin; i < end; ++i) {
+          std::ranges::copy(answers[(i - begin + 1) * heads - 1].scores,
+                            scores.begin() + static_cast<int64_t>(i * classes));
+        }
+        return {};
+      }));
+  report.quality = classifier_quality(examples.labels, truths, scores);
+  return report;
+}
+
+Result<FitReport> fit_tagger(const FitOptions& options) {
+  SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
+  FitReport report = report_on(examples);
+  const auto tags = tags_of(examples.labels);
+  {
+    SIGNALBOX_TRY(const auto model,
+                  TextModel::open(options.trunk, {.precision = options.precision}));
+    SIGNALBOX_TRY(const auto tokenizer,
+                  tokenizer::Tokenizer::open(options.trunk / "tokenizer.json"));
+    options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
+                            examples.labels.size()));
+    SIGNALBOX_TRY(Vectors train,
+                  token_states(*model, *tokenizer, examples.train, examples.labels, options));
+    SIGNALBOX_TRY(Vectors validation,
+                  token_states(*model, *tokenizer, examples.validation, examples.labels, options));
+    SIGNALBOX_TRY(const LinearClassifier layer,
+                  fit_layer(options, static_cast<int32_t>(tags.size()), std::move(train),
+                            std::move(validation), report));
+    SIGNALBOX_TRY_VOID(write_head(options, "LinearForTokenClassification", tags, layer));
+  }
+  SIGNALBOX_TRY(const auto model, open_fitted(options));
+  SIGNALBOX_TRY(report.spans, measure_spans(*model, examples.held_out, examples.labels));
+  return report;
+}
+
+}  // namespace signalbox::tools

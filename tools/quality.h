@@ -1,0 +1,67 @@
+#pragma once
+// How well predictions agree with labels: what `fit` and `eval` report.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_writer.h"
+
+namespace signalbox::tools {
+
+/// Where a share lies with 95 % confidence: E. B. Wilson, "Probable Inference", 1927.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+Interval wilson(int64_t hits, int64_t of);
+
+struct LabelQuality {
+  std::string label;
+  int64_t support = 0;  // rows, or spans, that have it
+  int64_t predicted = 0;
+  int64_t hits = 0;  // of both
+
+  double precision() const;  // 0 where nothing is predicted
+  double recall() const;     // 0 without support
+  double f1() const;
+};
+
+/// Of a classifier.
+struct Quality {
+  int64_t rows = 0;
+  double accuracy = 0;
+  Interval accuracy_interval;
+  double macro_f1 = 0;  // over labels that occur
+  /// Expected calibration error over 15 equal bins of the best score: Guo et al., 2017.
+  double calibration_error = 0;
+  std::vector<LabelQuality> labels;
+
+  struct Confusion {
+    int32_t truth;
+    int32_t predicted;
+    int64_t rows;
+    double score;  // mean, of the wrong label
+  };
+  std::vector<Confusion> confusions;  // the most frequent first
+};
+
+/// scores (rows, labels), each row adding up to 1; truths (rows).
+Quality classifier_quality(std::span<const std::string> labels, std::span<const int32_t> truths,
+                           std::span<const float> scores);
+
+/// Of a tagger: spans that agree in type and in both ends count as hits.
+struct SpanQuality {
+  int64_t texts = 0;
+  LabelQuality all;  // over every type
+  std::vector<LabelQuality> types;
+};
+
+void write_json(const Quality& quality, json::Writer& out);
+void write_json(const SpanQuality& quality, json::Writer& out);
+/// Tables for people.
+std::string words(const Quality& quality);
+std::string words(const SpanQuality& quality);
+
+}  // namespace signalbox::tools
