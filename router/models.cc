@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "router/plugins/pii_policy.h"
+
 namespace signalbox::router {
 namespace {
 
@@ -43,6 +45,9 @@ std::string directory_of(const config::Config& config, const config::ClassifierM
 bool asks_for(const config::Routing& routing, std::string_view type) {
   for (const config::Decision& decision : routing.decisions) {
     if (asks(decision.rules, type)) return true;
+    for (const config::DifficultyCase& each : decision.difficulty) {
+      if (asks(each.when, type)) return true;
+    }
   }
   for (const config::ComplexitySignal& signal : routing.complexity) {
     if (signal.composer && asks(*signal.composer, type)) return true;
@@ -96,7 +101,8 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   add_type("fact_check", !routing.fact_check.empty());
   add_type("user_feedback", !routing.user_feedbacks.empty());
   add_type("modality", !routing.modality.empty());
-  add_type("pii", !routing.pii.empty());
+  const auto& models = config.providers.models;
+  add_type("pii", !routing.pii.empty() || std::any_of(models.begin(), models.end(), restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {
     add(signal.method != config::JailbreakSignal::Method::kContrastive,
         classifier_directory(config, "jailbreak"));

@@ -33,6 +33,21 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"projection", "x-vsr-matched-projections"},
 });
 
+// Of the names and meanings of these headers.
+constexpr std::string_view kSchemaVersion = "2";
+
+std::string path_name(Plan::Path path) {
+  switch (path) {
+    case Plan::Path::kUpstream:
+      return "upstream";
+    case Plan::Path::kFastResponse:
+      return "fast_response";
+    case Plan::Path::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
 void append_encoded(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   for (const char c : text) {
@@ -65,22 +80,32 @@ std::string header_value(const std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<Header> response_headers(const Plan& plan, bool debug) {
-  std::vector<Header> headers;
-  headers.reserve(8);
-  if (plan.model != nullptr)
-    headers.push_back({"x-vsr-selected-model", header_value(plan.model->name)});
+  std::vector<Header> headers{{"x-vsr-schema-version", std::string(kSchemaVersion)},
+                              {"x-vsr-response-path", path_name(plan.path)}};
+  headers.reserve(16);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) headers.push_back({name, header_value(value)});
+  };
+  add("x-vsr-selected-recipe", plan.recipe);
+  add("x-vsr-selected-decision", plan.decision);
   if (!plan.decision.empty())
-    headers.push_back({"x-vsr-selected-decision", header_value(plan.decision)});
-  if (!plan.category.empty())
-    headers.push_back({"x-vsr-selected-category", header_value(plan.category)});
-  if (plan.reasoning)
-    headers.push_back({"x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off"});
-  headers.push_back(
-      {"x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false"});
-  if (!debug) return headers;
-  if (!plan.decision.empty()) {
-    headers.push_back({"x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence)});
+    add("x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence));
+  add("x-vsr-selected-algorithm", plan.algorithm);
+  if (plan.model != nullptr) add("x-vsr-selected-model", plan.model->name);
+  add("x-vsr-selected-category", plan.category);
+  if (plan.reasoning) add("x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off");
+  if (plan.path == Plan::Path::kUpstream)
+    add("x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false");
+  if (plan.path == Plan::Path::kFastResponse) add("x-vsr-fast-response", "true");
+  if (!plan.guarded.jailbreak.empty()) {
+    add("x-vsr-jailbreak-blocked", "true");
+    add("x-vsr-jailbreak-type", plan.guarded.jailbreak);
+    add("x-vsr-jailbreak-confidence", fmt::format("{:.3f}", plan.guarded.jailbreak_confidence));
   }
+  if (plan.guarded.pii) add("x-vsr-pii-violation", "true");
+  if (!plan.guarded.pii_types.empty())
+    headers.push_back({"x-vsr-pii-types", header_value(plan.guarded.pii_types)});
+  if (!debug) return headers;
   for (const Plan::Matched& matched : plan.matched) {
     const auto known = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
                                     [&](const auto& each) { return each.first == matched.type; });
@@ -90,11 +115,15 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   return headers;
 }
 
+std::vector<Header> error_headers() {
+  return {{"x-vsr-schema-version", std::string(kSchemaVersion)}, {"x-vsr-response-path", "error"}};
+}
+
 std::string plan_words(const Plan& plan) {
+  if (plan.path == Plan::Path::kFastResponse) return "Answered without a model";
+  if (plan.path == Plan::Path::kBlocked) return fmt::format("Refused: {}", plan.message);
   std::string out = fmt::format("Model {}", plan.model->name);
-  if (plan.model->provider_model_id != plan.model->name) {
-    out += fmt::format(" (asked for as {})", plan.model->provider_model_id);
-  }
+  if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
   if (plan.reasoning == true)
     out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";

@@ -14,11 +14,16 @@ struct Header {
   std::string value;      // printable ASCII; other bytes of configured names are percent-encoded
 };
 
-/// Always: x-vsr-selected-model and x-vsr-injected-system-prompt; x-vsr-selected-decision,
-/// -category and -reasoning
-/// ("on" or "off") where the plan has them. With `debug` also x-vsr-selected-confidence and, where
-/// something matched, x-vsr-matched-keywords and the like (names of signals, comma-separated).
+/// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). Where
+/// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
+/// and -reasoning ("on" or "off"). Towards a server also x-vsr-injected-system-prompt, without one
+/// x-vsr-fast-response. Of what stopped a request: x-vsr-jailbreak-blocked, -type and -confidence,
+/// x-vsr-pii-violation and -types. With `debug` also, where something matched,
+/// x-vsr-matched-keywords and the like (names of signals, comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
+
+/// The same for a request that got no plan.
+std::vector<Header> error_headers();
 
 /// The plan in a line for people: "Model qwen3, reasoning off, system prompt added".
 std::string plan_words(const Plan& plan);

@@ -50,6 +50,7 @@ struct Router::Impl {
   uint32_t signal_count = 0;
   std::optional<decision::Derived> derived;
   std::optional<decision::Engine> engine;
+  std::optional<Planner> planner;
   std::vector<std::string> notices;
 
   Result<void> compile() {
@@ -65,11 +66,15 @@ struct Router::Impl {
                     return find(type, name);
                   }));
     const auto blocking = blocking_leaves(routing);
-    engine.emplace(routing, [&](const config::Rule& leaf) {
+    const auto number_of = [&](const config::Rule& leaf) {
       const bool blocks = std::find(blocking.begin(), blocking.end(), &leaf) != blocking.end();
       return derived->number_of(leaf, on_failure(leaf, blocks, config.modules));
-    });
+    };
+    engine.emplace(routing, number_of);
+    SIGNALBOX_TRY(Planner made, Planner::create(config, models, number_of));
+    planner.emplace(std::move(made));
     for (const Group& group : groups) add_notices(*group.signals);
+    for (std::string& notice : planner->notices()) notices.push_back(std::move(notice));
     return {};
   }
 
@@ -125,6 +130,13 @@ struct Router::Impl {
     }
   }
 
+  // Whether the client asks not to be looked at, and may.
+  bool is_skipped(const HeaderLookup& headers) const {
+    if (!config.router.skip_processing.enabled || !headers) return false;
+    const auto value = headers("x-vsr-skip-processing");
+    return value && *value == "true";
+  }
+
   bool is_auto(std::string_view model) const {
     const auto& names = config.auto_model_names;
     return std::find(names.begin(), names.end(), model) != names.end();
@@ -159,8 +171,8 @@ struct Evaluation::State {
 
   const Router::Impl& router;
   const ChatRequest& request;
-  Inputs inputs;
   bool bypassed;
+  Inputs inputs;
   std::vector<Reading> readings;        // (signals)
   std::vector<Fact> facts;              // (signals)
   std::vector<Progress> progress;       // (groups)
@@ -169,12 +181,13 @@ struct Evaluation::State {
   std::vector<decision::Value> gates;
   decision::Scratch scratch;
   decision::Outcome outcome;
+  Prepared prepared;
 
   State(const Router::Impl& from, const ChatRequest& asked, HeaderLookup headers)
       : router(from),
         request(asked),
+        bypassed(!from.is_auto(asked.model) || from.is_skipped(headers)),
         inputs(asked, std::move(headers), from.models.embedder.get()),
-        bypassed(!from.is_auto(asked.model)),
         readings(from.signal_count),
         facts(from.signal_count),
         progress(from.groups.size()),
@@ -235,9 +248,12 @@ struct Evaluation::State {
   }
 
   bool is_needed(size_t index) const {
-    if (outcome.fixed) return false;
     std::vector<bool> needed(values.size());
-    router.engine->mark_needed(values, scratch, outcome, needed);
+    if (bypassed || outcome.fixed) {
+      router.planner->mark_needed(subject(), values, needed);
+    } else {
+      router.engine->mark_needed(values, scratch, outcome, needed);
+    }
     router.derived->spread_needed(needed);
     const Group& group = router.groups[index];
     for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
@@ -279,10 +295,56 @@ struct Evaluation::State {
     return &router.config.routing.decisions[static_cast<size_t>(outcome.decision)];
   }
 
+  Subject subject() const {
+    if (!bypassed) return {.decision = chosen()};
+    const config::Providers& providers = router.config.providers;
+    const bool is_auto = router.is_auto(request.model);
+    return {.named = providers.find(is_auto ? providers.default_model : request.model),
+            .bypassed = true};
+  }
+
+  // The conditions that speak for the decision, of the types that a plan asks for.
+  std::vector<Ground> grounds() const {
+    std::vector<Ground> out;
+    if (bypassed || chosen() == nullptr) return out;
+    const auto nodes = router.engine->nodes();
+    const uint32_t root = router.engine->root(static_cast<size_t>(outcome.decision));
+    for (uint32_t i = root; i < nodes[root].end;) {
+      const decision::Node& node = nodes[i];
+      i = node.op == config::Rule::Operator::kNot ? node.end : i + 1;
+      const std::string_view type = node.rule->type;
+      const auto at = static_cast<size_t>(&node - nodes.data());
+      if (node.op != config::Rule::Operator::kLeaf || !scratch.values[at].is_match()) continue;
+      if (type != "jailbreak" && type != "pii" && type != "domain") continue;
+      out.push_back({type, node.rule->name, scratch.values[at].confidence_low,
+                     evidence_of(type, node.rule->name)});
+    }
+    return out;
+  }
+
+  std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
+    std::vector<std::string_view> out;
+    for (size_t g = 0; g < router.groups.size(); ++g) {
+      if (router.groups[g].signals->type() != type) continue;
+      for (const Evidence& evidence : progress[g].evidence) {
+        if (router.groups[g].signals->name(evidence.signal) == name) out.push_back(evidence.text);
+      }
+    }
+    return out;
+  }
+
+  bool plan_needs_models() const {
+    if (router.planner->needs_models(subject())) return true;
+    for (size_t i = 0; i < progress.size(); ++i) {
+      if (progress[i].pending && is_needed(i)) return true;
+    }
+    return false;
+  }
+
   Result<Plan> plan() const {
-    if (bypassed) return plan_bypass(router.config, request);
-    SIGNALBOX_TRY(Plan plan, plan_routed(router.config, request, chosen(), outcome.confidence));
-    plan.matched = matched();
+    SIGNALBOX_TRY(Plan plan, router.planner->plan({subject(), outcome.confidence, values, grounds(),
+                                                   inputs, prepared}));
+    if (!bypassed) plan.matched = matched();
     return plan;
   }
 };
@@ -296,20 +358,33 @@ Evaluation::Evaluation(Evaluation&&) noexcept = default;
 Evaluation::~Evaluation() = default;
 
 bool Evaluation::run_cheap() {
-  if (state_->bypassed) return true;
   // Cheap signals run no model and cannot fail.
-  static_cast<void>(state_->compute_while(
-      [&](size_t i) { return state_->router.groups[i].signals->cost() == Cost::kCheap; }));
-  return state_->outcome.fixed;
+  if (!state_->bypassed) {
+    static_cast<void>(state_->compute_while(
+        [&](size_t i) { return state_->router.groups[i].signals->cost() == Cost::kCheap; }));
+    if (!state_->outcome.fixed) return false;
+  }
+  return !state_->plan_needs_models();
 }
 
 Result<void> Evaluation::run_needed() {
-  if (state_->bypassed) return {};
-  return state_->compute_while([&](size_t i) { return state_->is_needed(i); });
+  Result<void> done;
+  const auto is_needed = [&](size_t i) { return state_->is_needed(i); };
+  if (!state_->bypassed) {
+    done = state_->compute_while(is_needed);
+    // Once the decision stands, its plan may need what the decision did not.
+    if (auto more = state_->compute_while(is_needed); done) done = std::move(more);
+  }
+  const auto& planner = *state_->router.planner;
+  auto prepared = planner.prepare(state_->subject(), state_->inputs, state_->prepared);
+  return done ? prepared : done;
 }
 
 Result<void> Evaluation::run_all() {
-  return state_->compute_while([](size_t) { return true; });
+  auto done = state_->compute_while([](size_t) { return true; });
+  const auto& planner = *state_->router.planner;
+  auto prepared = planner.prepare(state_->subject(), state_->inputs, state_->prepared);
+  return done ? prepared : done;
 }
 
 Result<Plan> Evaluation::plan() const {
@@ -329,6 +404,8 @@ std::string Evaluation::explain_json() const {
 }
 
 std::string Evaluation::explain_words() const {
+  if (state_->bypassed && state_->router.is_auto(state_->request.model))
+    return "The client asks to skip the router; the default model answers.";
   if (state_->bypassed)
     return fmt::format("The client names the model {}; nothing is decided.", state_->request.model);
   return router::explain_words(state_->report());

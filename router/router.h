@@ -11,28 +11,10 @@
 #include "router/api/chat_request.h"
 #include "router/config/config.h"
 #include "router/models.h"
+#include "router/plan.h"
 #include "router/signals/inputs.h"
 
 namespace signalbox::router {
-
-/// What happens to one request. Pointers lead into the Router's configuration.
-struct Plan {
-  /// Signals of one type that match.
-  struct Matched {
-    std::string_view type;  // as conditions name it
-    std::vector<std::string> names;
-  };
-  const config::Model* model = nullptr;
-  std::string decision;           // "": no decision matched, or the client named a model
-  std::string category;           // the decision's domain as the client sees it; "" like decision
-  double confidence = 0;          // of the decision, 0 to 1
-  std::optional<bool> reasoning;  // nothing: left as the client sent it
-  std::string reasoning_effort;
-  bool injected_system_prompt = false;
-  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
-  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
-  std::string body;              // the client's bytes with the edits spliced in
-};
 
 class Router;
 
@@ -44,16 +26,17 @@ class Evaluation {
   Evaluation(Evaluation&&) noexcept;
 
   /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs
-  /// to run.
+  /// to run, for the plan neither.
   bool run_cheap();
-  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of
-  /// a model is returned, and the outcome then stands on what is known.
+  /// Computes what the outcome and its plan still need, cheapest first. Runs models: milliseconds.
+  /// An error of a model is returned, and the outcome then stands on what is known.
   Result<void> run_needed();
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();
 
   /// The plan for what is known now. Errors: kNotFound (the client's model is unknown),
-  /// kUnsupported (the decision needs a plugin that is not built).
+  /// kUnsupported (the decision needs a plugin that is not built). A request that is refused by
+  /// policy has a plan, which says so.
   Result<Plan> plan() const;
 
   /// The decision that leads for what is known now, nullptr for none, and what matches. Unlike

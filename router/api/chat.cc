@@ -4,6 +4,7 @@
 #include "router/api/chat.h"
 
 #include <algorithm>
+#include <ctime>
 #include <random>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "router/api/errors.h"
 #include "router/api/relay.h"
 #include "router/plan_headers.h"
+#include "router/plugins/fast_response.h"
+#include "router/plugins/header_mutation.h"
 
 namespace signalbox::api {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr size_t kRequestIdBytesMax = 128;
 constexpr size_t kLoggedModelBytesMax = 64;
+constexpr int kBlockedStatus = 403;  // clients do not try it again
 
 /// The client's own id when it is fit for a log line, a new one otherwise.
 std::string request_id_of(const http::Headers& headers) {
@@ -40,6 +44,10 @@ std::string for_log(std::string_view model) {
   return out;
 }
 
+void add_headers(const std::vector<router::Header>& headers, http::Headers& fields) {
+  for (const router::Header& header : headers) fields.add(header.name, header.value);
+}
+
 class Chat {
  public:
   Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute)
@@ -51,6 +59,8 @@ class Chat {
   http::Task<Result<router::Plan>> plan(const router::ChatRequest& request,
                                         const http::Headers& headers, std::string_view id,
                                         bool& degraded) const;
+  http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
+                      const router::Plan& plan, http::Headers fields, std::string_view id) const;
   http::Task<> forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
                        std::string_view id) const;
 
@@ -83,16 +93,38 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   if (!planned) {
     log::info("chat", "{}: model {}: refused: {}", id, for_log(chat->model),
               code_name(planned.error().code));
+    add_headers(router::error_headers(), fields);
     co_await send_error(exchange.reply, std::move(fields), planned.error());
     co_return;
   }
   const auto debug = request.headers.find("x-vsr-debug");
-  for (const router::Header& header :
-       router::response_headers(*planned, debug && http::iequals(*debug, "true"))) {
-    fields.add(header.name, header.value);
-  }
+  add_headers(router::response_headers(*planned, debug && http::iequals(*debug, "true")), fields);
   if (degraded) fields.add("x-vsr-degraded", "true");
-  co_await forward(exchange, *planned, std::move(fields), id);
+  if (planned->path == router::Plan::Path::kUpstream) {
+    co_await forward(exchange, *planned, std::move(fields), id);
+  } else {
+    co_await answer(exchange, *chat, *planned, std::move(fields), id);
+  }
+}
+
+http::Task<> Chat::answer(http::Exchange exchange, const router::ChatRequest& request,
+                          const router::Plan& plan, http::Headers fields,
+                          std::string_view id) const {
+  if (plan.path == router::Plan::Path::kBlocked) {
+    log::info("chat", "{}: decision \"{}\": refused by a policy on personal data", id,
+              plan.decision);
+    fields.add("Content-Type", "application/json");
+    const std::string body = error_body(kBlockedStatus, plan.message, "pii_policy_violation");
+    co_await exchange.reply.send(kBlockedStatus, fields, body);
+    co_return;
+  }
+  log::debug("chat", "{}: answered by decision \"{}\" without a model", id, plan.decision);
+  fields.add("Content-Type", request.stream ? "text/event-stream" : "application/json");
+  if (request.stream) fields.add("Cache-Control", "no-cache");
+  const std::string body =
+      router::fast_response(plan.message, request, fmt::format("chatcmpl-{}", id),
+                            static_cast<int64_t>(std::time(nullptr)));
+  co_await exchange.reply.send(200, fields, body);
 }
 
 http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request,
@@ -118,7 +150,12 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
                            std::string_view id) const {
   std::string target(kPath);
   target.append(exchange.request.query());
-  const upstream::Call call{target, exchange.request.headers, id, plan.body, exchange.interrupt};
+  router::UpstreamHeaders mutated;
+  const bool mutates = plan.header_mutation != nullptr;
+  if (mutates) mutated = router::mutate_headers(*plan.header_mutation, exchange.request.headers);
+  const upstream::Call call{target,        mutates ? mutated.client : exchange.request.headers,
+                            mutated.added, id,
+                            plan.body,     exchange.interrupt};
   const upstream::Backend& backend = backends_.choose(*plan.model);
   auto answer = co_await backend.call(call);
   Error error;

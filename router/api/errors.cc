@@ -74,8 +74,8 @@ std::string error_body(const Error& error) {
   return body(error.message, kind.type, param, kind.code);
 }
 
-std::string error_body(int status, std::string_view message) {
-  return body(message, status >= 500 ? kServerError : kInvalidRequest, {}, {});
+std::string error_body(int status, std::string_view message, std::string_view code) {
+  return body(message, status >= 500 ? kServerError : kInvalidRequest, {}, code);
 }
 
 http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error) {

@@ -22,8 +22,9 @@ ErrorKind error_kind(Code code);
 /// request
 /// ("messages[2].role: expected a string"), null otherwise.
 std::string error_body(const Error& error);
-/// The same for a status that HTTP itself calls for, such as 405 or 431.
-std::string error_body(int status, std::string_view message);
+/// The same for a status that HTTP itself calls for, such as 405 or 431, or for a refusal of ours,
+/// whose `code` says why.
+std::string error_body(int status, std::string_view message, std::string_view code = {});
 
 /// Answers with an error; Retry-After is added where trying again makes sense.
 http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error);

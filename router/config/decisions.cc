@@ -38,12 +38,22 @@ const Section<ModelRef>& model_ref_section() {
           optional("reasoning_effort", text(&M::reasoning_effort),
                    "how much; default: providers.defaults"),
           optional("reasoning_description", string(&M::reasoning_description), "for people"),
-          optional("lora_name", string(&M::lora_name), "adapter to ask for")
-              .not_built("the model is asked for without the adapter"),
+          optional("lora_name", string(&M::lora_name), "adapter to ask for in place of the model"),
           optional("weight", positive(&M::weight), "share of the requests")
               .not_built("the first model is used"),
       },
       check_model_ref};
+  return section;
+}
+
+const Section<DifficultyCase>& difficulty_section() {
+  using C = DifficultyCase;
+  static const Section<C> section{{
+      required("when", when_value(), "which requests, as in rules"),
+      optional("use_reasoning", boolean(&C::use_reasoning), "switch reasoning on or off"),
+      optional("reasoning_effort", text(&C::reasoning_effort), "how much"),
+      optional("max_tokens", integer(&C::max_tokens, 1, INT32_MAX), "of the reply, at most"),
+  }};
   return section;
 }
 
@@ -166,6 +176,8 @@ const Section<Decision>& decision_section() {
           optional("modelRefs", list(&D::model_refs, model_ref_section),
                    "who answers; default: default_model"),
           optional("plugins", plugins_value(), "what is done to the request"),
+          optional("difficulty", list(&D::difficulty, difficulty_section),
+                   "reasoning and length of the reply by how hard a request is"),
           optional("algorithm", algorithm_value(), "how one of several models is chosen"),
           remark<D>("annotations"),
           optional("tier", integer(&D::tier, 0, INT32_MAX), "the lowest that matches wins"),

@@ -41,7 +41,7 @@ const std::vector<Kind>& kinds() {
   using P = Plugins;
   static const std::vector<Kind> all{
       kind({"system_prompt"}, State::kBuilt, &P::system_prompt, system_prompt_section),
-      kind({"fast_response"}, State::kChanges, &P::fast_response, fast_response_section),
+      kind({"fast_response"}, State::kBuilt, &P::fast_response, fast_response_section),
       kind({"response_cache", "response-cache", "semantic_cache", "semantic-cache"},
            State::kWatches, &P::response_cache, response_cache_section),
       kind({"context_compression"}, State::kWatches, &P::context_compression,
@@ -51,12 +51,12 @@ const std::vector<Kind>& kinds() {
       kind({"hallucination"}, State::kWatches, &P::hallucination, hallucination_section),
       kind({"response_jailbreak"}, State::kChanges, &P::response_jailbreak,
            response_jailbreak_section),
-      kind({"header_mutation"}, State::kChanges, &P::header_mutation, header_mutation_section),
+      kind({"header_mutation"}, State::kBuilt, &P::header_mutation, header_mutation_section),
       kind({"router_replay"}, State::kWatches, &P::router_replay, router_replay_section),
       kind({"memory"}, State::kChanges, &P::memory, memory_section),
       kind({"rag"}, State::kChanges, &P::rag, rag_section),
       kind({"image_gen"}, State::kChanges, &P::image_gen, image_gen_section),
-      kind({"request_params"}, State::kChanges, &P::request_params, request_params_section),
+      kind({"request_params"}, State::kBuilt, &P::request_params, request_params_section),
   };
   return all;
 }

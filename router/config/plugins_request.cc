@@ -1,5 +1,8 @@
 // Plugins that change the request before it goes out, or answer instead.
 
+#include <algorithm>
+#include <array>
+
 #include "router/config/plugin_tables.h"
 
 namespace signalbox::config {
@@ -7,13 +10,76 @@ namespace {
 
 using Compression = ContextCompressionPlugin;
 
+// What the router says itself of a request that it passes on.
+constexpr auto kOwnHeaders = std::to_array<std::string_view>(
+    {"connection", "content-length", "expect", "host", "keep-alive", "proxy-authenticate",
+     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+     "x-request-id"});
+
+bool is_own_header(std::string_view name) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::any_of(kOwnHeaders.begin(), kOwnHeaders.end(), [&](std::string_view own) {
+    return std::equal(own.begin(), own.end(), name.begin(), name.end(),
+                      [&](char a, char b) { return a == lower(b); });
+  });
+}
+
+// A token of RFC 9110.
+bool is_header_name(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+void check_header(Reader& reader, const yaml::Node& node, HeaderMutationPlugin::Pair& pair) {
+  if (pair.name.empty()) return;
+  const uint32_t line = node.find("name")->line;
+  reader.at_key("name", [&] {
+    if (!is_header_name(pair.name))
+      return reader.error(line,
+                          fmt::format("expected a name of a header, found \"{}\"", pair.name));
+    if (is_own_header(pair.name))
+      reader.error(line, fmt::format("the router sets \"{}\" itself", pair.name));
+  });
+  const bool control = std::any_of(pair.value.begin(), pair.value.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+  });
+  if (!control) return;
+  reader.at_key("value", [&] {
+    reader.error(node.find("value")->line, "expected one line without control characters");
+  });
+}
+
 const Section<HeaderMutationPlugin::Pair>& header_section() {
   using Pair = HeaderMutationPlugin::Pair;
   static const Section<Pair> section{{
-      required("name", text(&Pair::name), "of the header"),
-      optional("value", string(&Pair::value), "of the header"),
-  }};
+                                         required("name", text(&Pair::name), "of the header"),
+                                         optional("value", string(&Pair::value), "of the header"),
+                                     },
+                                     check_header};
   return section;
+}
+
+void check_removed_headers(Reader& reader, const yaml::Node& node, HeaderMutationPlugin& plugin) {
+  for (const std::string& name : plugin.remove) {
+    if (!is_own_header(name)) continue;
+    reader.at_key("delete", [&] {
+      reader.notice(node.find("delete")->line,
+                    fmt::format("the router sets \"{}\" itself; it stays", name));
+    });
+  }
+}
+
+// Without them there is no request.
+void check_blocked_params(Reader& reader, const yaml::Node& node, RequestParamsPlugin& plugin) {
+  for (const std::string& name : plugin.blocked_params) {
+    if (name != "model" && name != "messages") continue;
+    reader.at_key("blocked_params", [&] {
+      reader.error(node.find("blocked_params")->line,
+                   fmt::format("\"{}\" cannot be taken out of a request", name));
+    });
+  }
 }
 
 const Section<Compression::Budget>& budget_section() {
@@ -92,22 +158,27 @@ const Section<FastResponsePlugin>& fast_response_section() {
 
 const Section<HeaderMutationPlugin>& header_mutation_section() {
   using P = HeaderMutationPlugin;
-  static const Section<P> section{{
-      optional("add", list(&P::add, header_section), "headers the request may have already"),
-      optional("update", list(&P::update, header_section), "headers that are replaced"),
-      optional("delete", texts(&P::remove), "names of headers that are taken out"),
-  }};
+  static const Section<P> section{
+      {
+          optional("add", list(&P::add, header_section), "headers the request may have already"),
+          optional("update", list(&P::update, header_section), "headers that are replaced"),
+          optional("delete", texts(&P::remove), "names of headers that are taken out"),
+      },
+      check_removed_headers};
   return section;
 }
 
 const Section<RequestParamsPlugin>& request_params_section() {
   using P = RequestParamsPlugin;
-  static const Section<P> section{{
-      optional("blocked_params", texts(&P::blocked_params), "parameters that are taken out"),
-      optional("max_tokens_limit", count(&P::max_tokens_limit), "bound of max_tokens"),
-      optional("max_n", count(&P::max_n), "bound of n"),
-      optional("strip_unknown", boolean(&P::strip_unknown), "take out what OpenAI does not know"),
-  }};
+  static const Section<P> section{
+      {
+          optional("blocked_params", texts(&P::blocked_params), "parameters that are taken out"),
+          optional("max_tokens_limit", count(&P::max_tokens_limit), "bound of max_tokens"),
+          optional("max_n", count(&P::max_n), "bound of n"),
+          optional("strip_unknown", boolean(&P::strip_unknown),
+                   "take out what OpenAI does not know"),
+      },
+      check_blocked_params};
   return section;
 }
 

@@ -92,8 +92,7 @@ const Section<Model>& model_section() {
                    "what each provider calls it")
               .not_built("provider_model_id is sent to every backend"),
           optional("pii_policy", object(&Model::pii_policy, pii_policy_section),
-                   "which personal data it may see")
-              .not_built("personal data is not looked for"),
+                   "which personal data it may see"),
           removed<Model>("endpoints", "backends are listed in backend_refs"),
           removed<Model>("preferred_endpoints", "backends are listed in backend_refs"),
           removed<Model>("access_key", "a key is named by api_key_env of a backend"),

@@ -189,8 +189,9 @@ const Section<Config>& router_section() {
                "name models in /v1/models beside auto")
           .not_built("/v1/models lists what it lists"),
       optional("skip_processing", setting(object(&R::skip_processing, skip_processing_section)),
-               "by a header")
-          .not_built("no request header skips the router"),
+               "by a header"),
+      optional("entropy_reasoning", setting(boolean(&R::entropy_reasoning)),
+               "where a domain decides, let the classifier's doubt decide about reasoning"),
       optional("model_selection", setting(object(&R::model_selection, model_selection_section)),
                "among a decision's models")
           .not_built("the first of a decision's modelRefs is used"),

@@ -40,6 +40,14 @@ struct ModelRef {
   std::string reasoning_effort;  // "": providers.defaults
 };
 
+/// What differs for requests that meet a condition: how hard they are. An extension of ours.
+struct DifficultyCase {
+  Rule when;
+  std::optional<bool> use_reasoning;   // none: of the model, here and below
+  std::string reasoning_effort;        // "": of the model
+  std::optional<uint32_t> max_tokens;  // of the reply
+};
+
 /// Models that are tried in turn under a name.
 struct CandidateIteration {
   struct Output {
@@ -109,12 +117,13 @@ struct Decision : Plugins {
   std::optional<OutputContract> output_contract_spec;
   Rule rules;  // an AND of nothing: always matches, with confidence 0
   std::vector<ModelRef> model_refs;
+  std::vector<DifficultyCase> difficulty;  // the first that matches holds
   Algorithm algorithm;
   Adaptations adaptations;
   std::vector<CandidateIteration> candidate_iterations;
   std::vector<Emit> emits;
   /// Plugins the file gives this decision that are not built and would change what is sent or
-  /// refused (fast_response, ...). A request that meets such a decision is refused, never passed on
+  /// refused (rag, ...). A request that meets such a decision is refused, never passed on
   /// without them.
   std::vector<std::string> missing_plugins;
   uint32_t line = 0;

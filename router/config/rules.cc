@@ -194,6 +194,14 @@ Value<Decision> rules_value() {
           [](Schema& schema) { refer_to(schema, rule_section); }};
 }
 
+Value<DifficultyCase> when_value() {
+  return {"a mapping",
+          [](Reader& reader, const yaml::Node& node, DifficultyCase& out) {
+            read_section(reader, node, rule_section(), out.when);
+          },
+          [](Schema& schema) { refer_to(schema, rule_section); }};
+}
+
 Value<ComplexitySignal> composer_value() {
   return {"a mapping",
           [](Reader& reader, const yaml::Node& node, ComplexitySignal& out) {

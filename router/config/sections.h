@@ -27,6 +27,7 @@ Value<Decision> plugins_value();                    // plugins.cc
 // rules.cc
 /// Conditions on signals are checked against reader.routing.
 Value<Decision> rules_value();
+Value<DifficultyCase> when_value();
 Value<ComplexitySignal> composer_value();
 bool is_signal_type(std::string_view type);
 

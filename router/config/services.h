@@ -87,6 +87,7 @@ struct RouterSettings {
   bool include_config_models_in_list = false;
   StreamedBody streamed_body;
   SkipProcessing skip_processing;
+  bool entropy_reasoning = false;  // the key is ours
   ModelSelection model_selection;
   Learning learning;
 };

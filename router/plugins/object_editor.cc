@@ -3,6 +3,8 @@
 
 #include "router/plugins/object_editor.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/json_writer.h"
 
@@ -13,31 +15,42 @@ ObjectEditor::ObjectEditor(json::Value object) : object_(object), source_(object
   for (const json::Member& member : object.members()) slots_.push_back({member});
 }
 
-std::vector<json::Value> ObjectEditor::objects(std::string_view name) const {
+std::vector<json::Value> ObjectEditor::values(std::string_view name) const {
   std::vector<json::Value> out;
   for (const Slot& slot : slots_) {
-    if (slot.member.key != name) continue;
-    if (!slot.member.value.is_object()) return {};
-    out.push_back(slot.member.value);
+    if (slot.member.key == name && !slot.removed && !slot.replacement)
+      out.push_back(slot.member.value);
   }
+  return out;
+}
+
+std::vector<json::Value> ObjectEditor::objects(std::string_view name) const {
+  std::vector<json::Value> out = values(name);
+  const bool all = std::all_of(out.begin(), out.end(),
+                               [](const json::Value& value) { return value.is_object(); });
+  if (!all) out.clear();
   return out;
 }
 
 void ObjectEditor::set(std::string_view name, std::string json) {
   bool known = false;
-  for (const Slot& slot : slots_) {
+  for (Slot& slot : slots_) {
     if (slot.member.key != name) continue;
     known = true;
-    if (slot.member.value.raw() == json) continue;
-    replaced_.push_back({slot.member.value.begin(), slot.member.value.end(), json});
+    slot.removed = false;
+    slot.replacement = json;
   }
-  if (known) return;
-  if (!added_.empty()) added_.push_back(',');
-  added_ += fmt::format("{}:{}", json::quote(name), json);
+  for (auto& [added, value] : added_) {
+    if (added != name) continue;
+    known = true;
+    value = json;
+  }
+  if (!known) added_.emplace_back(name, std::move(json));
 }
 
 void ObjectEditor::remove(std::string_view name) {
   for (Slot& slot : slots_) slot.removed |= slot.member.key == name;
+  std::erase_if(added_, [&](const auto& each) { return each.first == name; });
 }
 
 // The position after the comma that follows a member. Only white space stands between the two.
@@ -64,13 +77,23 @@ void ObjectEditor::remove_members(std::vector<Edit>& edits) const {
 }
 
 void ObjectEditor::finish(std::vector<Edit>& edits) {
-  bool any_kept = false;
-  for (const Slot& slot : slots_) any_kept |= !slot.removed;
   remove_members(edits);
-  for (Edit& edit : replaced_) edits.push_back(std::move(edit));
-  if (added_.empty()) return;
+  bool comma = false;
+  for (const Slot& slot : slots_) {
+    if (slot.removed) continue;
+    comma = true;
+    const json::Value& value = slot.member.value;
+    if (slot.replacement && *slot.replacement != value.raw())
+      edits.push_back({value.begin(), value.end(), *slot.replacement});
+  }
+  std::string members;
+  for (const auto& [name, value] : added_) {
+    members += fmt::format("{}{}:{}", comma ? "," : "", json::quote(name), value);
+    comma = true;
+  }
+  if (members.empty()) return;
   const size_t at = slots_.empty() ? object_.begin() + 1 : slots_.back().member.value.end();
-  edits.push_back({at, at, any_kept ? fmt::format(",{}", added_) : added_});
+  edits.push_back({at, at, std::move(members)});
 }
 
 }  // namespace signalbox::router

@@ -1,8 +1,10 @@
 #pragma once
 // Sets and removes members of a JSON object, as edits of its source.
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -11,8 +13,8 @@
 namespace signalbox::router {
 
 /// Members that are not named keep their bytes, order and white space. A name that the object
-/// repeats is set, or removed, everywhere, since parsers differ in which of the two they take. Each
-/// name may be changed once.
+/// repeats is set, or removed, everywhere, since parsers differ in which of the two they take. Of
+/// several changes to a name the last one holds.
 class ObjectEditor {
  public:
   /// Precondition: object.is_object(). Its Document outlives the editor.
@@ -21,7 +23,9 @@ class ObjectEditor {
   /// The value becomes `json`; a missing member is added at the end.
   void set(std::string_view name, std::string json);
   void remove(std::string_view name);
-  /// The member's value, if it is there and an object whose members can be set one by one.
+  /// The member's values as the source has them, without those that were removed or set.
+  std::vector<json::Value> values(std::string_view name) const;
+  /// The same if all are objects, whose members can be set one by one; nothing otherwise.
   std::vector<json::Value> objects(std::string_view name) const;
 
   /// Appends what set() and remove() asked for.
@@ -31,6 +35,7 @@ class ObjectEditor {
   struct Slot {
     json::Member member;
     bool removed = false;
+    std::optional<std::string> replacement = std::nullopt;
   };
   void remove_members(std::vector<Edit>& edits) const;
   size_t after_comma(size_t slot) const;
@@ -38,8 +43,7 @@ class ObjectEditor {
   json::Value object_;
   std::string_view source_;  // of the object, from its first byte
   std::vector<Slot> slots_;
-  std::vector<Edit> replaced_;
-  std::string added_;  // members for the end, with commas between them
+  std::vector<std::pair<std::string, std::string>> added_;  // names that the object has not
 };
 
 }  // namespace signalbox::router

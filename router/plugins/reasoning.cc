@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json_writer.h"
+#include "router/plugins/dialect.h"
 
 namespace signalbox::router {
 namespace {
@@ -16,14 +17,10 @@ using Type = config::ReasoningFamily::Type;
 constexpr std::string_view kEffort = "reasoning_effort";
 constexpr std::string_view kTemplate = "chat_template_kwargs";
 
-// Servers that take an effort at the top level.
-bool has_own_dialect(const config::Model& model) {
-  for (const config::BackendRef& backend : model.backend_refs) {
-    for (const std::string_view host : {"api.openai.com", "openrouter.ai", "api.deepseek.com"}) {
-      if (backend.host == host) return true;
-    }
-  }
-  return false;
+void set_deepseek(bool on, std::string_view effort, ObjectEditor& body) {
+  body.remove(kTemplate);
+  body.set("thinking", on ? R"({"type":"enabled"})" : R"({"type":"disabled"})");
+  on ? body.set(kEffort, json::quote(effort)) : body.remove(kEffort);
 }
 
 void set_template(std::string_view parameter, const std::string& json, ObjectEditor& body,
@@ -40,18 +37,19 @@ void set_template(std::string_view parameter, const std::string& json, ObjectEdi
 }  // namespace
 
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
-                   std::string_view effort, json::Value request, ObjectEditor& body,
-                   std::vector<Edit>& edits) {
+                   std::string_view effort, ObjectEditor& body, std::vector<Edit>& edits) {
+  if (is_served_by(model, kDeepSeek)) return set_deepseek(on, effort, body);
   if (family.type == Type::kChatTemplateKwargs) {
     body.remove(kEffort);
     return set_template(family.parameter, on ? "true" : "false", body, edits);
   }
-  const bool own_dialect = family.type == Type::kReasoningEffort && has_own_dialect(model);
-  const auto asked = request.find(kEffort);
-  const bool keep = !on && asked && asked->is_string();
+  const bool own_dialect = family.type == Type::kReasoningEffort &&
+                           (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter));
+  const std::vector<json::Value> asked = body.values(kEffort);
+  const bool keep = !on && !asked.empty() && asked.front().is_string();
   if (!on && !keep && own_dialect) return body.remove(kEffort);
   const std::string value = on     ? json::quote(effort)
-                            : keep ? std::string(asked->raw())
+                            : keep ? std::string(asked.front().raw())
                                    : json::quote("low");
   const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
   if (!top_level || family.parameter != kEffort) body.remove(kEffort);

@@ -79,6 +79,14 @@ class Factory {
     return std::move(made_);
   }
 
+  Result<ModelChoice> classifier_of(std::string_view type) const {
+    const config::ClassifierModules& modules = config_.modules.classifier;
+    const bool pii = type == "pii";
+    return choose(classifier_directory(config_, type),
+                  pii ? engine::HeadKind::kTokens : engine::HeadKind::kSequence,
+                  (pii ? modules.pii : modules.domain).mapping_path);
+  }
+
  private:
   template <class List, class Make>
   Result<void> add(const List& signals, const Make& make) {
@@ -310,6 +318,12 @@ class Factory {
 Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
                                  const Models& models) {
   return Factory(config, routing, models).make();
+}
+
+Result<ModelChoice> classifier_of(const config::Config& config, const Models& models,
+                                  std::string_view type) {
+  SIGNALBOX_CHECK(type == "pii" || type == "domain");
+  return Factory(config, config.routing, models).classifier_of(type);
 }
 
 }  // namespace signalbox::router

@@ -4,6 +4,7 @@
 #include "router/config/config.h"
 #include "router/models.h"
 #include "router/signals/signal.h"
+#include "router/signals/types.h"
 
 namespace signalbox::router {
 
@@ -13,5 +14,10 @@ namespace signalbox::router {
 /// the models outlive the result.
 Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
                                  const Models& models);
+
+/// The classifier behind the signals of a type (domain, pii), whether or not there are any; or why
+/// there is none. kInvalid for a model that does not do what the type needs.
+Result<ModelChoice> classifier_of(const config::Config& config, const Models& models,
+                                  std::string_view type);
 
 }  // namespace signalbox::router

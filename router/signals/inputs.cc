@@ -22,12 +22,17 @@ Result<std::span<const float>> Inputs::embedding(std::string_view text) {
   return std::span<const float>(embedded_.back().vector);
 }
 
+std::span<const engine::Answer> Inputs::known_answers(const engine::TextModel& model,
+                                                      std::string_view text) const {
+  for (const Answered& known : answered_) {
+    if (known.model == &model && is_same(known.text, text)) return known.answers;
+  }
+  return {};
+}
+
 Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel& model,
                                                         std::string_view text) {
-  for (const Answered& known : answered_) {
-    if (known.model == &model && is_same(known.text, text))
-      return std::span<const engine::Answer>(known.answers);
-  }
+  if (const auto known = known_answers(model, text); !known.empty()) return known;
   const engine::Input input{.text = text};
   SIGNALBOX_TRY(std::vector<engine::Answer> answers, model.answer({&input, 1}));
   answered_.push_back({&model, text, std::move(answers)});

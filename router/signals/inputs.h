@@ -35,6 +35,9 @@ class Inputs {
   /// What each head of the model says of a text of the request. Errors are the model's.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
+  /// The same if it has been found out already; empty otherwise.
+  std::span<const engine::Answer> known_answers(const engine::TextModel& model,
+                                                std::string_view text) const;
 
  private:
   // Texts of a request stay where they are, so their address tells them apart.

@@ -16,6 +16,7 @@ namespace signalbox::upstream {
 struct Call {
   std::string_view target;       // "/v1/chat/completions", with the client's query
   const http::Headers& headers;  // the client's; the backend passes on what is meant for it
+  const http::Headers& added;    // the configuration's; names that are not the router's own
   std::string_view request_id;
   std::string_view body;  // JSON
   http::Interrupt& interrupt;

@@ -41,16 +41,20 @@ std::string HttpBackend::head_of(const Call& call) const {
   };
   head.append("POST ").append(ref_.path_prefix).append(call.target).append(" HTTP/1.1\r\n");
   add("Host", address_);
+  const auto is_credential = [this](std::string_view name) {
+    return !ref_.api_key_env.empty() &&
+           (iequals(name, "authorization") || iequals(name, ref_.auth_header));
+  };
   for (size_t i = 0; i < call.headers.size(); ++i) {
     const http::Field field = call.headers[i];
     if (iequals(field.name, "host") || iequals(field.name, "expect") ||
-        iequals(field.name, "x-request-id"))
+        iequals(field.name, "x-request-id") || is_credential(field.name))
       continue;
-    if (!ref_.api_key_env.empty() &&
-        (iequals(field.name, "authorization") || iequals(field.name, ref_.auth_header))) {
-      continue;
-    }
     if (http::is_end_to_end(call.headers, i)) add(field.name, field.value);
+  }
+  for (size_t i = 0; i < call.added.size(); ++i) {
+    const http::Field field = call.added[i];
+    if (!is_credential(field.name)) add(field.name, field.value);
   }
   head.append(credentials_);
   add("x-request-id", call.request_id);

@@ -61,7 +61,7 @@ routing:
     - name: blocked
       priority: 99
       rules: {type: keyword, name: banned}
-      plugins: [{type: fast_response, configuration: {message: no}}]
+      plugins: [{type: rag, configuration: {backend: mcp}}]
     - name: unbuilt
       priority: 50
       rules: {operator: NOT, conditions: [{type: jailbreak, name: x}]}
@@ -173,7 +173,7 @@ TEST_F(RouterTest, a_decision_with_a_missing_plugin_refuses_the_request) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, Code::kUnsupported);
   EXPECT_EQ(plan.error().message,
-            "decision \"blocked\" needs the plugin fast_response, which is not built yet");
+            "decision \"blocked\" needs the plugin rag, which is not built yet");
 }
 
 TEST_F(RouterTest, a_failing_model_is_reported_and_the_rest_stands) {
@@ -244,13 +244,14 @@ TEST_F(RouterTest, headers_tell_the_plan) {
   Plan plan = plan_for("Explain the proof of the theorem");
   EXPECT_EQ(
       joined(plan, false),
-      "x-vsr-selected-model: big\nx-vsr-selected-decision: math\nx-vsr-selected-category: math\n"
-      "x-vsr-selected-reasoning: on\nx-vsr-injected-system-prompt: true\n");
-  EXPECT_EQ(
-      joined(plan, true),
-      joined(plan, false) + "x-vsr-selected-confidence: 1.0000\nx-vsr-matched-keywords: math\n");
+      "x-vsr-schema-version: 2\nx-vsr-response-path: upstream\nx-vsr-selected-recipe: default\n"
+      "x-vsr-selected-decision: math\nx-vsr-selected-confidence: 1.0000\n"
+      "x-vsr-selected-model: big\nx-vsr-selected-category: math\nx-vsr-selected-reasoning: on\n"
+      "x-vsr-injected-system-prompt: true\n");
+  EXPECT_EQ(joined(plan, true), joined(plan, false) + "x-vsr-matched-keywords: math\n");
   EXPECT_EQ(joined(plan_for("hello"), true),
-            "x-vsr-selected-model: small\nx-vsr-injected-system-prompt: false\n");
+            "x-vsr-schema-version: 2\nx-vsr-response-path: upstream\nx-vsr-selected-recipe: "
+            "default\nx-vsr-selected-model: small\nx-vsr-injected-system-prompt: false\n");
   EXPECT_EQ(plan_words(plan), "Model big, reasoning on (effort low), system prompt added");
   plan.decision = "a\r\nset-cookie: x\xC3\xA9%";
   EXPECT_NE(joined(plan, false).find("decision: a%0D%0Aset-cookie: x%C3%A9%25\n"),

@@ -55,14 +55,19 @@ router::HeaderLookup headers_of(const json::Value& row) {
 void write_plan(const router::Plan& plan, json::Writer& out) {
   out.key("decision");
   plan.decision.empty() ? out.null() : out.string(plan.decision);
-  out.member("model", plan.model->name).key("reasoning");
+  out.key("model");
+  plan.model != nullptr ? out.string(plan.model->name) : out.null();
+  out.key("reasoning");
   plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
   if (!plan.reasoning_effort.empty()) out.member("reasoning_effort", plan.reasoning_effort);
   out.member("confidence", plan.confidence).key("headers").begin_object();
   for (const router::Header& header : router::response_headers(plan, true)) {
     out.member(header.name, header.value);
   }
-  out.end_object().key("body").raw(plan.body);
+  out.end_object().key("body");
+  plan.path == router::Plan::Path::kUpstream ? out.raw(plan.body) : out.null();
+  if (plan.path == router::Plan::Path::kFastResponse) out.member("answer", plan.message);
+  if (plan.path == router::Plan::Path::kBlocked) out.member("refused", plan.message);
 }
 
 void write_error(const Error& error, json::Writer& out) {

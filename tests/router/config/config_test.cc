@@ -216,7 +216,7 @@ routing:
       modelRefs: [{model: b, use_reasoning: true, reasoning_effort: high}]
       plugins:
         - {type: system_prompt, configuration: {mode: insert, system_prompt: "Be exact."}}
-        - {type: fast_response, configuration: {message: no}}
+        - {type: image_gen, configuration: {backend: openai}}
     - {name: y}
   signals:
     keywords: [{name: k, operator: NOR, keywords: [w, 1984], case_sensitive: true}]
@@ -234,7 +234,7 @@ routing:
   EXPECT_EQ(x.model_refs[0].use_reasoning, true);
   EXPECT_EQ(x.model_refs[0].reasoning_effort, "high");
   EXPECT_EQ(x.system_prompt->mode, SystemPromptPlugin::Mode::kInsert);
-  EXPECT_EQ(x.missing_plugins, (std::vector<std::string>{"fast_response"}));
+  EXPECT_EQ(x.missing_plugins, (std::vector<std::string>{"image_gen"}));
   EXPECT_TRUE(config.routing.decisions[1].rules.conditions.empty());
   EXPECT_EQ(config.routing.keywords[0].op, KeywordSignal::Operator::kNor);
   EXPECT_EQ(config.routing.keywords[0].keywords[1], "1984");

@@ -22,17 +22,33 @@ providers:
   defaults: {default_model: general}
   models:
     - {name: general, backend_refs: [{name: echo, type: echo}]}
+    - {name: discreet, pii_policy: {allow_by_default: false}, backend_refs: [{name: echo, type: echo}]}
     - {name: math/expert, provider_model_id: org/expert-7b, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
 routing:
   signals:
     keywords:
       - {name: proof, operator: OR, keywords: [theorem, prove]}
+      - {name: closed, keywords: [closed]}
+      - {name: private, keywords: [secret]}
   decisions:
     - name: math
       priority: 10
       rules: {operator: AND, conditions: [{type: keyword, name: proof}]}
       modelRefs: [{model: math/expert}]
-      plugins: [{type: system_prompt, configuration: {system_prompt: "You are a \"mathematician\"."}}]
+      plugins:
+        - {type: system_prompt, configuration: {system_prompt: "You are a \"mathematician\"."}}
+        - type: header_mutation
+          configuration:
+            add: [{name: X-Tier, value: premium}, {name: Authorization, value: Bearer theirs}]
+            update: [{name: x-source, value: router}]
+            delete: [x-debug-trace, connection]
+    - name: closed
+      priority: 99
+      rules: {type: keyword, name: closed}
+      plugins: [{type: fast_response, configuration: {message: "We are \"closed\"."}}]
+    - name: private
+      rules: {type: keyword, name: private}
+      modelRefs: [{model: discreet}]
 )";
 
 constexpr std::string_view kEmbeddings = R"(
@@ -206,6 +222,70 @@ TEST(Daemon, refuses_in_the_shape_that_clients_of_openai_read) {
   EXPECT_EQ(error_message(refused.body), "backend \"a\": cannot connect: Connection refused");
 }
 
+TEST(Daemon, changes_headers_on_the_way_up_but_not_its_own) {
+  ::setenv("SIGNALBOX_TEST_KEY", "ours", 1);
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok("{}"));
+  });
+  const std::string_view client =
+      "X-Source: client\r\nX-Tier: basic\r\nX-Debug-Trace: 1\r\nAuthorization: Bearer client\r\n"
+      "Connection: x-hop\r\nX-Hop: 1\r\n";
+  chat(*start(configuration(upstream.port())), said("prove it"), client);
+  const auto holds = [&](std::string_view line) {
+    return received.find(fmt::format("\r\n{}\r\n", line)) != std::string::npos;
+  };
+  EXPECT_TRUE(holds("X-Tier: basic")) << received;
+  EXPECT_TRUE(holds("X-Tier: premium"));
+  EXPECT_TRUE(holds("x-source: router"));
+  EXPECT_TRUE(holds("Authorization: Bearer theirs"));
+  EXPECT_FALSE(holds("X-Source: client"));
+  EXPECT_FALSE(holds("X-Debug-Trace: 1"));
+  EXPECT_FALSE(holds("X-Hop: 1"));
+
+  config::Config keyed = configuration(upstream.port());
+  keyed.providers.models.back().backend_refs.front().api_key_env = "SIGNALBOX_TEST_KEY";
+  chat(*start(std::move(keyed)), said("prove it"), client);
+  EXPECT_TRUE(holds("Authorization: Bearer ours")) << received;
+  EXPECT_FALSE(holds("Authorization: Bearer theirs"));
+  EXPECT_FALSE(holds("Authorization: Bearer client"));
+}
+
+TEST(Daemon, answers_by_itself_where_a_decision_says_what) {
+  const auto daemon = start(configuration());
+  const Reply whole = chat(*daemon, said("closed?"), "x-request-id: r1\r\n");
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_EQ(whole.headers.at("content-type"), "application/json");
+  EXPECT_EQ(whole.headers.at("x-vsr-fast-response"), "true");
+  EXPECT_EQ(whole.headers.at("x-vsr-response-path"), "fast_response");
+  EXPECT_EQ(whole.headers.at("x-vsr-selected-decision"), "closed");
+  EXPECT_FALSE(whole.has("x-vsr-selected-model"));
+  const auto document = json::Document::parse(whole.body);
+  ASSERT_TRUE(document) << whole.body;
+  EXPECT_EQ(document->root().find("id")->text(), "chatcmpl-r1");
+  EXPECT_NE(whole.body.find(R"("content":"We are \"closed\".")"), std::string::npos) << whole.body;
+
+  const Reply stream = chat(
+      *daemon,
+      R"({"model":"auto","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"closed"}]})");
+  EXPECT_EQ(stream.headers.at("content-type"), "text/event-stream");
+  EXPECT_TRUE(stream.body.starts_with("data: {\"id\":\"chatcmpl-")) << stream.body;
+  EXPECT_TRUE(stream.body.ends_with("\n\ndata: [DONE]\n\n")) << stream.body;
+  EXPECT_NE(stream.body.find(R"("choices":[],"usage":{"prompt_tokens":0,)"), std::string::npos);
+}
+
+TEST(Daemon, refuses_what_no_model_may_see) {
+  const Reply reply = chat(*start(configuration()), said("secret"));
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.headers.at("x-vsr-pii-violation"), "true");
+  EXPECT_EQ(reply.headers.at("x-vsr-response-path"), "blocked");
+  EXPECT_NE(reply.body.find(R"("code":"pii_policy_violation")"), std::string::npos) << reply.body;
+  const Reply wrong = chat(*start(configuration()),
+                           R"({"model":"none","messages":[{"role":"user","content":"x"}]})");
+  EXPECT_EQ(wrong.headers.at("x-vsr-response-path"), "error");
+}
+
 TEST(Daemon, knows_its_paths_and_their_methods) {
   const auto daemon = start(configuration());
   const Reply nowhere = ask(*daemon, get("/v2/chat"));
@@ -230,8 +310,8 @@ TEST(Daemon, lists_its_models) {
   std::vector<std::string> ids;
   for (const auto model : document->root().find("data")->items())
     ids.emplace_back(model.find("id")->text());
-  EXPECT_EQ(ids,
-            (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "general", "math/expert"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "general", "discreet",
+                                           "math/expert"}));
   EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 200);
   EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
 }

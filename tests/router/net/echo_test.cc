@@ -27,7 +27,7 @@ struct Told {
 http::Task<Told> pull(const Backend& backend, std::string body) {
   http::Headers headers;
   http::Interrupt interrupt;
-  const Call call{"/v1/chat/completions", headers, "id", body, interrupt};
+  const Call call{"/v1/chat/completions", headers, headers, "id", body, interrupt};
   auto answer = co_await backend.call(call);
   Told out;
   out.status = (*answer)->head().status;

@@ -52,8 +52,9 @@ class Gateway {
   }
 
   http::Task<> handle(http::Exchange exchange) const {
-    const upstream::Call call{exchange.request.target, exchange.request.headers, "id-1",
-                              exchange.request.body, exchange.interrupt};
+    const http::Headers added;
+    const upstream::Call call{exchange.request.target, exchange.request.headers, added, "id-1",
+                              exchange.request.body,   exchange.interrupt};
     auto answer = co_await backend_.call(call);
     http::Headers fields;
     fields.add("x-request-id", "id-1");

@@ -1,0 +1,53 @@
+#pragma once
+// What happens to one request.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/config/config.h"
+
+namespace signalbox::router {
+
+/// Pointers lead into the Router's configuration.
+struct Plan {
+  /// Signals of one type that match.
+  struct Matched {
+    std::string_view type;  // as conditions name it
+    std::vector<std::string> names;
+  };
+  enum class Path : uint8_t {
+    kUpstream,      // `body` goes to `model`
+    kFastResponse,  // `message` is the answer
+    kBlocked,       // refused, and `message` says why
+  };
+  /// Why a request was stopped: the conditions on attempts and on personal data that spoke for it.
+  struct Guarded {
+    std::string jailbreak;            // the signal's name; "": none
+    double jailbreak_confidence = 0;  // 0 to 1
+    bool pii = false;
+    std::vector<std::string> pii_types;  // of the data, never the data; may be empty
+  };
+
+  Path path = Path::kUpstream;
+  const config::Model* model = nullptr;  // of kUpstream
+  std::string asked_for;                 // what the server is asked for: the model's name there
+  std::string message;
+  Guarded guarded;
+  std::string recipe;             // whose routing decided; "": nothing was decided
+  std::string decision;           // "": no decision matched, or the client named a model
+  std::string category;           // the decision's domain as the client sees it; "" like decision
+  double confidence = 0;          // of the decision, 0 to 1
+  std::string algorithm;          // by which the decision chooses among models; "" like decision
+  std::string selection_reason;   // why this model, in words
+  std::optional<bool> reasoning;  // nothing: left as the client sent it
+  std::string reasoning_effort;
+  bool injected_system_prompt = false;
+  const config::HeaderMutationPlugin* header_mutation = nullptr;  // none: the client's go out
+  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
+  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
+  std::string body;              // the client's bytes with the edits spliced in
+};
+
+}  // namespace signalbox::router

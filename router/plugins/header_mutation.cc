@@ -1,0 +1,29 @@
+// Short lists: a linear search a field. Connection stays, whatever the lists say: it names fields
+// that must not go on.
+
+#include "router/plugins/header_mutation.h"
+
+#include <algorithm>
+
+namespace signalbox::router {
+
+UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
+                               const http::Headers& client) {
+  UpstreamHeaders out;
+  for (size_t i = 0; i < client.size(); ++i) {
+    const http::Field field = client[i];
+    const bool removed =
+        std::any_of(plugin.remove.begin(), plugin.remove.end(),
+                    [&](const auto& name) { return http::iequals(name, field.name); });
+    const bool replaced =
+        std::any_of(plugin.update.begin(), plugin.update.end(),
+                    [&](const auto& pair) { return http::iequals(pair.name, field.name); });
+    if ((!removed && !replaced) || http::iequals(field.name, "connection"))
+      out.client.add(field.name, field.value);
+  }
+  for (const auto& pair : plugin.update) out.added.add(pair.name, pair.value);
+  for (const auto& pair : plugin.add) out.added.add(pair.name, pair.value);
+  return out;
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,35 @@
+// allow_by_default lets everything pass, listed or not.
+
+#include "router/plugins/pii_policy.h"
+
+#include <algorithm>
+
+namespace signalbox::router {
+namespace {
+
+bool is_same(std::string_view a, std::string_view b) {
+  const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return upper(x) == upper(y); });
+}
+
+}  // namespace
+
+bool restricts(const config::Model& model) {
+  return model.pii_policy && !model.pii_policy->allow_by_default;
+}
+
+std::vector<std::string> denied_types(const config::Model& model,
+                                      std::span<const std::string> found) {
+  std::vector<std::string> denied;
+  if (!restricts(model)) return denied;
+  const auto& allowed = model.pii_policy->pii_types_allowed;
+  for (const std::string& type : found) {
+    const bool may = std::any_of(allowed.begin(), allowed.end(),
+                                 [&](const std::string& each) { return is_same(each, type); });
+    if (!may) denied.push_back(type);
+  }
+  return denied;
+}
+
+}  // namespace signalbox::router

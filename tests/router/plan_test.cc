@@ -1,0 +1,179 @@
+// Plans as data: every line of plans/*.jsonl is a configuration, a request and what becomes of it.
+//
+//   {"name": ..., "models": [...]?, "families": {...}?, "routing": {...}?, "global": {...}?,
+//    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
+//    "request": {...} or "text": ..., "headers": {...}?, "draw": 0 to 1?,
+//    "figures": {MODEL: {"ttft_ms": [...], "tpot_ms": [...], "in_flight": n}}?,
+//    "body": exact JSON text?, "answer": ...?, "refused": ...?, "error": part of the message?,
+//    "plan": {member: value}?, "response": {HEADER: value or null}?, "notice": part of one?}
+//
+// Without "models" there is one, "m". Its family, where it has one, is one of "families". A
+// directory of test files is written "DATA".
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/json_writer.h"
+#include "router/config/load.h"
+#include "router/plan_headers.h"
+#include "router/router.h"
+#include "tests/router/fake_classifier.h"
+#include "tests/router/fake_embedder.h"
+
+namespace signalbox::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kPlans = fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/plans";
+
+std::string raw(const json::Value& row, std::string_view key, std::string_view fallback) {
+  const auto found = row.find(key);
+  std::string out(found ? found->raw() : fallback);
+  constexpr std::string_view kData = "\"DATA";
+  for (size_t at = out.find(kData); at != std::string::npos; at = out.find(kData, at + 1))
+    out.replace(at + 1, kData.size() - 1, kPlans.string());
+  return out;
+}
+
+std::string configuration(const json::Value& row) {
+  const auto models = row.find("models");
+  std::string first = "m";
+  if (models) first = (*models->items().begin()).find("name")->text();
+  return fmt::format(
+      R"({{"version": "v0.3", "providers": {{"defaults": {{"default_model": "{}",
+"reasoning_families": {}}}, "models": {}}}, "global": {}, "routing": {}}})",
+      first,
+      raw(row, "families",
+          R"({"kwargs": {"type": "chat_template_kwargs", "parameter": "thinking"},
+              "effort": {"type": "reasoning_effort", "parameter": "reasoning_effort"}})"),
+      raw(row, "models", R"([{"name": "m", "backend_refs": [{"type": "echo"}]}])"),
+      raw(row, "global", "{}"), raw(row, "routing", "{}"));
+}
+
+Models models_of(const json::Value& row) {
+  Models out;
+  if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
+  const auto classifiers = row.find("classifiers");
+  if (!classifiers) return out;
+  for (const json::Member& each : classifiers->members()) {
+    std::vector<std::string> labels;
+    for (const json::Value& label : each.value.find("labels")->items())
+      labels.emplace_back(label.text());
+    const auto kind =
+        each.value.find("tokens") ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
+    out.classifiers.emplace(each.key, std::make_unique<FakeClassifier>(
+                                          labels, kind, each.value.find("fails").has_value()));
+  }
+  return out;
+}
+
+Result<ChatRequest> request_of(const json::Value& row) {
+  if (const auto request = row.find("request"))
+    return ChatRequest::parse(std::string(request->raw()));
+  json::Writer out;
+  out.begin_object().member("model", "auto").key("messages").begin_array();
+  out.begin_object().member("role", "user").member("content", row.find("text")->text());
+  return ChatRequest::parse(out.end_object().end_array().end_object().take());
+}
+
+std::string plan_json(const Plan& plan) {
+  json::Writer out;
+  out.begin_object().member("bypassed", plan.bypassed).member("decision", plan.decision);
+  out.key("model");
+  plan.model != nullptr ? out.string(plan.model->name) : out.null();
+  out.key("reasoning");
+  plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
+  out.member("reasoning_effort", plan.reasoning_effort).member("algorithm", plan.algorithm);
+  return out.member("selection_reason", plan.selection_reason).end_object().take();
+}
+
+// Of what is expected, what is not so.
+void compare(const json::Value& expected, const json::Value& actual) {
+  for (const json::Member& each : expected.members()) {
+    const auto found = actual.find(each.key);
+    EXPECT_EQ(each.value.raw(), found ? found->raw() : "null") << each.key;
+  }
+}
+
+void check_headers(const json::Value& expected, const Plan& plan) {
+  json::Writer out;
+  out.begin_object();
+  for (const Header& header : response_headers(plan, false)) out.member(header.name, header.value);
+  const std::string text = out.end_object().take();
+  compare(expected, json::Document::parse(text)->root());
+}
+
+void check(const json::Value& row, const Plan& plan) {
+  const auto text_of = [&](std::string_view key) {
+    const auto found = row.find(key);
+    return found ? std::string(found->text()) : std::string();
+  };
+  if (row.find("body")) {
+    EXPECT_EQ(plan.path, Plan::Path::kUpstream);
+    EXPECT_EQ(plan.body, text_of("body"));
+  }
+  if (plan.path == Plan::Path::kUpstream) {
+    EXPECT_TRUE(json::Document::parse(plan.body)) << plan.body;
+    EXPECT_NE(plan.model, nullptr);
+  }
+  EXPECT_EQ(plan.path == Plan::Path::kFastResponse ? plan.message : "", text_of("answer"));
+  EXPECT_EQ(plan.path == Plan::Path::kBlocked ? plan.message : "", text_of("refused"));
+  if (const auto expected = row.find("plan"))
+    compare(*expected, json::Document::parse(plan_json(plan))->root());
+  if (const auto expected = row.find("response")) check_headers(*expected, plan);
+}
+
+void run(const json::Value& row) {
+  auto loaded = config::parse(configuration(row), "case.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto router = Router::create(std::move(loaded->config), models_of(row));
+  ASSERT_TRUE(router) << router.error().message;
+  if (const auto notice = row.find("notice")) {
+    std::string all;
+    for (const std::string& each : (*router)->notices()) all += each + "\n";
+    EXPECT_NE(all.find(notice->text()), std::string::npos) << all;
+  }
+  const auto request = request_of(row);
+  ASSERT_TRUE(request) << request.error().message;
+  const auto headers = row.find("headers");
+  Evaluation evaluation =
+      (*router)->evaluate(*request, [&](std::string_view name) -> std::optional<std::string_view> {
+        const auto found = headers ? headers->find(name) : std::nullopt;
+        if (!found) return std::nullopt;
+        return found->text();
+      });
+  if (!evaluation.run_cheap()) static_cast<void>(evaluation.run_needed());
+  const auto plan = evaluation.plan();
+  if (const auto error = row.find("error")) {
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.error().message.find(error->text()), std::string::npos) << plan.error().message;
+    return;
+  }
+  ASSERT_TRUE(plan) << plan.error().message;
+  check(row, *plan);
+}
+
+TEST(Plans, come_out_as_the_cases_say) {
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(kPlans)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    ++files;
+    std::ifstream file(entry.path());
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+      if (line.empty()) continue;
+      const auto row = json::Document::parse(line);
+      const std::string where = fmt::format("{}:{}", entry.path().filename().string(), number);
+      ASSERT_TRUE(row) << where << ": " << row.error().message;
+      SCOPED_TRACE(fmt::format("{}: {}", where, row->root().find("name")->text()));
+      run(row->root());
+    }
+  }
+  EXPECT_GT(files, 0U);
+}
+
+}  // namespace
+}  // namespace signalbox::router
