@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "router/plugins/pii_policy.h"
+#include "router/selection/factory.h"
 
 namespace signalbox::router {
 namespace {
@@ -83,8 +84,15 @@ bool needs_embedder(const config::Routing& r) {
         return signal.method != config::JailbreakSignal::Method::kClassifier &&
                !signal.jailbreak_patterns.empty();
       });
-  return contrastive || !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
-         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
+  const auto& decisions = r.decisions;
+  const bool compares_cards =
+      std::any_of(decisions.begin(), decisions.end(), [](const config::Decision& decision) {
+        return decision.model_refs.size() > 1 &&
+               selection::compares_meanings(decision.algorithm.type);
+      });
+  return contrastive || compares_cards || !r.embeddings.empty() || !r.intents.empty() ||
+         !r.complexity.empty() || !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() ||
+         asks_for(r, "kb_metric");
 }
 
 std::vector<std::string> classifier_directories(const config::Config& config,

@@ -26,7 +26,7 @@ bool asks_for(const config::Routing& routing, std::string_view type);
 /// The directory of the classifier behind a type of signals, "" when none is configured.
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
-/// Whether some signal of the routing compares meanings.
+/// Whether a signal or an algorithm of the routing compares meanings.
 bool needs_embedder(const config::Routing& routing);
 
 /// The directories of the classifiers that signals of the routing ask for; each once.

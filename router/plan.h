@@ -1,14 +1,23 @@
 #pragma once
 // What happens to one request.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/selection/selection.h"
 
 namespace signalbox::router {
+
+/// What a plan depends on besides the request. Without it nothing is measured and draws fall on the
+/// first.
+struct Circumstances {
+  std::function<selection::Figures(std::string_view model)> figures = {};
+  double draw = 0;  // uniform in [0, 1)
+};
 
 /// Pointers lead into the Router's configuration.
 struct Plan {
@@ -39,8 +48,9 @@ struct Plan {
   std::string decision;           // "": no decision matched, or the client named a model
   std::string category;           // the decision's domain as the client sees it; "" like decision
   double confidence = 0;          // of the decision, 0 to 1
-  std::string algorithm;          // by which the decision chooses among models; "" like decision
-  std::string selection_reason;   // why this model, in words
+  std::string algorithm;          // that the decision asks for; "" like decision
+  std::string selection_method;   // by which the model was chosen; "": there was no choice
+  std::string selection_reason;   // why this model, in words; "" like selection_method
   std::optional<bool> reasoning;  // nothing: left as the client sent it
   std::string reasoning_effort;
   bool injected_system_prompt = false;

@@ -124,6 +124,8 @@ std::string plan_words(const Plan& plan) {
   if (plan.path == Plan::Path::kBlocked) return fmt::format("Refused: {}", plan.message);
   std::string out = fmt::format("Model {}", plan.model->name);
   if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
+  if (!plan.selection_method.empty())
+    out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
   if (plan.reasoning == true)
     out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";

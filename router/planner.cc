@@ -6,18 +6,16 @@
 
 #include "base/json_writer.h"
 #include "router/plugins/edit.h"
-#include "router/plugins/entropy.h"
 #include "router/plugins/object_editor.h"
 #include "router/plugins/pii_policy.h"
 #include "router/plugins/reasoning.h"
 #include "router/plugins/request_params.h"
 #include "router/plugins/system_prompt.h"
+#include "router/selection/factory.h"
 #include "router/signals/factory.h"
 
 namespace signalbox::router {
 namespace {
-
-constexpr double kDomainThreshold = 0.5;
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
   std::string known;
@@ -51,33 +49,11 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
-// Whether a decision asks for the domain, other than under NOT.
-bool asks_for_domain(const config::Rule& rule, std::string_view name) {
-  if (rule.op == config::Rule::Operator::kNot) return false;
-  if (rule.op == config::Rule::Operator::kLeaf) return rule.type == "domain" && rule.name == name;
-  return std::any_of(rule.conditions.begin(), rule.conditions.end(),
-                     [&](const config::Rule& each) { return asks_for_domain(each, name); });
-}
-
-bool stands_for(const config::DomainSignal& domain, std::string_view domain_class) {
-  const auto& classes = domain.mmlu_categories;
-  return lower_ascii(domain.name) == domain_class ||
-         std::any_of(classes.begin(), classes.end(),
-                     [&](const auto& each) { return lower_ascii(each) == domain_class; });
-}
-
 }  // namespace
 
-Planner::Planner(const config::Config& config, const decision::NumberOf& number_of)
-    : config_(config), difficulty_(config.routing, number_of) {
+Planner::Planner(const config::Config& config, const config::Routing& routing,
+                 const decision::NumberOf& number_of)
+    : config_(config), routing_(routing), difficulty_(routing, number_of) {
   for (const config::Model& model : config.providers.models) {
     config::ModelRef ref;
     ref.model = model.name;
@@ -85,9 +61,9 @@ Planner::Planner(const config::Config& config, const decision::NumberOf& number_
   }
 }
 
-Result<Planner> Planner::create(const config::Config& config, const Models& models,
-                                const decision::NumberOf& number_of) {
-  Planner out(config, number_of);
+Result<Planner> Planner::create(const config::Config& config, const config::Routing& routing,
+                                const Models& models, const decision::NumberOf& number_of) {
+  Planner out(config, routing, number_of);
   const auto& known = config.providers.models;
   if (std::any_of(known.begin(), known.end(), restricts)) {
     SIGNALBOX_TRY(ModelChoice pii, classifier_of(config, models, "pii"));
@@ -96,62 +72,110 @@ Result<Planner> Planner::create(const config::Config& config, const Models& mode
     if (out.pii_threshold_ <= 0) out.pii_threshold_ = PiiFinder::kDefaultThreshold;
   }
   if (config.router.entropy_reasoning) {
-    SIGNALBOX_TRY(out.domain_, classifier_of(config, models, "domain"));
+    SIGNALBOX_TRY(ModelChoice domain, classifier_of(config, models, "domain"));
+    out.doubt_.emplace(routing, config.modules.classifier.domain.threshold, std::move(domain));
   }
+  SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
+  out.add_notices();
   return out;
 }
 
-std::vector<std::string> Planner::notices() const {
-  std::vector<std::string> out;
+Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
+  for (const config::Decision& decision : routing_.decisions) {
+    if (decision.model_refs.size() < 2 || decision.fast_response) continue;
+    SIGNALBOX_TRY(selection::Selection made,
+                  selection::make_selector(config_, routing_, decision,
+                                           candidates({.decision = &decision}), embedder));
+    selectors_.emplace(&decision, std::move(made.selector));
+    if (!made.notice.empty()) notices_.push_back(std::move(made.notice));
+  }
+  return {};
+}
+
+void Planner::add_notices() {
   for (const config::Model& model : config_.providers.models) {
     if (!restricts(model) || pii_) continue;
-    out.push_back(
+    notices_.push_back(
         fmt::format("{}: model \"{}\" has a pii_policy and there is no model that finds personal "
                     "data; it gets no requests",
                     config_.source, model.name));
   }
-  if (config_.router.entropy_reasoning && domain_.model == nullptr) {
-    out.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
-                              config_.source, domain_.why));
+  if (doubt_ && !doubt_->unavailable().empty()) {
+    notices_.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
+                                   config_.source, doubt_->unavailable()));
   }
-  return out;
 }
 
-Planner::Refs Planner::candidates(const Subject& subject) const {
-  Refs refs;
+selection::Candidate Planner::candidate(const config::ModelRef& ref) const {
+  const auto& cards = routing_.model_cards;
+  const auto card = std::find_if(cards.begin(), cards.end(),
+                                 [&](const auto& each) { return each.name == ref.model; });
+  const config::Model* model = config_.providers.find(ref.model);
+  SIGNALBOX_CHECK(model != nullptr);
+  return {&ref, model, card == cards.end() ? nullptr : &*card};
+}
+
+Planner::Candidates Planner::candidates(const Subject& subject) const {
+  Candidates out;
   if (subject.decision != nullptr && !subject.decision->model_refs.empty()) {
-    for (const config::ModelRef& ref : subject.decision->model_refs) refs.push_back(&ref);
-    return refs;
+    for (const config::ModelRef& ref : subject.decision->model_refs) out.push_back(candidate(ref));
+    return out;
   }
   const std::string& name =
       subject.named != nullptr ? subject.named->name : config_.providers.default_model;
   for (const config::ModelRef& ref : plain_refs_) {
-    if (ref.model == name) refs.push_back(&ref);
+    if (ref.model == name) out.push_back(candidate(ref));
   }
-  SIGNALBOX_CHECK(!refs.empty());
-  return refs;
+  SIGNALBOX_CHECK(!out.empty());
+  return out;
+}
+
+const selection::Selector* Planner::selector_of(const Subject& subject) const {
+  const auto found = selectors_.find(subject.decision);
+  return found == selectors_.end() ? nullptr : found->second.get();
 }
 
 bool Planner::looks_for_pii(const Subject& subject) const {
   if (!pii_ || (subject.decision != nullptr && subject.decision->fast_response)) return false;
-  const auto refs = candidates(subject);
-  return std::any_of(refs.begin(), refs.end(), [&](const config::ModelRef* ref) {
-    return restricts(*config_.providers.find(ref->model));
-  });
+  const Candidates all = candidates(subject);
+  return std::any_of(all.begin(), all.end(),
+                     [](const selection::Candidate& each) { return restricts(*each.model); });
+}
+
+bool Planner::embeds(const Subject& subject) const {
+  const selection::Selector* selector = selector_of(subject);
+  return selector != nullptr && selector->needs_query();
+}
+
+bool Planner::asks_signals(const Subject& subject) const {
+  const config::Decision* decision = subject.decision;
+  return decision != nullptr && !decision->fast_response && !decision->difficulty.empty();
 }
 
 void Planner::mark_needed(const Subject& subject, std::span<const decision::Value> values,
                           std::vector<bool>& needed) const {
-  if (subject.decision == nullptr || subject.decision->fast_response) return;
-  difficulty_.mark_needed(*subject.decision, values, needed);
+  if (asks_signals(subject)) difficulty_.mark_needed(*subject.decision, values, needed);
 }
 
 bool Planner::needs_models(const Subject& subject) const {
-  return looks_for_pii(subject);
+  return looks_for_pii(subject) || embeds(subject);
 }
 
 Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const {
-  if (!looks_for_pii(subject)) return {};
+  Result<void> done;
+  if (looks_for_pii(subject)) done = look_for_pii(inputs, prepared);
+  const std::string_view text = inputs.request().user_text();
+  if (!embeds(subject) || text.empty()) return done;
+  auto query = inputs.embedding(text);
+  if (query) {
+    prepared.query = *query;
+  } else if (done) {
+    return fail_in("selection", std::move(query).error());
+  }
+  return done;
+}
+
+Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
   std::vector<double> scores(pii_->types().size(), 0);
   for (const std::string_view text : inputs.request().texts()) {
     if (auto found = pii_->find(text, inputs, scores); !found)
@@ -166,13 +190,13 @@ Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& 
 
 // A model that may not see what the request holds is no candidate, nor is one of which that cannot
 // be said.
-void Planner::remove_restricted(const Prepared& prepared, Refs& candidates, Plan& plan) const {
+void Planner::remove_restricted(const Prepared& prepared, Candidates& candidates,
+                                Plan& plan) const {
   std::vector<std::string> denied;
-  std::erase_if(candidates, [&](const config::ModelRef* ref) {
-    const config::Model& model = *config_.providers.find(ref->model);
-    if (!restricts(model)) return false;
+  std::erase_if(candidates, [&](const selection::Candidate& each) {
+    if (!restricts(*each.model)) return false;
     if (!prepared.looked_for_pii) return true;
-    const std::vector<std::string> types = denied_types(model, prepared.pii_types);
+    const std::vector<std::string> types = denied_types(*each.model, prepared.pii_types);
     for (const std::string& type : types) {
       if (std::find(denied.begin(), denied.end(), type) == denied.end()) denied.push_back(type);
     }
@@ -191,39 +215,31 @@ void Planner::remove_restricted(const Prepared& prepared, Refs& candidates, Plan
   plan.guarded.pii_types = std::move(denied);
 }
 
-// What the decisions on a domain say of reasoning, by the domain or by their own name.
-std::optional<bool> Planner::reasons_in(std::string_view domain_class) const {
-  const std::string name = lower_ascii(domain_class);
-  const auto says = [](const config::Decision& decision) {
-    return decision.model_refs.empty() ? std::nullopt : decision.model_refs.front().use_reasoning;
-  };
-  for (const config::Decision& decision : config_.routing.decisions) {
-    if (lower_ascii(decision.name) == name) return says(decision);
+Result<selection::Candidate> Planner::chosen(const Findings& findings, const Candidates& left,
+                                             Plan& plan) const {
+  const config::Decision* decision = findings.subject.decision;
+  if (decision == nullptr || left.size() < 2) return left.front();
+  const selection::Selector* selector = selector_of(findings.subject);
+  SIGNALBOX_CHECK(selector != nullptr);
+  std::vector<std::string_view> domains;
+  for (const Ground& ground : findings.grounds) {
+    if (ground.type == "domain") domains.push_back(ground.name);
   }
-  for (const config::Decision& decision : config_.routing.decisions) {
-    if (asks_for_domain(decision.rules, domain_class)) return says(decision);
-    for (const config::DomainSignal& domain : config_.routing.domains) {
-      if (stands_for(domain, name) && asks_for_domain(decision.rules, domain.name))
-        return says(decision);
-    }
+  std::vector<selection::Figures> figures;
+  if (selector->needs_figures() && findings.circumstances.figures) {
+    for (const selection::Candidate& each : left)
+      figures.push_back(findings.circumstances.figures(each.model->name));
   }
-  return std::nullopt;
-}
-
-std::optional<bool> Planner::reasons_by_entropy(const Findings& findings) const {
-  const bool by_domain = std::any_of(findings.grounds.begin(), findings.grounds.end(),
-                                     [](const Ground& ground) { return ground.type == "domain"; });
-  if (!config_.router.entropy_reasoning || domain_.model == nullptr || !by_domain)
-    return std::nullopt;
-  const auto answers =
-      findings.inputs.known_answers(*domain_.model, findings.inputs.request().user_text());
-  if (answers.empty()) return std::nullopt;
-  const std::vector<float>& probabilities = answers[domain_.head].scores;
-  std::vector<std::optional<bool>> flags;
-  for (const std::string& label : domain_.labels) flags.push_back(reasons_in(label));
-  const double threshold = config_.modules.classifier.domain.threshold;
-  return reason_by_entropy(probabilities, flags, threshold > 0 ? threshold : kDomainThreshold)
-      .reasons;
+  auto choice = selector->choose(left, {.decision = decision->name,
+                                        .domains = domains,
+                                        .query = findings.prepared.query,
+                                        .figures = figures,
+                                        .draw = findings.circumstances.draw});
+  if (!choice)
+    return fail_in(fmt::format("decision \"{}\"", decision->name), std::move(choice).error());
+  plan.selection_method = selector->method();
+  plan.selection_reason = std::move(choice->reason);
+  return left[choice->candidate];
 }
 
 // Reasoning can be switched off where there is none, and on only where the family says how.
@@ -231,7 +247,11 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
                                const config::DifficultyCase* difficulty, const Findings& findings,
                                Plan& plan) const {
   std::optional<bool> on = ref.use_reasoning;
-  if (const std::optional<bool> verdict = reasons_by_entropy(findings)) on = verdict;
+  const bool by_domain = std::any_of(findings.grounds.begin(), findings.grounds.end(),
+                                     [](const Ground& ground) { return ground.type == "domain"; });
+  if (doubt_ && by_domain) {
+    if (const std::optional<bool> verdict = doubt_->reasons(findings.inputs)) on = verdict;
+  }
   if (difficulty != nullptr && difficulty->use_reasoning) on = difficulty->use_reasoning;
   const bool has_effort = difficulty != nullptr && !difficulty->reasoning_effort.empty();
   if (has_effort && !on) on = true;
@@ -266,6 +286,14 @@ std::string Planner::edited(const Findings& findings, const config::DifficultyCa
   return apply(request.document.source(), std::move(edits));
 }
 
+// With one model there is nothing to choose, and a cascade or a rating of one is that one.
+bool Planner::needs_unbuilt(const config::Decision& decision) const {
+  const std::string& type = decision.algorithm.type;
+  const bool is_one_of_many = type == "remom" || type == "fusion" || type == "workflows";
+  if (decision.model_refs.size() < 2) return is_one_of_many;
+  return selectors_.at(&decision) == nullptr;
+}
+
 Result<Plan> Planner::plan(const Findings& findings) const {
   const config::Decision* decision = findings.subject.decision;
   Plan plan;
@@ -277,6 +305,7 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     plan.decision = decision->name;
     plan.category = decision->name;
     plan.confidence = findings.confidence;
+    plan.algorithm = decision->algorithm.type;
     if (decision->fast_response) {
       plan.path = Plan::Path::kFastResponse;
       plan.message = decision->fast_response->message;
@@ -287,13 +316,18 @@ Result<Plan> Planner::plan(const Findings& findings) const {
       return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
                   decision->name, decision->missing_plugins.front());
     }
+    if (needs_unbuilt(*decision)) {
+      return fail(Code::kUnsupported,
+                  "decision \"{}\" needs the algorithm {}, which is not built yet", decision->name,
+                  decision->algorithm.type);
+    }
   }
-  Refs left = candidates(findings.subject);
+  Candidates left = candidates(findings.subject);
   remove_restricted(findings.prepared, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
-  const config::ModelRef& ref = *left.front();
-  plan.model = config_.providers.find(ref.model);
-  SIGNALBOX_CHECK(plan.model != nullptr);
+  SIGNALBOX_TRY(const selection::Candidate choice, chosen(findings, left, plan));
+  const config::ModelRef& ref = *choice.ref;
+  plan.model = choice.model;
   plan.asked_for = ref.lora_name.empty() ? plan.model->provider_model_id : ref.lora_name;
   const config::DifficultyCase* difficulty = nullptr;
   if (decision != nullptr) {

@@ -2,13 +2,18 @@
 // From an outcome to a plan: the model, what else is found out about the request for that, and the
 // edits of the client's bytes.
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "router/domain_doubt.h"
+#include "router/grounds.h"
 #include "router/models.h"
 #include "router/plan.h"
 #include "router/plugins/difficulty.h"
+#include "router/selection/selection.h"
 #include "router/signals/inputs.h"
 #include "router/signals/pii_finder.h"
 
@@ -21,18 +26,11 @@ struct Subject {
   bool bypassed = false;  // nothing was decided; without a model, the client's is unknown
 };
 
-/// A condition of the decision that matches and is not under NOT.
-struct Ground {
-  std::string_view type;
-  std::string_view name;
-  double confidence;
-  std::vector<std::string_view> evidence;
-};
-
 /// What models were asked for the plan's sake. Filled by Planner::prepare().
 struct Prepared {
   bool looked_for_pii = false;
   std::vector<std::string> pii_types;  // that were found; complete if looked_for_pii
+  std::span<const float> query;        // the user's text embedded; empty: it was not
 };
 
 /// What is known of one request when it is planned.
@@ -43,17 +41,21 @@ struct Findings {
   std::vector<Ground> grounds;
   const Inputs& inputs;
   const Prepared& prepared;
+  const Circumstances& circumstances;
 };
 
 /// Immutable and thread-safe.
 class Planner {
  public:
-  /// Numbers what it asks of signals by `number_of`. The configuration and the models outlive the
-  /// result. Errors are classifier_of()'s.
-  static Result<Planner> create(const config::Config& config, const Models& models,
-                                const decision::NumberOf& number_of);
+  /// For the decisions of a routing of the configuration. Numbers what it asks of signals by
+  /// `number_of`. The configuration and the models outlive the result. Embeds what algorithms
+  /// compare requests with. Errors are classifier_of()'s and make_selector()'s.
+  static Result<Planner> create(const config::Config& config, const config::Routing& routing,
+                                const Models& models, const decision::NumberOf& number_of);
 
-  /// Sets needed[number] for signals that are unknown and would change the plan.
+  /// Whether the plan depends on signals that the decision may have done without.
+  bool asks_signals(const Subject& subject) const;
+  /// Sets needed[number] for those that are unknown and would change the plan.
   void mark_needed(const Subject& subject, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
   /// Whether prepare() would run models.
@@ -62,32 +64,45 @@ class Planner {
   Result<void> prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const;
 
   /// kNotFound for a model that the client names and nobody has; kUnsupported when the decision
-  /// needs a plugin that is not built.
+  /// needs a plugin or an algorithm that is not built; kOverloaded when its algorithm finds every
+  /// model out of bounds.
   Result<Plan> plan(const Findings& findings) const;
 
   /// What an operator should know, one line each.
-  std::vector<std::string> notices() const;
+  const std::vector<std::string>& notices() const { return notices_; }
 
  private:
-  Planner(const config::Config& config, const decision::NumberOf& number_of);
+  Planner(const config::Config& config, const config::Routing& routing,
+          const decision::NumberOf& number_of);
 
-  using Refs = std::vector<const config::ModelRef*>;
-  Refs candidates(const Subject& subject) const;
+  using Candidates = std::vector<selection::Candidate>;
+  Result<void> add_selectors(const engine::TextEmbedder* embedder);
+  void add_notices();
+  selection::Candidate candidate(const config::ModelRef& ref) const;
+  Candidates candidates(const Subject& subject) const;
+  const selection::Selector* selector_of(const Subject& subject) const;
   bool looks_for_pii(const Subject& subject) const;
-  void remove_restricted(const Prepared& prepared, Refs& candidates, Plan& plan) const;
+  bool embeds(const Subject& subject) const;
+  bool needs_unbuilt(const config::Decision& decision) const;
+  Result<void> look_for_pii(Inputs& inputs, Prepared& prepared) const;
+  void remove_restricted(const Prepared& prepared, Candidates& candidates, Plan& plan) const;
+  Result<selection::Candidate> chosen(const Findings& findings, const Candidates& left,
+                                      Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const Findings& findings, Plan& plan) const;
-  std::optional<bool> reasons_by_entropy(const Findings& findings) const;
-  std::optional<bool> reasons_in(std::string_view domain_class) const;
   std::string edited(const Findings& findings, const config::DifficultyCase* difficulty,
                      const Plan& plan) const;
 
   const config::Config& config_;
+  const config::Routing& routing_;
   Difficulty difficulty_;
   std::vector<config::ModelRef> plain_refs_;  // one a model, for requests without a decision's
+  /// Of the decisions with several models; nullptr for an algorithm that is not built.
+  std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
+  std::vector<std::string> notices_;
   std::optional<PiiFinder> pii_;
   double pii_threshold_ = 0;
-  ModelChoice domain_;
+  std::optional<DomainDoubt> doubt_;
 };
 
 }  // namespace signalbox::router

@@ -71,10 +71,11 @@ struct Router::Impl {
       return derived->number_of(leaf, on_failure(leaf, blocks, config.modules));
     };
     engine.emplace(routing, number_of);
-    SIGNALBOX_TRY(Planner made, Planner::create(config, models, number_of));
+    SIGNALBOX_TRY(Planner made, Planner::create(config, config.routing, models, number_of));
     planner.emplace(std::move(made));
     for (const Group& group : groups) add_notices(*group.signals);
-    for (std::string& notice : planner->notices()) notices.push_back(std::move(notice));
+    const std::vector<std::string>& more = planner->notices();
+    notices.insert(notices.end(), more.begin(), more.end());
     return {};
   }
 
@@ -248,8 +249,10 @@ struct Evaluation::State {
   }
 
   bool is_needed(size_t index) const {
+    const bool decided = bypassed || outcome.fixed;
+    if (decided && !router.planner->asks_signals(subject())) return false;
     std::vector<bool> needed(values.size());
-    if (bypassed || outcome.fixed) {
+    if (decided) {
       router.planner->mark_needed(subject(), values, needed);
     } else {
       router.engine->mark_needed(values, scratch, outcome, needed);
@@ -303,23 +306,10 @@ struct Evaluation::State {
             .bypassed = true};
   }
 
-  // The conditions that speak for the decision, of the types that a plan asks for.
   std::vector<Ground> grounds() const {
-    std::vector<Ground> out;
-    if (bypassed || chosen() == nullptr) return out;
-    const auto nodes = router.engine->nodes();
-    const uint32_t root = router.engine->root(static_cast<size_t>(outcome.decision));
-    for (uint32_t i = root; i < nodes[root].end;) {
-      const decision::Node& node = nodes[i];
-      i = node.op == config::Rule::Operator::kNot ? node.end : i + 1;
-      const std::string_view type = node.rule->type;
-      const auto at = static_cast<size_t>(&node - nodes.data());
-      if (node.op != config::Rule::Operator::kLeaf || !scratch.values[at].is_match()) continue;
-      if (type != "jailbreak" && type != "pii" && type != "domain") continue;
-      out.push_back({type, node.rule->name, scratch.values[at].confidence_low,
-                     evidence_of(type, node.rule->name)});
-    }
-    return out;
+    if (bypassed || chosen() == nullptr) return {};
+    return grounds_of(*router.engine, static_cast<size_t>(outcome.decision), scratch.values,
+                      [this](auto type, auto name) { return evidence_of(type, name); });
   }
 
   std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
@@ -341,9 +331,9 @@ struct Evaluation::State {
     return false;
   }
 
-  Result<Plan> plan() const {
+  Result<Plan> plan(const Circumstances& circumstances) const {
     SIGNALBOX_TRY(Plan plan, router.planner->plan({subject(), outcome.confidence, values, grounds(),
-                                                   inputs, prepared}));
+                                                   inputs, prepared, circumstances}));
     if (!bypassed) plan.matched = matched();
     return plan;
   }
@@ -387,8 +377,8 @@ Result<void> Evaluation::run_all() {
   return done ? prepared : done;
 }
 
-Result<Plan> Evaluation::plan() const {
-  return state_->plan();
+Result<Plan> Evaluation::plan(const Circumstances& circumstances) const {
+  return state_->plan(circumstances);
 }
 
 const config::Decision* Evaluation::decision() const {

@@ -35,9 +35,10 @@ class Evaluation {
   Result<void> run_all();
 
   /// The plan for what is known now. Errors: kNotFound (the client's model is unknown),
-  /// kUnsupported (the decision needs a plugin that is not built). A request that is refused by
+  /// kUnsupported (the decision needs a plugin or an algorithm that is not built), kOverloaded (its
+  /// algorithm finds every model out of bounds). A request that is refused by
   /// policy has a plan, which says so.
-  Result<Plan> plan() const;
+  Result<Plan> plan(const Circumstances& circumstances = {}) const;
 
   /// The decision that leads for what is known now, nullptr for none, and what matches. Unlike
   /// plan(), they do not ask whether the decision can be carried out.

@@ -40,6 +40,7 @@ struct Daemon::Impl {
 
   std::atomic<bool> ready{false};
   std::chrono::milliseconds drain_timeout{};
+  selection::RuntimeStats stats;
   std::unique_ptr<http::Server> management;
   std::unique_ptr<const Router> router;
   std::unique_ptr<upstream::Backends> backends;
@@ -79,7 +80,7 @@ Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) 
   server = std::make_unique<http::Server>(kept.http, error_body());
 
   std::vector<api::Route> routes = api::model_routes(kept);
-  routes.push_back(api::chat_route(*router, *backends, *compute));
+  routes.push_back(api::chat_route(*router, *backends, *compute, stats));
   const http::Handler handler = api::make_routes(std::move(routes));
   for (const config::Listener& listener : kept.listeners) {
     SIGNALBOX_TRY_VOID(listen(*server, listener, handler));

@@ -4,6 +4,7 @@
 #include "router/api/chat.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <random>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "router/api/errors.h"
+#include "router/api/metered_answer.h"
 #include "router/api/relay.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"
@@ -50,8 +52,9 @@ void add_headers(const std::vector<router::Header>& headers, http::Headers& fiel
 
 class Chat {
  public:
-  Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute)
-      : router_(router), backends_(backends), compute_(compute) {}
+  Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute,
+       router::selection::RuntimeStats& stats)
+      : router_(router), backends_(backends), compute_(compute), stats_(stats) {}
 
   http::Task<> operator()(http::Exchange exchange) const;
 
@@ -59,6 +62,7 @@ class Chat {
   http::Task<Result<router::Plan>> plan(const router::ChatRequest& request,
                                         const http::Headers& headers, std::string_view id,
                                         bool& degraded) const;
+  router::Circumstances circumstances() const;
   http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
                       const router::Plan& plan, http::Headers fields, std::string_view id) const;
   http::Task<> forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
@@ -67,6 +71,7 @@ class Chat {
   const router::Router& router_;
   const upstream::Backends& backends_;
   Compute& compute_;
+  router::selection::RuntimeStats& stats_;
 };
 
 http::Task<> Chat::operator()(http::Exchange exchange) const {
@@ -143,7 +148,14 @@ http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request,
                  outcome.error().message);
     }
   }
-  co_return evaluation.plan();
+  co_return evaluation.plan(circumstances());
+}
+
+router::Circumstances Chat::circumstances() const {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  const auto now = std::chrono::steady_clock::now();
+  return {[this, now](std::string_view model) { return stats_.figures(model, now); },
+          std::uniform_real_distribution<double>(0, 1)(random)};
 }
 
 http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
@@ -157,10 +169,13 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
                             mutated.added, id,
                             plan.body,     exchange.interrupt};
   const upstream::Backend& backend = backends_.choose(*plan.model);
+  const InFlight in_flight(stats_, plan.model->name);
+  const auto started = std::chrono::steady_clock::now();
   auto answer = co_await backend.call(call);
   Error error;
   if (answer) {
-    Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
+    MeteredAnswer metered(std::move(*answer), stats_, plan.model->name, started);
+    Result<void> relayed = co_await relay(metered, exchange.reply, fields);
     log::debug("chat", "{}: model \"{}\" by decision \"{}\": {}", id, plan.model->name,
                plan.decision, exchange.reply.status());
     if (relayed) co_return;
@@ -182,9 +197,9 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
 
 }  // namespace
 
-Route chat_route(const router::Router& router, const upstream::Backends& backends,
-                 Compute& compute) {
-  return {"POST", std::string(kPath), Chat(router, backends, compute)};
+Route chat_route(const router::Router& router, const upstream::Backends& backends, Compute& compute,
+                 router::selection::RuntimeStats& stats) {
+  return {"POST", std::string(kPath), Chat(router, backends, compute, stats)};
 }
 
 }  // namespace signalbox::api

@@ -4,12 +4,13 @@
 #include "router/api/compute.h"
 #include "router/api/routes.h"
 #include "router/router.h"
+#include "router/selection/runtime_stats.h"
 #include "router/upstream/backends.h"
 
 namespace signalbox::api {
 
-/// All three outlive the route.
-Route chat_route(const router::Router& router, const upstream::Backends& backends,
-                 Compute& compute);
+/// All of them outlive the route. `stats` is told how the models are doing, and asked for it.
+Route chat_route(const router::Router& router, const upstream::Backends& backends, Compute& compute,
+                 router::selection::RuntimeStats& stats);
 
 }  // namespace signalbox::api

@@ -9,12 +9,6 @@
 namespace signalbox::api {
 namespace {
 
-bool is_event_stream(const http::Headers& headers) {
-  const auto type = headers.find("content-type");
-  return type && http::iequals(type->substr(0, 17), "text/event-stream") &&
-         !headers.find("content-encoding");
-}
-
 http::Headers reply_fields(const http::Headers& upstream, const http::Headers& ours) {
   http::Headers out;
   for (size_t i = 0; i < upstream.size(); ++i) {
@@ -51,6 +45,12 @@ http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error
 }
 
 }  // namespace
+
+bool is_event_stream(const http::Headers& headers) {
+  const auto type = headers.find("content-type");
+  return type && http::iequals(type->substr(0, 17), "text/event-stream") &&
+         !headers.find("content-encoding");
+}
 
 bool at_event_boundary(std::string_view tail) {
   return tail.empty() || tail.ends_with("\n\n") || tail.ends_with("\r\n\r\n") ||

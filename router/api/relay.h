@@ -14,6 +14,9 @@ namespace signalbox::api {
 http::Task<Result<void>> relay(upstream::Answer& answer, http::Reply& reply,
                                const http::Headers& fields);
 
+/// Whether a reply with these headers is an event stream that can be read as it is.
+bool is_event_stream(const http::Headers& headers);
+
 /// Whether an event stream that has ended in these bytes stands between two events.
 bool at_event_boundary(std::string_view tail);
 

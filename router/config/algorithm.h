@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::config {
@@ -19,16 +20,16 @@ struct RouterDc {
   bool use_query_contrastive = false;
   bool use_model_contrastive = false;
   bool require_descriptions = false;
-  bool use_capabilities = false;
+  bool use_capabilities = true;
 };
 
 struct AutoMix {
-  double verification_threshold = 0;
-  uint32_t max_escalations = 0;
-  bool cost_aware_routing = false;
-  double cost_quality_tradeoff = 0;
-  double discount_factor = 0;
-  bool use_logprob_verification = false;
+  double verification_threshold = 0.7;
+  uint32_t max_escalations = 2;
+  bool cost_aware_routing = true;
+  double cost_quality_tradeoff = 0.3;
+  double discount_factor = 0.95;
+  bool use_logprob_verification = true;
 };
 
 struct HybridSelection {
@@ -37,7 +38,7 @@ struct HybridSelection {
   double automix_weight = 0.2;
   double cost_weight = 0.2;
   double quality_gap_threshold = 0.1;
-  bool normalize_scores = false;
+  bool normalize_scores = true;
 };
 
 struct LatencyAware {
@@ -195,5 +196,10 @@ struct Algorithm {
   std::optional<Fusion> fusion;
   std::optional<Workflows> workflows;
 };
+
+/// Whether the algorithm asks several models, rather than to choose one.
+bool asks_several(std::string_view algorithm);
+/// Whether the router can carry it out.
+bool is_built(std::string_view algorithm);
 
 }  // namespace signalbox::config

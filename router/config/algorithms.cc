@@ -16,6 +16,10 @@ constexpr auto kTypes = std::to_array<std::string_view>(
 // What older files have; outcomes are learnt from globally since v0.3.
 constexpr auto kRemovedTypes = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
+constexpr auto kBuilt = std::to_array<std::string_view>(
+    {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn"});
+constexpr auto kSeveral =
+    std::to_array<std::string_view>({"confidence", "ratings", "remom", "fusion", "workflows"});
 const std::vector<std::string_view> kOnError{"skip", "fail", "fallback"};
 
 const Section<MultiFactor::Weights>& weights_section() {
@@ -248,11 +252,13 @@ const Section<RouterDc>& router_dc_section() {
   using R = RouterDc;
   static const Section<R> section{{
       optional("temperature", positive(&R::temperature), "of the softmax over models"),
-      optional("dimension_size", count(&R::dimension_size), "of the embeddings"),
+      optional("dimension_size", count(&R::dimension_size),
+               "of the embeddings; those of the embedding model are taken as they are"),
       optional("min_similarity", number(&R::min_similarity, -1, 1),
                "below it the default is taken"),
-      optional("use_query_contrastive", boolean(&R::use_query_contrastive), "learn from queries"),
-      optional("use_model_contrastive", boolean(&R::use_model_contrastive), "learn from models"),
+      optional("use_query_contrastive", boolean(&R::use_query_contrastive),
+               "of how upstream trains; nothing is trained here"),
+      optional("use_model_contrastive", boolean(&R::use_model_contrastive), "the same"),
       optional("require_descriptions", boolean(&R::require_descriptions),
                "every model needs a description"),
       optional("use_capabilities", boolean(&R::use_capabilities),
@@ -284,7 +290,8 @@ const Section<HybridSelection>& hybrid_section() {
       optional("automix_weight", positive(&H::automix_weight), "of automix"),
       optional("cost_weight", positive(&H::cost_weight), "of being cheap"),
       optional("quality_gap_threshold", number(&H::quality_gap_threshold),
-               "closer than this the cheaper one is taken"),
+               "of a larger model before it is taken")
+          .not_built("the sums alone decide"),
       optional("normalize_scores", boolean(&H::normalize_scores), "to the range 0 to 1"),
   }};
   return section;
@@ -320,16 +327,15 @@ void check_algorithm_type(Reader& reader, const yaml::Node& node, std::string_vi
 }
 
 Value<Decision> algorithm_value() {
-  const Value<Decision> block = object(&Decision::algorithm, algorithm_section);
-  return {block.expected,
-          [read = block.read](Reader& reader, const yaml::Node& node, Decision& out) {
-            read(reader, node, out);
-            const yaml::Node* type = node.find("type");
-            if (type == nullptr || out.algorithm.type == "static") return;
-            reader.not_built(type->line, fmt::format("algorithm {}: the first of modelRefs is used",
-                                                     found(*type)));
-          },
-          block.describe};
+  return object(&Decision::algorithm, algorithm_section);
+}
+
+bool asks_several(std::string_view algorithm) {
+  return std::find(kSeveral.begin(), kSeveral.end(), algorithm) != kSeveral.end();
+}
+
+bool is_built(std::string_view algorithm) {
+  return std::find(kBuilt.begin(), kBuilt.end(), algorithm) != kBuilt.end();
 }
 
 }  // namespace signalbox::config

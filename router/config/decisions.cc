@@ -39,8 +39,8 @@ const Section<ModelRef>& model_ref_section() {
                    "how much; default: providers.defaults"),
           optional("reasoning_description", string(&M::reasoning_description), "for people"),
           optional("lora_name", string(&M::lora_name), "adapter to ask for in place of the model"),
-          optional("weight", positive(&M::weight), "share of the requests")
-              .not_built("the first model is used"),
+          optional("weight", positive(&M::weight),
+                   "share of the requests, where all have one and the algorithm is static"),
       },
       check_model_ref};
   return section;
@@ -162,6 +162,36 @@ const Section<Emit>& emit_section() {
   return section;
 }
 
+// What a decision does not say of its algorithm, global.router.model_selection says.
+void complete_algorithm(const ModelSelection& defaults, bool given, Algorithm& algorithm) {
+  if (!given && defaults.enabled && !defaults.method.empty()) algorithm.type = defaults.method;
+  if (!algorithm.router_dc) algorithm.router_dc = defaults.router_dc;
+  if (!algorithm.automix) algorithm.automix = defaults.automix;
+  if (!algorithm.hybrid) algorithm.hybrid = defaults.hybrid;
+  if (!algorithm.knn) algorithm.knn = defaults.ml.knn;
+  if (algorithm.knn->pretrained_path.empty() && !defaults.ml.models_path.empty())
+    algorithm.knn->pretrained_path = defaults.ml.models_path + "/knn_model.json";
+}
+
+void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
+  out.line = node.line;
+  const yaml::Node* given = node.find("algorithm");
+  const yaml::Node* type = given == nullptr ? nullptr : given->find("type");
+  Algorithm& algorithm = out.algorithm;
+  complete_algorithm(reader.config.router.model_selection, type != nullptr, algorithm);
+  const bool simple = algorithm.type == "confidence" || algorithm.type == "ratings" ||
+                      !asks_several(algorithm.type);
+  if (is_built(algorithm.type) || (simple && out.model_refs.size() < 2)) return;
+  const bool falls_back =
+      !asks_several(algorithm.type) && !algorithm.on_error.empty() && algorithm.on_error != "fail";
+  reader.at_key("algorithm", [&] {
+    reader.not_built(type == nullptr ? node.line : type->line,
+                     fmt::format("{}: {}", algorithm.type,
+                                 falls_back ? "the first of modelRefs is used, as on_error says"
+                                            : "requests that reach this decision are refused"));
+  });
+}
+
 }  // namespace
 
 const Section<Decision>& decision_section() {
@@ -196,7 +226,7 @@ const Section<Decision>& decision_section() {
               .not_built("no retention headers are sent"),
           removed<D>("modelSelectionAlgorithm", "it is algorithm"),
       },
-      [](Reader&, const yaml::Node& node, Decision& out) { out.line = node.line; }};
+      check_decision};
   return section;
 }
 

@@ -83,8 +83,8 @@ const Section<Model>& model_section() {
                    choice(&Model::api_format,
                           {{"openai", ApiFormat::kOpenAi}, {"anthropic", ApiFormat::kAnthropic}}),
                    "the server's protocol"),
-          optional("pricing", object(&Model::pricing, pricing_section), "what its tokens cost")
-              .not_built("costs are not counted"),
+          optional("pricing", object(&Model::pricing, pricing_section),
+                   "what its tokens cost, for algorithms that compare models"),
           optional("reliability", object(&Model::reliability, reliability_section),
                    "retries, health and ejection of backends")
               .not_built("a failed call is not tried again elsewhere"),

@@ -95,7 +95,8 @@ const Section<ModelSelection>& model_selection_section() {
       optional("router_dc", object(&M::router_dc, router_dc_section), "similarity to model cards"),
       optional("automix", object(&M::automix, automix_section), "value of quality against cost"),
       optional("hybrid", object(&M::hybrid, hybrid_section), "several of the others, weighted"),
-      optional("momentum", object(&M::momentum, momentum_section), "of a conversation"),
+      optional("momentum", object(&M::momentum, momentum_section), "of a conversation")
+          .not_built("each request is looked at for itself"),
       optional("ml", object(&M::ml, ml_section), "pretrained selectors"),
   }};
   return section;
@@ -193,8 +194,7 @@ const Section<Config>& router_section() {
       optional("entropy_reasoning", setting(boolean(&R::entropy_reasoning)),
                "where a domain decides, let the classifier's doubt decide about reasoning"),
       optional("model_selection", setting(object(&R::model_selection, model_selection_section)),
-               "among a decision's models")
-          .not_built("the first of a decision's modelRefs is used"),
+               "among a decision's models"),
       optional("learning", setting(object(&R::learning, learning_section)), "from outcomes")
           .not_built("nothing is learnt from outcomes"),
   }};

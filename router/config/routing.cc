@@ -37,8 +37,7 @@ const Section<Routing>& routing_section() {
   static const Section<R> section{{
       optional("strategy", strategy_value(), "what orders the decisions that match"),
       optional("modelCards", named_list(&R::model_cards, model_card_section),
-               "what is known about models")
-          .not_built("the cards of models are not consulted"),
+               "what algorithms know about models"),
       optional("signals", group(signals_section), "what is looked for in a request"),
       optional("projections", object(&R::projections, projections_section),
                "signals derived from others"),

@@ -60,6 +60,7 @@ test("a plain completion is routed and says by what", async () => {
   const { data, response } = await client.chat.completions.create(asked(kQuestion)).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-model"), "mathematician");
   assert.equal(response.headers.get("x-vsr-selected-decision"), "math");
+  assert.equal(response.headers.get("x-vsr-selected-algorithm"), "static");
   assert.equal(data.object, "chat.completion");
   assert.equal(data.choices[0].message.role, "assistant");
   assert.match(data.choices[0].message.content, /mathematician/);

@@ -4,8 +4,9 @@
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
 //    "request": {...} or "text": ..., "headers": {...}?, "draw": 0 to 1?,
 //    "figures": {MODEL: {"ttft_ms": [...], "tpot_ms": [...], "in_flight": n}}?,
-//    "body": exact JSON text?, "answer": ...?, "refused": ...?, "error": part of the message?,
-//    "plan": {member: value}?, "response": {HEADER: value or null}?, "notice": part of one?}
+//    "invalid": part of the message if there is no router for it?, "body": exact JSON text?,
+//    "answer": ...?, "refused": ...?, "error": part of the message?, "plan": {member: value}?,
+//    "response": {HEADER: value or null}?, "notice": part of one?}
 //
 // Without "models" there is one, "m". Its family, where it has one, is one of "families". A
 // directory of test files is written "DATA".
@@ -87,6 +88,7 @@ std::string plan_json(const Plan& plan) {
   out.key("reasoning");
   plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
   out.member("reasoning_effort", plan.reasoning_effort).member("algorithm", plan.algorithm);
+  out.member("selection_method", plan.selection_method);
   return out.member("selection_reason", plan.selection_reason).end_object().take();
 }
 
@@ -126,10 +128,42 @@ void check(const json::Value& row, const Plan& plan) {
   if (const auto expected = row.find("response")) check_headers(*expected, plan);
 }
 
+std::vector<double> numbers_of(const json::Value& row, std::string_view key) {
+  std::vector<double> out;
+  const auto list = row.find(key);
+  if (!list) return out;
+  for (const json::Value& each : list->items()) out.push_back(*each.number());
+  return out;
+}
+
+Circumstances circumstances_of(const json::Value& row) {
+  Circumstances out;
+  if (const auto draw = row.find("draw")) out.draw = *draw->number();
+  const auto figures = row.find("figures");
+  if (!figures) return out;
+  out.figures = [all = *figures](std::string_view model) {
+    selection::Figures of;
+    const auto found = all.find(model);
+    if (!found) return of;
+    of.ttft_ms = numbers_of(*found, "ttft_ms");
+    of.tpot_ms = numbers_of(*found, "tpot_ms");
+    if (const auto in_flight = found->find("in_flight"))
+      of.in_flight = static_cast<uint32_t>(*in_flight->integer());
+    return of;
+  };
+  return out;
+}
+
 void run(const json::Value& row) {
   auto loaded = config::parse(configuration(row), "case.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   const auto router = Router::create(std::move(loaded->config), models_of(row));
+  if (const auto invalid = row.find("invalid")) {
+    ASSERT_FALSE(router);
+    EXPECT_NE(router.error().message.find(invalid->text()), std::string::npos)
+        << router.error().message;
+    return;
+  }
   ASSERT_TRUE(router) << router.error().message;
   if (const auto notice = row.find("notice")) {
     std::string all;
@@ -146,7 +180,7 @@ void run(const json::Value& row) {
         return found->text();
       });
   if (!evaluation.run_cheap()) static_cast<void>(evaluation.run_needed());
-  const auto plan = evaluation.plan();
+  const auto plan = evaluation.plan(circumstances_of(row));
   if (const auto error = row.find("error")) {
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().message.find(error->text()), std::string::npos) << plan.error().message;

@@ -246,7 +246,8 @@ TEST_F(RouterTest, headers_tell_the_plan) {
       joined(plan, false),
       "x-vsr-schema-version: 2\nx-vsr-response-path: upstream\nx-vsr-selected-recipe: default\n"
       "x-vsr-selected-decision: math\nx-vsr-selected-confidence: 1.0000\n"
-      "x-vsr-selected-model: big\nx-vsr-selected-category: math\nx-vsr-selected-reasoning: on\n"
+      "x-vsr-selected-algorithm: static\nx-vsr-selected-model: big\nx-vsr-selected-category: math\n"
+      "x-vsr-selected-reasoning: on\n"
       "x-vsr-injected-system-prompt: true\n");
   EXPECT_EQ(joined(plan, true), joined(plan, false) + "x-vsr-matched-keywords: math\n");
   EXPECT_EQ(joined(plan_for("hello"), true),

@@ -60,7 +60,13 @@ void write_plan(const router::Plan& plan, json::Writer& out) {
   out.key("reasoning");
   plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
   if (!plan.reasoning_effort.empty()) out.member("reasoning_effort", plan.reasoning_effort);
-  out.member("confidence", plan.confidence).key("headers").begin_object();
+  out.member("confidence", plan.confidence);
+  if (!plan.algorithm.empty()) out.member("algorithm", plan.algorithm);
+  if (!plan.selection_method.empty()) {
+    out.key("selection").begin_object().member("method", plan.selection_method);
+    out.member("reason", plan.selection_reason).end_object();
+  }
+  out.key("headers").begin_object();
   for (const router::Header& header : router::response_headers(plan, true)) {
     out.member(header.name, header.value);
   }

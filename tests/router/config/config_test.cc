@@ -271,7 +271,8 @@ routing:
     - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
     - {name: y, tier: 2, algorithm: {type: static}}
     - name: z
-      algorithm: {type: knn}
+      algorithm: {type: kmeans}
+      modelRefs: [{model: a}, {model: b}]
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
         - {type: tools, configuration: {mode: passthrough}}
@@ -283,19 +284,18 @@ zebra: 1
 )";
   EXPECT_EQ(notices_of(text),
             "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-            "f.yaml:12: routing.decisions[2].algorithm: not built yet; algorithm \"knn\": the "
-            "first of modelRefs is "
-            "used\n"
-            "f.yaml:16: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
+            "f.yaml:12: routing.decisions[2].algorithm: not built yet; kmeans: requests that reach "
+            "this decision are refused\n"
+            "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
             "go on without it\n"
-            "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
+            "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
             "routing, entrypoints, "
             "recipes, setup)\n");
   const auto strict = parse(with_providers(text), "f.yaml", {.strict = true});
   ASSERT_FALSE(strict);
   EXPECT_EQ(strict.error().message,
             "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-            "f.yaml:20: unknown key \"zebra\" (known: version, listeners, providers, global, "
+            "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
             "routing, entrypoints, "
             "recipes, setup)");
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 #include "base/json.h"
 #include "router/config/load.h"
@@ -13,6 +14,7 @@ namespace signalbox::test {
 namespace {
 
 using router::Daemon;
+using std::chrono::milliseconds;
 
 constexpr std::string_view kConfiguration = R"(
 version: v0.3
@@ -273,6 +275,47 @@ TEST(Daemon, answers_by_itself_where_a_decision_says_what) {
   EXPECT_TRUE(stream.body.starts_with("data: {\"id\":\"chatcmpl-")) << stream.body;
   EXPECT_TRUE(stream.body.ends_with("\n\ndata: [DONE]\n\n")) << stream.body;
   EXPECT_NE(stream.body.find(R"("choices":[],"usage":{"prompt_tokens":0,)"), std::string::npos);
+}
+
+TEST(Daemon, measures_its_models_and_chooses_the_fastest) {
+  const auto serve = [](milliseconds delay) {
+    return [delay](Wire& wire, int) {
+      wire.read_request();
+      wire.send(kStreamHead);
+      std::this_thread::sleep_for(delay);
+      wire.send(chunk("data: {}\n\n") + chunk("data: [DONE]\n\n") + chunk(""));
+    };
+  };
+  Upstream slow(serve(milliseconds(100)));
+  Upstream quick(serve(milliseconds(0)));
+  auto loaded = config::parse(R"(
+version: v0.3
+listeners: [{name: http, address: 127.0.0.1, port: 8801}]
+providers:
+  defaults: {default_model: slow}
+  models:
+    - {name: slow, backend_refs: [{endpoint: "127.0.0.1:9"}]}
+    - {name: quick, backend_refs: [{endpoint: "127.0.0.1:9"}]}
+routing:
+  decisions:
+    - name: any
+      modelRefs: [{model: slow}, {model: quick}]
+      algorithm: {type: latency_aware, latency_aware: {ttft_percentile: 50}}
+)",
+                              "test.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  loaded->config.listeners.front().port = 0;
+  loaded->config.management.enabled = false;
+  loaded->config.providers.models[0].backend_refs[0].port = slow.port();
+  loaded->config.providers.models[1].backend_refs[0].port = quick.port();
+  const auto daemon = start(std::move(loaded->config));
+  std::string models;
+  for (int i = 0; i < 4; ++i) {
+    const Reply reply = chat(*daemon, said("hello"));
+    EXPECT_EQ(reply.headers.at("x-vsr-selected-algorithm"), "latency_aware");
+    models += reply.headers.at("x-vsr-selected-model") + " ";
+  }
+  EXPECT_EQ(models, "slow quick quick quick ");
 }
 
 TEST(Daemon, refuses_what_no_model_may_see) {

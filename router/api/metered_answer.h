@@ -1,0 +1,47 @@
+#pragma once
+// An upstream's answer whose times are written down as it passes.
+
+#include <memory>
+#include <string>
+
+#include "router/selection/reply_meter.h"
+#include "router/selection/runtime_stats.h"
+#include "router/upstream/backend.h"
+
+namespace signalbox::api {
+
+/// A request in flight at a model, from construction to destruction.
+class InFlight {
+ public:
+  InFlight(router::selection::RuntimeStats& stats, std::string_view model)
+      : stats_(stats), model_(model) {
+    stats_.started(model_);
+  }
+  ~InFlight() { stats_.ended(model_); }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+ private:
+  router::selection::RuntimeStats& stats_;
+  const std::string model_;
+};
+
+/// Passes everything on; what was measured goes to `stats`, which outlives it, once a reply with
+/// status 200 is whole.
+class MeteredAnswer final : public upstream::Answer {
+ public:
+  MeteredAnswer(std::unique_ptr<upstream::Answer> answer, router::selection::RuntimeStats& stats,
+                std::string_view model, std::chrono::steady_clock::time_point started);
+
+  const http::Response& head() const override { return answer_->head(); }
+  bool ready() const override { return answer_->ready(); }
+  http::Task<Result<upstream::Piece>> next() override;
+
+ private:
+  std::unique_ptr<upstream::Answer> answer_;
+  router::selection::RuntimeStats& stats_;
+  const std::string model_;
+  router::selection::ReplyMeter meter_;
+};
+
+}  // namespace signalbox::api

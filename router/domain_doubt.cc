@@ -1,0 +1,71 @@
+// A domain's decision is the one of its name, or the first that asks for it.
+
+#include "router/domain_doubt.h"
+
+#include <algorithm>
+
+#include "router/plugins/entropy.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr double kDefaultThreshold = 0.5;
+
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// Whether a decision asks for the domain, other than under NOT.
+bool asks_for_domain(const config::Rule& rule, std::string_view name) {
+  if (rule.op == config::Rule::Operator::kNot) return false;
+  if (rule.op == config::Rule::Operator::kLeaf) return rule.type == "domain" && rule.name == name;
+  return std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                     [&](const config::Rule& each) { return asks_for_domain(each, name); });
+}
+
+bool stands_for(const config::DomainSignal& domain, std::string_view domain_class) {
+  const auto& classes = domain.mmlu_categories;
+  return lower_ascii(domain.name) == domain_class ||
+         std::any_of(classes.begin(), classes.end(),
+                     [&](const auto& each) { return lower_ascii(each) == domain_class; });
+}
+
+std::optional<bool> says(const config::Decision& decision) {
+  return decision.model_refs.empty() ? std::nullopt : decision.model_refs.front().use_reasoning;
+}
+
+std::optional<bool> reasons_in(const config::Routing& routing, std::string_view domain_class) {
+  const std::string name = lower_ascii(domain_class);
+  for (const config::Decision& decision : routing.decisions) {
+    if (lower_ascii(decision.name) == name) return says(decision);
+  }
+  for (const config::Decision& decision : routing.decisions) {
+    if (asks_for_domain(decision.rules, domain_class)) return says(decision);
+    for (const config::DomainSignal& domain : routing.domains) {
+      if (stands_for(domain, name) && asks_for_domain(decision.rules, domain.name))
+        return says(decision);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DomainDoubt::DomainDoubt(const config::Routing& routing, double threshold, ModelChoice classifier)
+    : threshold_(threshold > 0 ? threshold : kDefaultThreshold),
+      classifier_(std::move(classifier)) {
+  for (const std::string& label : classifier_.labels) flags_.push_back(reasons_in(routing, label));
+}
+
+std::optional<bool> DomainDoubt::reasons(const Inputs& inputs) const {
+  if (classifier_.model == nullptr) return std::nullopt;
+  const auto answers = inputs.known_answers(*classifier_.model, inputs.request().user_text());
+  if (answers.empty()) return std::nullopt;
+  return reason_by_entropy(answers[classifier_.head].scores, flags_, threshold_).reasons;
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,69 @@
+// Servers send an event a token, more or less; where they say how many tokens there were, that
+// counts.
+
+#include "router/selection/reply_meter.h"
+
+#include <charconv>
+
+namespace signalbox::router::selection {
+namespace {
+
+constexpr std::string_view kData = "data:";
+constexpr size_t kTailBytes = 1024;
+constexpr std::string_view kUsage = "\"completion_tokens\":";
+constexpr size_t kNoMatch = kData.size() + 1;
+
+double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+}  // namespace
+
+void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
+  if (bytes.empty()) return;
+  last_ = now;
+  if (bytes.size() >= kTailBytes) {
+    tail_ = bytes.substr(bytes.size() - kTailBytes);
+  } else {
+    tail_.append(bytes);
+    if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  }
+  if (!events_) return;
+  for (const char c : bytes) {
+    if (c == '\n') {
+      line_bytes_ = 0;
+    } else if (line_bytes_ < kData.size()) {
+      line_bytes_ = c == kData[line_bytes_] ? line_bytes_ + 1 : kNoMatch;
+      if (line_bytes_ == kData.size() && ++count_ == 1) first_ = now;
+    }
+  }
+}
+
+// The last number that the usage has, so that nothing a model says counts for it.
+std::optional<double> ReplyMeter::tokens() const {
+  const size_t at = tail_.rfind(kUsage);
+  if (at == std::string::npos) return std::nullopt;
+  const char* begin = tail_.data() + at + kUsage.size();
+  const char* end = tail_.data() + tail_.size();
+  while (begin != end && *begin == ' ') ++begin;
+  uint32_t tokens = 0;
+  const auto [stop, error] = std::from_chars(begin, end, tokens);
+  if (error != std::errc() || stop == begin || tokens == 0) return std::nullopt;
+  return tokens;
+}
+
+ReplyMeter::Times ReplyMeter::times() const {
+  Times out;
+  const std::optional<double> said = tokens();
+  if (!events_) {
+    if (said) out.tpot_ms = ms_between(started_, last_) / *said;
+    return out;
+  }
+  if (count_ == 0) return out;
+  out.ttft_ms = ms_between(started_, first_);
+  const double steps = said ? *said - 1 : static_cast<double>(count_) - 2;  // [DONE] is no token
+  if (steps >= 1) out.tpot_ms = ms_between(first_, last_) / steps;
+  return out;
+}
+
+}  // namespace signalbox::router::selection

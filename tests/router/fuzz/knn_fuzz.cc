@@ -1,0 +1,24 @@
+// A trained selector is a file from elsewhere: whatever it holds, it is refused, or chooses.
+
+#include <array>
+#include <cstdint>
+
+#include "router/selection/algorithms.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace signalbox;
+  using namespace signalbox::router;
+  const auto made =
+      selection::knn(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", 0, 2);
+  if (!made) return 0;
+  std::array<config::Model, 2> models;
+  models[0].name = "a";
+  models[1].name = "b";
+  const config::ModelRef ref;
+  const std::array<selection::Candidate, 2> candidates{selection::Candidate{&ref, &models[0], {}},
+                                                       selection::Candidate{&ref, &models[1], {}}};
+  const std::array<float, 2> query{1, 0};
+  const auto choice = (*made)->choose(candidates, {.query = query});
+  SIGNALBOX_CHECK(choice && choice->candidate < candidates.size());
+  return 0;
+}
