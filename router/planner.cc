@@ -11,6 +11,7 @@
 #include "router/plugins/reasoning.h"
 #include "router/plugins/request_params.h"
 #include "router/plugins/system_prompt.h"
+#include "router/plugins/tools.h"
 #include "router/selection/factory.h"
 #include "router/signals/factory.h"
 
@@ -273,6 +274,7 @@ std::string Planner::edited(const Findings& findings, const config::DifficultyCa
     limit_params(decision->request_params ? &*decision->request_params : nullptr,
                  difficulty == nullptr ? std::nullopt : difficulty->max_tokens, *plan.model, root,
                  body);
+    if (decision->tools) filter_tools(*decision->tools, body);
   }
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
   if (plan.injected_system_prompt)

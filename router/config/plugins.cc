@@ -46,7 +46,7 @@ const std::vector<Kind>& kinds() {
            State::kWatches, &P::response_cache, response_cache_section),
       kind({"context_compression"}, State::kWatches, &P::context_compression,
            context_compression_section),
-      kind({"tools"}, State::kChanges, &P::tools, tools_section),
+      kind({"tools"}, State::kBuilt, &P::tools, tools_section),
       kind({"tool_selection"}, State::kChanges, &P::tool_selection, tool_selection_section),
       kind({"hallucination"}, State::kWatches, &P::hallucination, hallucination_section),
       kind({"response_jailbreak"}, State::kChanges, &P::response_jailbreak,
@@ -102,10 +102,7 @@ const Section<PluginText>& plugin_section() {
   return section;
 }
 
-// `tools` in mode passthrough asks for nothing.
-bool asks_for_nothing(std::string_view type, const yaml::Node& configuration) {
-  const yaml::Node* mode = configuration.find("mode");
-  if (type == "tools" && mode != nullptr && mode->scalar == "passthrough") return true;
+bool asks_for_nothing(const yaml::Node& configuration) {
   return configuration.kind == yaml::Kind::kMapping && !configuration.entries.empty() &&
          is_idle(configuration);
 }
@@ -129,6 +126,17 @@ void report_missing(Reader& reader, uint32_t line, const std::string& type, Stat
   }
 }
 
+// What of a plugin that is built is not. Configuration of tools that goes by what it says alone is
+// built; that which needs a model, or rewrites the conversation, is not.
+void report_unbuilt_parts(Reader& reader, uint32_t line, Decision& out) {
+  const std::optional<ToolsPlugin>& tools = out.tools;
+  if (!tools || !tools->enabled || tools->mode == ToolsPlugin::Mode::kPassthrough) return;
+  const bool ranks = tools->mode == ToolsPlugin::Mode::kFiltered && tools->semantic_selection;
+  if (ranks) report_missing(reader, line, "tools (semantic_selection)", State::kChanges, out);
+  if (tools->strip_tool_history)
+    report_missing(reader, line, "tools (strip_tool_history)", State::kChanges, out);
+}
+
 void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   PluginText plugin;
   read_section(reader, node, plugin_section(), plugin);
@@ -144,11 +152,15 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   nothing.line = line;
   const yaml::Node& configuration =
       plugin.configuration == nullptr ? nothing : *plugin.configuration;
-  const bool idle = asks_for_nothing(plugin.type, configuration);
+  const bool idle = asks_for_nothing(configuration);
   const auto read = [&] {
     reader.at_key("configuration", [&] { kind->configuration.read(reader, configuration, out); });
   };
-  if (kind->state == State::kBuilt) return read();
+  if (kind->state == State::kBuilt) {
+    read();
+    if (kind->names.front() == "tools") report_unbuilt_parts(reader, line, out);
+    return;
+  }
   if (!idle) report_missing(reader, line, plugin.type, kind->state, out);
   reader.in_not_built(read);
 }
