@@ -106,19 +106,26 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   return out;
 }
 
+Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory) {
+  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model, engine::TextModel::open(directory));
+  return model;
+}
+
 Result<Models> open_models(const config::Config& config) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
-  const bool must = !config.routing.embeddings.empty();
-  if (needs_embedder(config.routing) && (must || fs::exists(path, ignored))) {
-    SIGNALBOX_TRY(models.embedder, engine::TextModel::open(path));
-  }
-  for (const std::string& directory : classifier_directories(config, config.routing)) {
-    if (!fs::exists(directory, ignored)) continue;
-    SIGNALBOX_TRY(auto model, engine::TextModel::open(directory));
-    models.classifiers.emplace(directory, std::move(model));
+  for (const config::Routing* routing : config::routings_of(config)) {
+    const bool must = !routing->embeddings.empty();
+    if (models.embedder == nullptr && needs_embedder(*routing) &&
+        (must || fs::exists(path, ignored))) {
+      SIGNALBOX_TRY(models.embedder, open_model(path));
+    }
+    for (const std::string& directory : classifier_directories(config, *routing)) {
+      if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
+      SIGNALBOX_TRY(models.classifiers[directory], open_model(directory));
+    }
   }
   return models;
 }

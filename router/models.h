@@ -35,8 +35,12 @@ std::vector<std::string> classifier_directories(const config::Config& config,
 
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
-/// Opens what the configuration's signals need. A directory that is not there is left out, and the
-/// router says so; only embedding signals insist on their model. Errors are engine::TextModel's.
+/// Opens one model. Errors are engine::TextModel's.
+Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory);
+
+/// Opens what the configuration's signals need, of every routing, each once. A directory that is
+/// not there is left out, and the router says so; only embedding signals insist on their model.
+/// Errors are engine::TextModel's.
 Result<Models> open_models(const config::Config& config);
 
 }  // namespace signalbox::router

@@ -90,6 +90,19 @@ Result<std::string> repeated(const Value& variant, const std::string& path) {
   return out;
 }
 
+// Whom requests are for: what the file, a group or a variant says, the narrower one first.
+struct Address {
+  std::string recipe, model;
+
+  Result<void> read(const Value& from, const std::string& path) {
+    for (const auto& [key, slot] : {std::pair{"recipe", &recipe}, std::pair{"model", &model}}) {
+      if (!from.find(key)) continue;
+      SIGNALBOX_TRY(*slot, text_at(from, key, path));
+    }
+    return {};
+  }
+};
+
 Result<std::string> request_of(const Value& variant, std::string_view model,
                                const std::string& path) {
   json::Writer out;
@@ -257,7 +270,12 @@ void write_texts(json::Writer& out, std::string_view key, const std::vector<std:
 
 Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::string_view model) {
   SIGNALBOX_TRY(const yaml::Node tree, yaml::load(path));
+  if (tree.kind != yaml::Kind::kMapping)
+    return fail(Code::kInvalid, "{}: expected a mapping with decisions", path.string());
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(config::to_json(tree)));
+  Address whole{.recipe = {}, .model = std::string(model)};
+  if (document.root().is_object())
+    SIGNALBOX_TRY_VOID(whole.read(document.root(), path.string() + ": $"));
   const auto groups = document.root().find("decisions");
   if (!groups || !groups->is_array())
     return fail(Code::kInvalid, "{}: decisions: expected a list", path.string());
@@ -268,6 +286,8 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
     SIGNALBOX_TRY(const std::string id, text_at(group, "id", where));
     Probe shared;
     SIGNALBOX_TRY_VOID(read_expectations(group, where, shared));
+    Address address = whole;
+    SIGNALBOX_TRY_VOID(address.read(group, where));
     const auto variants = group.find("variants");
     if (!variants) return fail(Code::kInvalid, "{}.variants: missing", where);
     size_t v = 0;
@@ -278,10 +298,14 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
       probe.id = fmt::format("{}/{}", id, variant_id);
       SIGNALBOX_TRY_VOID(read_expectations(variant, at, probe));
       if (probe.decision.empty()) return fail(Code::kInvalid, "{}.expected_decision: missing", at);
-      SIGNALBOX_TRY(probe.request, request_of(variant, model, at));
+      Address own = address;
+      SIGNALBOX_TRY_VOID(own.read(variant, at));
+      probe.recipe = own.recipe;
+      SIGNALBOX_TRY(probe.request, request_of(variant, own.model, at));
       probes.push_back(std::move(probe));
     }
   }
+  if (probes.empty()) return fail(Code::kInvalid, "{}: there are no probes", path.string());
   return probes;
 }
 
@@ -290,7 +314,10 @@ Result<ProbeReport> run_probes(const router::Router& router, const std::vector<P
   for (const Probe& probe : probes) {
     auto request = router::ChatRequest::parse(probe.request);
     if (!request) return fail_in(probe.id, std::move(request).error());
-    router::Evaluation evaluation = router.evaluate(*request);
+    auto begun = probe.recipe.empty() ? router.evaluate(*request)
+                                      : router.evaluate_recipe(probe.recipe, *request);
+    if (!begun) return fail_in(probe.id, std::move(begun).error());
+    router::Evaluation evaluation = *std::move(begun);
     auto done = evaluation.run_all();
     if (!done) return fail_in(probe.id, std::move(done).error());
     Judge(probe, evaluation, report).judge();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config/algorithm.h"
@@ -152,6 +153,9 @@ struct Routing {
   std::vector<Decision> decisions;
 };
 
+/// What entrypoints call the routing at the top of the file.
+inline constexpr std::string_view kDefaultRecipe = "default";
+
 /// A routing of its own, which the model names of an entrypoint lead to.
 struct Recipe {
   std::string name;
@@ -161,7 +165,7 @@ struct Recipe {
 
 struct Entrypoint {
   std::vector<std::string> model_names;
-  std::string recipe;  // "default": the routing at the top of the file
+  std::string recipe;  // or kDefaultRecipe
 };
 
 }  // namespace signalbox::config
