@@ -16,6 +16,7 @@ struct Evaluation::State {
   using Group = Compiled::Group;
   struct Progress {
     bool pending = true;
+    bool moot = false;
     bool failed = false;
     std::vector<Evidence> evidence;
   };
@@ -48,10 +49,15 @@ struct Evaluation::State {
         scores(by.derived().projections().scores()) {
     for (size_t g = 0; g < router.groups().size(); ++g) {
       const Group& group = router.groups()[g];
-      progress[g].pending = group.is_available();
+      progress[g].moot = group.signals->is_moot(request);
+      progress[g].pending = group.is_available() && !progress[g].moot;
       for (uint32_t i = 0; i < group.size(); ++i) {
-        if (!group.signals->unavailable(i).empty())
-          facts[group.first + i].state = Fact::State::kUnavailable;
+        Fact& fact = facts[group.first + i];
+        if (progress[g].moot) {
+          fact.state = Fact::State::kKnown;
+        } else if (!group.signals->unavailable(i).empty()) {
+          fact.state = Fact::State::kUnavailable;
+        }
       }
     }
     decide();
@@ -139,9 +145,10 @@ struct Evaluation::State {
                outcome};
     for (size_t i = 0; i < router.groups().size(); ++i) {
       const Group& group = router.groups()[i];
-      out.types.push_back(
-          {group.signals.get(), group.first, !progress[i].pending, progress[i].failed,
-           std::span(readings).subspan(group.first, group.size()), progress[i].evidence});
+      out.types.push_back({group.signals.get(), group.first, !progress[i].pending, progress[i].moot,
+                           progress[i].failed,
+                           std::span(readings).subspan(group.first, group.size()),
+                           progress[i].evidence});
     }
     return out;
   }

@@ -17,6 +17,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,14 @@ struct ProbeFailure {
   std::string id;
   std::vector<std::string> checks;  // "decision: expected a, found b"
   std::vector<std::string> causes;  // leaves that keep the expected decision from matching
+  std::set<std::string> lacking;    // signals among them that cannot be computed, by type and why
 };
 
 struct ProbeReport {
   Rate variants;
+  /// How many failures a type of signals has a part in that cannot be computed: "domain: no model
+  /// is configured for them". The others are conditions that turn out otherwise than expected.
+  std::map<std::string, size_t> lacking;
   /// By decision, signal ("keyword:urgent"), projection, algorithm, plugin and tag.
   std::map<std::string, std::map<std::string, Rate>> rates;
   std::vector<ProbeFailure> failures;

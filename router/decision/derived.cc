@@ -76,6 +76,13 @@ uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
   return size() - 1;
 }
 
+Derived::Asked Derived::asked(uint32_t number) const {
+  if (number < first_test_) return {number, OnError::kDefault};
+  const Test& test = tests_[number - first_test_];
+  return {test.signal,
+          test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error};
+}
+
 Value Derived::test(const Test& test, std::span<const Fact> facts,
                     std::span<const Value> values) const {
   const Value value = values[test.signal];

@@ -29,6 +29,14 @@ class Derived {
   void evaluate(std::span<const Fact> facts, std::span<Value> values, std::vector<Value>& scratch,
                 std::span<Bounds> scores) const;
 
+  /// What a leaf's number stands for: the signal or projection it asks, and what a failure of that
+  /// counts as.
+  struct Asked {
+    uint32_t number;
+    config::Rule::OnError on_error;
+  };
+  Asked asked(uint32_t number) const;
+
   /// Sets needed[] (size()) for what stands behind a number that is needed.
   void spread_needed(std::vector<bool>& needed) const;
 

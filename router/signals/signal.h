@@ -56,8 +56,15 @@ class SignalType {
     return {};
   }
   virtual Wording wording() const { return {}; }
+  /// Whether the request has nothing for these signals to look at: then none of them matches, and
+  /// that is known without a model, there or not.
+  virtual bool is_moot(const ChatRequest& request) const {
+    static_cast<void>(request);
+    return false;
+  }
   /// Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`. An error
-  /// leaves both unspecified. Not called when every signal is unavailable.
+  /// leaves both unspecified. Not called when every signal is unavailable, nor for a request that
+  /// is_moot().
   virtual Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                                 std::vector<Evidence>& evidence) const = 0;
 };

@@ -224,14 +224,15 @@ TEST_F(RouterTest, explains_itself_in_words) {
   const ChatRequest request = request_with("a theorem");
   Evaluation evaluation = router_->evaluate(request);
   evaluation.run_cheap();
-  EXPECT_EQ(evaluation.explain_words(),
-            "Decision math (priority 10, confidence 0.75), because\n"
-            "  keyword math matches (0.75): \"theorem\"\n"
-            "Signals\n"
-            "  keyword math matches (0.75): \"theorem\"\n"
-            "  keyword does not match: law, banned\n"
-            "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
-            "  jailbreak: 1 signals, no model is configured for them");
+  EXPECT_EQ(
+      evaluation.explain_words(),
+      "Decision math (priority 10, confidence 0.75), because\n"
+      "  keyword math matches (0.75): \"theorem\"\n"
+      "Signals\n"
+      "  keyword math matches (0.75): \"theorem\"\n"
+      "  keyword does not match: law, banned\n"
+      "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
+      "  jailbreak: 1 signals, there is no model at models/mmbert32k-jailbreak-detector-merged");
 }
 
 TEST_F(RouterTest, headers_tell_the_plan) {

@@ -64,9 +64,11 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   EXPECT_EQ(report.failures[1].causes, (std::vector<std::string>{"conversation tools matches"}));
   EXPECT_EQ(report.failures[2].causes,
             (std::vector<std::string>{"it matches, and another one comes first"}));
-  EXPECT_EQ(
-      report.failures[3].causes,
-      (std::vector<std::string>{"jailbreak attempt is unknown: no model is configured for them"}));
+  EXPECT_EQ(report.failures[3].causes,
+            (std::vector<std::string>{"jailbreak attempt is unknown: there is no model at "
+                                      "models/mmbert32k-jailbreak-detector-merged"}));
+  EXPECT_EQ(report.lacking.size(), 1U);
+  EXPECT_EQ(report.lacking.begin()->second, 1U);
   const auto json = json::Document::parse(probe_report_json(report));
   ASSERT_TRUE(json);
   EXPECT_EQ(json->root().find("variants")->raw(), R"({"passed":3,"total":7})");
