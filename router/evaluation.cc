@@ -2,8 +2,9 @@
 
 #include "router/router.h"
 
-#include <algorithm>
+#include <functional>
 
+#include "engine/parallel.h"
 #include "router/compiled.h"
 #include "router/explain.h"
 #include "router/planner.h"
@@ -17,7 +18,7 @@ struct Evaluation::State {
   struct Progress {
     bool pending = true;
     bool moot = false;
-    bool failed = false;
+    Result<void> done = {};
     std::vector<Evidence> evidence;
   };
 
@@ -34,6 +35,8 @@ struct Evaluation::State {
   std::vector<decision::Value> gates;
   decision::Scratch scratch;
   decision::Outcome outcome;
+  std::vector<bool> needed;  // (numbers), for the outcome
+  bool needed_is_known = false;
 
   State(const config::Config& of, const Compiled& by, const engine::TextEmbedder* embedder,
         const ChatRequest& asked, HeaderLookup headers, bool bypass)
@@ -66,51 +69,86 @@ struct Evaluation::State {
   void decide() {
     router.derived().evaluate(facts, values, gates, scores);
     outcome = router.engine().evaluate(values, scratch);
+    needed_is_known = false;
   }
 
-  Result<void> compute(size_t index) {
+  // Runs the signals of one type. Touches what is of this type alone: others run at the same time.
+  void read(size_t index) {
     const Group& group = router.groups()[index];
     const std::span<Reading> out = std::span(readings).subspan(group.first, group.size());
-    auto done = group.signals->evaluate(inputs, out, progress[index].evidence);
+    progress[index].done = group.signals->evaluate(inputs, out, progress[index].evidence);
     progress[index].pending = false;
-    progress[index].failed = !done;
-    for (uint32_t i = 0; i < group.size(); ++i) {
-      Fact& fact = facts[group.first + i];
+  }
+
+  void take(size_t index) {
+    const Group& group = router.groups()[index];
+    const bool done = progress[index].done.has_value();
+    for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
+      Fact& fact = facts[n];
       if (fact.state == Fact::State::kUnavailable) continue;
       fact.state = done ? Fact::State::kKnown : Fact::State::kFailed;
-      if (done) {
-        fact.matched = out[i].matched;
-        fact.confidence = out[i].confidence;
-        fact.score = out[i].score;
-      }
+      if (!done) continue;
+      fact.matched = readings[n].matched;
+      fact.confidence = readings[n].confidence;
+      fact.score = readings[n].score;
+    }
+  }
+
+  // One after the other: each may settle what the next would be asked for.
+  void run_request_signals(bool all) {
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      if (!is_wanted(i, Needs::kRequest, all)) continue;
+      read(i);
+      take(i);
+      decide();
+    }
+  }
+
+  // Signals of one cost at the same time. They go on past a failure; a queue that is full is told
+  // first, since trying again may help.
+  Result<void> run_model_signals(Needs needs, bool all) {
+    std::vector<size_t> wanted;
+    std::vector<std::function<void()>> steps;
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      if (!is_wanted(i, needs, all)) continue;
+      wanted.push_back(i);
+      steps.emplace_back([this, i] { read(i); });
+    }
+    if (wanted.empty()) return {};
+    engine::run_together(steps);
+    Result<void> failure;
+    for (const size_t i : wanted) {
+      take(i);
+      const Result<void>& done = progress[i].done;
+      if (done) continue;
+      if (!failure && done.error().code != Code::kOverloaded) continue;
+      const std::string where = fmt::format("{} signals", router.groups()[i].signals->type());
+      failure = fail_in(where, done.error());
     }
     decide();
-    if (!done)
-      return fail_in(fmt::format("{} signals", group.signals->type()), std::move(done).error());
-    return {};
+    return failure;
   }
 
-  // Computes pending groups that `wanted` accepts, the cheap ones first, and goes on past a
-  // failure.
-  template <class Wanted>
-  Result<void> compute_while(const Wanted& wanted) {
-    Result<void> first_failure;
-    for (const Cost cost : {Cost::kCheap, Cost::kModel}) {
-      for (size_t i = 0; i < router.groups().size(); ++i) {
-        if (!progress[i].pending || router.groups()[i].signals->cost() != cost || !wanted(i))
-          continue;
-        auto done = compute(i);
-        if (!done && first_failure) first_failure = std::move(done);
-      }
-    }
-    return first_failure;
+  Result<void> run_model_signals(bool all) {
+    auto cheaper = run_model_signals(Needs::kEmbedder, all);
+    auto dearer = run_model_signals(Needs::kClassifier, all);
+    const bool overloaded = !dearer && dearer.error().code == Code::kOverloaded;
+    return cheaper || overloaded ? dearer : cheaper;
   }
 
-  bool is_needed(size_t index) const {
+  bool is_wanted(size_t index, Needs needs, bool all) {
+    if (!progress[index].pending || router.groups()[index].signals->needs() != needs) return false;
+    return all || is_needed(index);
+  }
+
+  bool is_needed(size_t index) {
     if (outcome.fixed) return false;
-    std::vector<bool> needed(values.size());
-    router.engine().mark_needed(values, scratch, outcome, needed);
-    router.derived().spread_needed(needed);
+    if (!needed_is_known) {
+      needed.assign(values.size(), false);
+      router.engine().mark_needed(values, scratch, outcome, needed);
+      router.derived().spread_needed(needed);
+      needed_is_known = true;
+    }
     const Group& group = router.groups()[index];
     for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
       if (needed[n] && facts[n].state == Fact::State::kPending) return true;
@@ -146,7 +184,7 @@ struct Evaluation::State {
     for (size_t i = 0; i < router.groups().size(); ++i) {
       const Group& group = router.groups()[i];
       out.types.push_back({group.signals.get(), group.first, !progress[i].pending, progress[i].moot,
-                           progress[i].failed,
+                           !progress[i].done,
                            std::span(readings).subspan(group.first, group.size()),
                            progress[i].evidence});
     }
@@ -180,19 +218,19 @@ Evaluation::~Evaluation() = default;
 
 bool Evaluation::run_cheap() {
   if (state_->bypassed) return true;
-  // Cheap signals run no model and cannot fail.
-  static_cast<void>(state_->compute_while(
-      [&](size_t i) { return state_->router.groups()[i].signals->cost() == Cost::kCheap; }));
+  state_->run_request_signals(false);
   return state_->outcome.fixed;
 }
 
 Result<void> Evaluation::run_needed() {
   if (state_->bypassed) return {};
-  return state_->compute_while([&](size_t i) { return state_->is_needed(i); });
+  state_->run_request_signals(false);
+  return state_->run_model_signals(false);
 }
 
 Result<void> Evaluation::run_all() {
-  return state_->compute_while([](size_t) { return true; });
+  state_->run_request_signals(true);
+  return state_->run_model_signals(true);
 }
 
 Result<Plan> Evaluation::plan() const {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
+
+#include "engine/served_model.h"
 
 namespace signalbox::router {
 namespace {
@@ -111,7 +114,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& d
   return model;
 }
 
-Result<Models> open_models(const config::Config& config) {
+Result<Models> open_models(const config::Config& config, const OpenModel& open) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
@@ -120,14 +123,29 @@ Result<Models> open_models(const config::Config& config) {
     const bool must = !routing->embeddings.empty();
     if (models.embedder == nullptr && needs_embedder(*routing) &&
         (must || fs::exists(path, ignored))) {
-      SIGNALBOX_TRY(models.embedder, open_model(path));
+      SIGNALBOX_TRY(models.embedder, open(path));
     }
     for (const std::string& directory : classifier_directories(config, *routing)) {
       if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
-      SIGNALBOX_TRY(models.classifiers[directory], open_model(directory));
+      SIGNALBOX_TRY(models.classifiers[directory], open(directory));
     }
   }
   return models;
+}
+
+Result<Models> open_served_models(const config::Config& config) {
+  const uint32_t asked = config.http.model_threads;
+  const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+  return open_models(
+      config,
+      [&](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+        SIGNALBOX_TRY(auto model, open_model(directory));
+        engine::SchedulerOptions options;
+        options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
+        options.requests_max = static_cast<int32_t>(config.http.model_queue_max);
+        options.tokens_max = std::max<int64_t>(options.tokens_max, model->tokens_max());
+        return engine::serve(std::move(model), options);
+      });
 }
 
 }  // namespace signalbox::router

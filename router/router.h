@@ -46,11 +46,12 @@ class Evaluation {
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
-  /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs
-  /// to run.
+  /// Computes of the signals that cost microseconds those that the outcome still needs. True when
+  /// it is fixed and no model needs to run.
   bool run_cheap();
-  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of
-  /// a model is returned, and the outcome then stands on what is known.
+  /// Computes what the outcome still needs, cheapest first (signals/signal.h), and those of equal
+  /// cost at the same time. Runs models: milliseconds. An error of a model is returned, kOverloaded
+  /// before others, and the outcome then stands on what is known.
   Result<void> run_needed();
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();

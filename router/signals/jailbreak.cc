@@ -62,7 +62,12 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
 
   std::string_view type() const override { return "jailbreak"; }
-  Needs needs() const override { return has_embedder_ ? Needs::kEmbedder : Needs::kClassifier; }
+  Needs needs() const override {
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      if (classifies(i)) return Needs::kClassifier;
+    }
+    return Needs::kEmbedder;
+  }
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view unavailable(size_t signal) const override {
     if (compares(signal) || classifies(signal)) return "";
