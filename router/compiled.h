@@ -53,6 +53,10 @@ class Compiled {
 
   Result<void> compile(const config::Config& config, const Models& models);
   uint32_t find(std::string_view type, std::string_view name) const;
+  config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
+                                   const config::Modules& modules) const;
+  uint32_t stage_of(uint32_t number) const;
+  const SignalType& signals_of(uint32_t number) const;
   void add_notices(const config::Config& config, const SignalType& type);
 
   std::string recipe_;

@@ -216,12 +216,15 @@ class Explainer {
   // A projection, or a leaf with bounds of its own, is explained by what it is made of.
   std::string_view why_unknown(const decision::Node& leaf) const {
     if (leaf.signal == kNoSignal) return kNotThere;
-    const auto [number, on_error] = report_.derived->asked(leaf.signal);
     const Value& value = report_.signals[leaf.signal];
-    const TypeReport* type = type_of(number);
-    if (type == nullptr && value.low == value.high) return "";
-    if (type == nullptr) return reason_;
-    const std::string_view why = why_unknown(*type, number - type->first);
+    const uint32_t number = report_.derived->asked(leaf.signal).number;
+    const Value& own = report_.signals[number];
+    std::string_view why;
+    if (const TypeReport* type = type_of(number)) {
+      why = why_unknown(*type, number - type->first);
+    } else if (own.low != own.high) {  // a projection, of which something is open
+      why = value.low == value.high ? kFailed : kNotNeeded;
+    }
     if (why == kNotNeeded) return reason_;
     if (why != kFailed || value.low != value.high) return why;
     return value.is_match() ? kFailedMatch : kFailedNoMatch;

@@ -68,8 +68,9 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
 
 Value<Routing> strategy_value() {
   using Strategy = Routing::Strategy;
-  return choice(&Routing::strategy,
-                {{"priority", Strategy::kPriority}, {"confidence", Strategy::kConfidence}});
+  return choice(&Routing::strategy, {{"priority", Strategy::kPriority},
+                                     {"confidence", Strategy::kConfidence},
+                                     {"fusion", Strategy::kFusion}});
 }
 
 const Section<Config>& root_section() {

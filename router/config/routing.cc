@@ -37,6 +37,8 @@ const Section<Routing>& routing_section() {
   using R = Routing;
   static const Section<R> section{{
       optional("strategy", strategy_value(), "what orders the decisions that match"),
+      optional("override_confidence", number(&R::override_confidence, 0, 1),
+               "with fusion: what outranks every less confident decision"),
       optional("modelCards", named_list(&R::model_cards, model_card_section),
                "what is known about models")
           .not_built("the cards of models are not consulted"),

@@ -122,8 +122,11 @@ struct Decision : Plugins {
 };
 
 struct Routing {
-  enum class Strategy { kPriority, kConfidence };
+  enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
+  /// With kFusion: from this confidence on a decision goes before all that have less, whatever they
+  /// rest on. Nothing: never.
+  std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
 
   // signals, by the key of the file

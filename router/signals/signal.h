@@ -53,6 +53,12 @@ class SignalType {
     static_cast<void>(signal);
     return {};
   }
+  /// What a signal that can be computed has to do without ("there is no embedding model"); "" when
+  /// nothing.
+  virtual std::string_view lacks(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
   virtual Wording wording() const { return {}; }
   /// Whether the request has nothing for these signals to look at: then none of them matches, and
   /// that is known without a model, there or not.
