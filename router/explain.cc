@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/json_writer.h"
 
 namespace signalbox::router {
@@ -308,8 +310,10 @@ class Explainer {
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       const Value& value = report_.signals[type.first + i];
       if (const std::string_view why = why_unknown(type, i); !why.empty()) {
-        if (unknown.empty() || unknown.back().first != why) unknown.push_back({why, 0});
-        ++unknown.back().second;
+        auto known = std::find_if(unknown.begin(), unknown.end(),
+                                  [&](const auto& each) { return each.first == why; });
+        if (known == unknown.end()) known = unknown.insert(known, {why, 0});
+        ++known->second;
         continue;
       }
       if (value.is_match()) {
