@@ -17,11 +17,12 @@ Truth negate(Truth truth) {
 }
 
 // All of the children, with the mean of their confidences; an AND of nothing matches with
-// confidence 0.
+// confidence 0. One child that cannot match is enough: most of many decisions end there.
 Value all_of(std::span<const Value> values, std::span<const Node> nodes, uint32_t node) {
   Value out = Value::known(true, 0);
   double count = 0;
   for (uint32_t child = node + 1; child < nodes[node].end; child = nodes[child].end) {
+    if (values[child].high == Truth::kNo) return Value::known(false, 0);
     out.low = std::min(out.low, values[child].low);
     out.high = std::min(out.high, values[child].high);
     out.confidence_low += values[child].confidence_low;
@@ -64,8 +65,9 @@ Value none_of(const Value& child) {
 uint32_t Rules::add(const config::Rule& rule, const NumberOf& number_of, const StageOf& stage_of) {
   SIGNALBOX_CHECK(rule.op != Operator::kNot || rule.conditions.size() == 1);
   const size_t at = nodes_.size();
-  nodes_.push_back({rule.op, rule.op == Operator::kLeaf ? number_of(rule) : kNoSignal, 0, &rule});
-  if (stage_of && nodes_[at].signal != kNoSignal) nodes_[at].stage = stage_of(nodes_[at].signal);
+  const uint32_t number = rule.op == Operator::kLeaf ? number_of(rule) : kNoSignal;
+  nodes_.push_back({rule.op, number, 0, 0, &rule});
+  if (stage_of && number != kNoSignal) nodes_[at].stage = stage_of(number);
   for (const config::Rule& condition : rule.conditions) add(condition, number_of, stage_of);
   nodes_[at].end = static_cast<uint32_t>(nodes_.size());
   return static_cast<uint32_t>(at);

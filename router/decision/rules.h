@@ -27,8 +27,8 @@ struct Node {
   config::Rule::Operator op;
   uint32_t signal;  // of a leaf
   uint32_t end;     // index after the last node of this subtree
+  uint32_t stage;   // of a leaf
   const config::Rule* rule;
-  uint32_t stage = 0;  // of a leaf
 };
 
 /// Immutable once every tree is added, and thread-safe then.
