@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
+
+#include "engine/served_model.h"
 
 #include "router/plugins/pii_policy.h"
 #include "router/selection/factory.h"
@@ -120,21 +123,43 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   return out;
 }
 
-Result<Models> open_models(const config::Config& config) {
+Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory) {
+  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model, engine::TextModel::open(directory));
+  return model;
+}
+
+Result<Models> open_models(const config::Config& config, const OpenModel& open) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
-  const bool must = !config.routing.embeddings.empty();
-  if (needs_embedder(config.routing) && (must || fs::exists(path, ignored))) {
-    SIGNALBOX_TRY(models.embedder, engine::TextModel::open(path));
-  }
-  for (const std::string& directory : classifier_directories(config, config.routing)) {
-    if (!fs::exists(directory, ignored)) continue;
-    SIGNALBOX_TRY(auto model, engine::TextModel::open(directory));
-    models.classifiers.emplace(directory, std::move(model));
+  for (const config::Routing* routing : config::routings_of(config)) {
+    const bool must = !routing->embeddings.empty();
+    if (models.embedder == nullptr && needs_embedder(*routing) &&
+        (must || fs::exists(path, ignored))) {
+      SIGNALBOX_TRY(models.embedder, open(path));
+    }
+    for (const std::string& directory : classifier_directories(config, *routing)) {
+      if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
+      SIGNALBOX_TRY(models.classifiers[directory], open(directory));
+    }
   }
   return models;
+}
+
+Result<Models> open_served_models(const config::Config& config) {
+  const uint32_t asked = config.http.model_threads;
+  const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+  return open_models(
+      config,
+      [&](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+        SIGNALBOX_TRY(auto model, open_model(directory));
+        engine::SchedulerOptions options;
+        options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
+        options.requests_max = static_cast<int32_t>(config.http.model_queue_max);
+        options.tokens_max = std::max<int64_t>(options.tokens_max, model->tokens_max());
+        return engine::serve(std::move(model), options);
+      });
 }
 
 }  // namespace signalbox::router

@@ -22,6 +22,9 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
   std::string known;
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
+  for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    for (const std::string& each : entrypoint.model_names) known += ", " + each;
+  }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
   return fail(Code::kNotFound, "model: unknown model \"{}\" (known: {})", name, known);
 }
@@ -178,10 +181,8 @@ Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& 
 
 Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
   std::vector<double> scores(pii_->types().size(), 0);
-  for (const std::string_view text : inputs.request().texts()) {
-    if (auto found = pii_->find(text, inputs, scores); !found)
-      return fail_in("personal data", std::move(found).error());
-  }
+  if (auto found = pii_->find(inputs.request().texts(), inputs, scores); !found)
+    return fail_in("personal data", std::move(found).error());
   for (size_t i = 0; i < scores.size(); ++i) {
     if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_->types()[i]);
   }
@@ -302,7 +303,6 @@ Result<Plan> Planner::plan(const Findings& findings) const {
   plan.bypassed = findings.subject.bypassed;
   if (plan.bypassed && findings.subject.named == nullptr)
     return unknown_model(config_, findings.inputs.request().model);
-  if (!plan.bypassed) plan.recipe = "default";
   if (decision != nullptr) {
     plan.decision = decision->name;
     plan.category = decision->name;

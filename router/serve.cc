@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <thread>
 
 #include "router/api/chat.h"
 #include "router/api/compute.h"
@@ -22,6 +23,14 @@ constexpr std::string_view kManagement = "management";
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return api::error_body(status, message); };
+}
+
+// Threads that understand requests mostly wait for models, whose own threads work. Several for each
+// of those, so that what they ask for gathers to batches.
+uint32_t waiters(const config::HttpLimits& limits) {
+  constexpr uint32_t kWaitersEach = 4;
+  const uint32_t asked = limits.model_threads;
+  return kWaitersEach * (asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency()));
 }
 
 config::HttpLimits one_thread(config::HttpLimits limits) {
@@ -76,7 +85,7 @@ Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) 
   backends = std::make_unique<upstream::Backends>(kept);
   notices = backends->notices();
   notices.insert(notices.end(), router->notices().begin(), router->notices().end());
-  compute = std::make_unique<api::Compute>(kept.http.model_threads, kept.http.model_queue_max);
+  compute = std::make_unique<api::Compute>(waiters(kept.http), kept.http.model_queue_max);
   server = std::make_unique<http::Server>(kept.http, error_body());
 
   std::vector<api::Route> routes = api::model_routes(kept);

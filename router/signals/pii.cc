@@ -31,14 +31,10 @@ class Signals : public NamedSignals<config::PiiSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::vector<std::string>& types = finder_->types();
     std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY_VOID(finder_->find(inputs.request().user_text(), inputs, now));
+    SIGNALBOX_TRY_VOID(finder_->find({inputs.request().user_text()}, inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
-    if (history) {
-      for (const std::string_view text : inputs.request().texts()) {
-        SIGNALBOX_TRY_VOID(finder_->find(text, inputs, ever));
-      }
-    }
+    if (history) SIGNALBOX_TRY_VOID(finder_->find(inputs.request().texts(), inputs, ever));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<double>& found = signals_[i].include_history ? ever : now;
       const double threshold = signals_[i].threshold > 0 ? signals_[i].threshold : threshold_;

@@ -35,10 +35,9 @@ PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)
   }
 }
 
-Result<void> PiiFinder::find(std::string_view text, Inputs& inputs,
+Result<void> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
                              std::vector<double>& scores) const {
-  if (text.empty()) return {};
-  for (const std::string_view window : windows_of(text, window_bytes(*classifier_.model))) {
+  for (const std::string_view window : windows_of(texts, window_bytes(*classifier_.model))) {
     SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
     for (const engine::Entity& entity : answers[classifier_.head].entities) {
       const auto type = type_of_own_.find(upper_ascii(entity.type));

@@ -21,9 +21,10 @@ class PiiFinder {
   const std::vector<std::string>& types() const { return types_; }
   static constexpr double kDefaultThreshold = 0.9;
 
-  /// Raises the score of each type, (types()), to that of its surest span in the text, which is
+  /// Raises the score of each type, (types()), to that of its surest span in the texts, which are
   /// looked at in windows. Errors are the model's; kCorrupt for a label that it has not declared.
-  Result<void> find(std::string_view text, Inputs& inputs, std::vector<double>& scores) const;
+  Result<void> find(const std::vector<std::string_view>& texts, Inputs& inputs,
+                    std::vector<double>& scores) const;
 
  private:
   ModelChoice classifier_;

@@ -55,6 +55,7 @@ router::HeaderLookup headers_of(const json::Value& row) {
 void write_plan(const router::Plan& plan, json::Writer& out) {
   out.key("decision");
   plan.decision.empty() ? out.null() : out.string(plan.decision);
+  if (!plan.recipe.empty()) out.member("recipe", plan.recipe);
   out.key("model");
   plan.model != nullptr ? out.string(plan.model->name) : out.null();
   out.key("reasoning");

@@ -55,7 +55,7 @@ int serve(const std::filesystem::path& file) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
   }
   if (!inspection.config) return report(inspection.config.error());
-  auto daemon = router::Daemon::start(*std::move(inspection.config), router::open_models);
+  auto daemon = router::Daemon::start(*std::move(inspection.config), router::open_served_models);
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
