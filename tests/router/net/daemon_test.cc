@@ -231,9 +231,8 @@ TEST(Daemon, lists_its_models) {
   std::vector<std::string> ids;
   for (const auto model : document->root().find("data")->items())
     ids.emplace_back(model.find("id")->text());
-  EXPECT_EQ(ids,
-            (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "team/assistant", "general",
-                                      "math/expert"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "team/assistant",
+                                           "general", "math/expert"}));
   EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 200);
   EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
 }
