@@ -106,21 +106,26 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   return out;
 }
 
-Result<Models> open_models(const config::Config& config) {
+Result<Models> open_models(const config::Config& config, ModelCache& cache) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
   const bool must = !config.routing.embeddings.empty();
   if (needs_embedder(config.routing) && (must || fs::exists(path, ignored))) {
-    SIGNALBOX_TRY(models.embedder, engine::TextModel::open(path));
+    SIGNALBOX_TRY(models.embedder, cache.get(path));
   }
   for (const std::string& directory : classifier_directories(config, config.routing)) {
     if (!fs::exists(directory, ignored)) continue;
-    SIGNALBOX_TRY(auto model, engine::TextModel::open(directory));
+    SIGNALBOX_TRY(auto model, cache.get(directory));
     models.classifiers.emplace(directory, std::move(model));
   }
   return models;
+}
+
+Result<Models> open_models(const config::Config& config) {
+  ModelCache cache;
+  return open_models(config, cache);
 }
 
 }  // namespace signalbox::router

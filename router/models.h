@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "router/config/config.h"
+#include "router/model_cache.h"
 
 namespace signalbox::router {
 
@@ -36,7 +37,9 @@ std::vector<std::string> classifier_directories(const config::Config& config,
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
 /// Opens what the configuration's signals need. A directory that is not there is left out, and the
-/// router says so; only embedding signals insist on their model. Errors are engine::TextModel's.
+/// router says so; only embedding signals insist on their model. Errors are the cache's.
+Result<Models> open_models(const config::Config& config, ModelCache& cache);
+/// The same for one configuration that is read once.
 Result<Models> open_models(const config::Config& config);
 
 }  // namespace signalbox::router

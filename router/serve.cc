@@ -1,5 +1,6 @@
 // Two servers: the management listener has a loop of its own, so that /health answers while models
-// load and while the loops of the data plane are busy.
+// load and while the loops of the data plane are busy. What a configuration makes is a State, which
+// reloading replaces; what is here stays for the life of the process.
 
 #include "router/serve.h"
 
@@ -13,7 +14,7 @@
 #include "router/api/models.h"
 #include "router/api/routes.h"
 #include "router/http/server.h"
-#include "router/upstream/backends.h"
+#include "router/reload/reloader.h"
 
 namespace signalbox::router {
 namespace {
@@ -34,17 +35,18 @@ config::HttpLimits one_thread(config::HttpLimits limits) {
 /// Members in the order in which they are made; they are destroyed in reverse, after the loops have
 /// stopped.
 struct Daemon::Impl {
-  Result<void> start(config::Config config, const OpenModels& open);
+  Result<void> start(config::Config config, OpenModels open, Origin origin);
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
+  Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
 
+  OpenModels open;
   std::atomic<bool> ready{false};
-  std::chrono::milliseconds drain_timeout{};
+  Live live;
   std::unique_ptr<http::Server> management;
-  std::unique_ptr<const Router> router;
-  std::unique_ptr<upstream::Backends> backends;
   std::unique_ptr<http::Server> server;
   std::unique_ptr<api::Compute> compute;  // its queue may hold coroutines of the server's loops
+  std::unique_ptr<Reloader> reloader;     // null without a file
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -58,8 +60,22 @@ Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& list
   return {};
 }
 
-Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) {
-  drain_timeout = config.http.drain_timeout;
+Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
+                                                        std::string text) const {
+  SIGNALBOX_TRY(Models models, open(config));
+  SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
+  auto state = std::make_unique<State>(std::move(router), std::move(text));
+  state->notices = state->backends.notices();
+  const auto& more = state->router->notices();
+  state->notices.insert(state->notices.end(), more.begin(), more.end());
+  std::vector<api::Route> routes = api::model_routes(state->config());
+  routes.push_back(api::chat_route(*state->router, state->backends, *compute));
+  state->handler = api::make_routes(std::move(routes));
+  return state;
+}
+
+Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
+  open = std::move(open_models);
   if (config.management.enabled) {
     management = std::make_unique<http::Server>(one_thread(config.http), error_body());
     config::Listener listener;
@@ -69,22 +85,22 @@ Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) 
     SIGNALBOX_TRY_VOID(listen(*management, listener, api::make_routes(api::health_routes(ready))));
     management->start();
   }
-  SIGNALBOX_TRY(Models models, open(config));
-  SIGNALBOX_TRY(router, Router::create(std::move(config), std::move(models)));
-  const config::Config& kept = router->config();
-  backends = std::make_unique<upstream::Backends>(kept);
-  notices = backends->notices();
-  notices.insert(notices.end(), router->notices().begin(), router->notices().end());
-  compute = std::make_unique<api::Compute>(kept.http.model_threads, kept.http.model_queue_max);
-  server = std::make_unique<http::Server>(kept.http, error_body());
-
-  std::vector<api::Route> routes = api::model_routes(kept);
-  routes.push_back(api::chat_route(*router, *backends, *compute));
-  const http::Handler handler = api::make_routes(std::move(routes));
-  for (const config::Listener& listener : kept.listeners) {
-    SIGNALBOX_TRY_VOID(listen(*server, listener, handler));
+  compute = std::make_unique<api::Compute>(config.http.model_threads, config.http.model_queue_max);
+  server = std::make_unique<http::Server>(config.http, error_body());
+  const std::vector<config::Listener> listeners = config.listeners;
+  SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
+  notices = state->notices;
+  live.set(std::move(state));
+  for (const config::Listener& listener : listeners) {
+    SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
   }
   server->start();
+  if (!origin.file.empty()) {
+    reloader = std::make_unique<Reloader>(live, std::move(origin.file),
+                                          [this](config::Config next, std::string text) {
+                                            return make_state(std::move(next), std::move(text));
+                                          });
+  }
   ready = true;
   return {};
 }
@@ -92,13 +108,15 @@ Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Daemon::~Daemon() {
+  impl_->reloader.reset();
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, const OpenModels& open) {
+Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, OpenModels open,
+                                              Origin origin) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>()));
-  SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), open));
+  SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), std::move(open), std::move(origin)));
   return daemon;
 }
 
@@ -114,9 +132,13 @@ uint16_t Daemon::port(std::string_view listener) const {
   return found == impl_->ports.end() ? 0 : found->second;
 }
 
+void Daemon::reload() {
+  if (impl_->reloader) impl_->reloader->reload();
+}
+
 bool Daemon::drain() {
   impl_->ready = false;
-  return impl_->server->drain(impl_->drain_timeout);
+  return impl_->server->drain(impl_->live.get()->config().http.drain_timeout);
 }
 
 }  // namespace signalbox::router

@@ -1,0 +1,143 @@
+// A state is built at a lower priority than requests are served at: it may take all of a processor
+// for seconds.
+
+#include "router/reload/reloader.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "router/config/load.h"
+#include "router/reload/fixed.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr std::chrono::milliseconds kLookPeriod{500};
+/// An event loop that wakes up gets the processor at once from a thread this nice, and the thread
+/// still gets on where others keep every processor busy.
+constexpr int kNiceness = 10;
+
+/// Linux has a niceness a thread. A thread that was made nice cannot be made less so, hence one of
+/// its own.
+template <class Work>
+void run_nicely(const Work& work) {
+  std::thread thread([&work] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    work();
+  });
+  thread.join();
+}
+
+template <class Each>
+void for_each_line(std::string_view text, const Each& each) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    each(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+Reloader::Reloader(Live& live, std::filesystem::path file, Build build)
+    : live_(live), file_(std::move(file)), build_(std::move(build)) {
+  tried_.text = live_.get()->text;
+  thread_ = std::thread([this] { watch(); });
+}
+
+Reloader::~Reloader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Reloader::reload() {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::optional<Reloader::Refusal> Reloader::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+void Reloader::watch() {
+  Sight before = tried_;
+  for (;;) {
+    bool asked = false;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kLookPeriod, [this] { return stopping_ || asked_; });
+      if (stopping_) return;
+      asked = std::exchange(asked_, false);
+    }
+    live_.free_retired();
+    const std::lock_guard lock(installing_);
+    Sight now = look();
+    if (asked || (now == before && now != tried_)) act_on(now);
+    before = std::move(now);
+  }
+}
+
+Reloader::Sight Reloader::look() const {
+  auto text = read_file(file_, config::kFileBytesMax);
+  if (!text) return {false, std::move(text).error().message};
+  return {true, *std::move(text)};
+}
+
+void Reloader::act_on(const Sight& sight) {
+  tried_ = sight;
+  if (!sight.readable) return refuse(sight.text);
+  if (auto installed = install(sight.text); !installed) refuse(installed.error().message);
+}
+
+void Reloader::refuse(const std::string& why) {
+  for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
+  log::error("config", "{}: refused; generation {} keeps serving", file_.string(),
+             live_.get()->generation);
+  const std::lock_guard lock(mutex_);
+  refusal_ = Refusal{why, std::chrono::system_clock::now()};
+}
+
+Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const {
+  const auto serving = live_.get();
+  config::Inspection inspection = config::inspect(text, file_.string());
+  if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
+  config::Config config = *std::move(inspection.config);
+  std::vector<std::string> unchanged = keep_fixed(serving->config(), config);
+  Result<std::unique_ptr<State>> state;
+  run_nicely([&] { state = build_(std::move(config), text); });
+  if (!state) return state;
+  (*state)->unchanged = std::move(unchanged);
+  (*state)->notices.insert((*state)->notices.begin(), inspection.notices.begin(),
+                           inspection.notices.end());
+  (*state)->generation = serving->generation + 1;
+  return state;
+}
+
+Result<void> Reloader::install(const std::string& text) {
+  const auto begin = std::chrono::steady_clock::now();
+  SIGNALBOX_TRY(std::unique_ptr<State> state, prepare(text));
+  for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  log::info("config", "{}: generation {} serves: {} models, {} decisions, {} notices, {} ms",
+            file_.string(), state->generation, state->config().providers.models.size(),
+            state->config().routing.decisions.size(), state->notices.size(),
+            std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  live_.set(std::move(state));
+  const std::lock_guard lock(mutex_);
+  refusal_.reset();
+  return {};
+}
+
+}  // namespace signalbox::router
