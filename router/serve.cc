@@ -9,6 +9,7 @@
 
 #include "router/api/chat.h"
 #include "router/api/compute.h"
+#include "router/api/config.h"
 #include "router/api/errors.h"
 #include "router/api/health.h"
 #include "router/api/models.h"
@@ -20,6 +21,9 @@ namespace signalbox::router {
 namespace {
 
 constexpr std::string_view kManagement = "management";
+/// One may build a configuration while another answers.
+constexpr uint32_t kAdminThreads = 2;
+constexpr uint32_t kAdminQueueMax = 64;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return api::error_body(status, message); };
@@ -39,14 +43,18 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
+  http::Handler management_handler();
 
   OpenModels open;
   std::atomic<bool> ready{false};
   Live live;
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
-  std::unique_ptr<api::Compute> compute;  // its queue may hold coroutines of the server's loops
-  std::unique_ptr<Reloader> reloader;     // null without a file
+  // Their queues may hold coroutines of the servers' loops.
+  std::unique_ptr<api::Compute> admin;  // of the management listener: configurations take seconds
+  std::unique_ptr<api::Compute> compute;
+  std::unique_ptr<Reloader> reloader;  // null without a file
+  std::atomic<Reloader*> following{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -65,24 +73,35 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   SIGNALBOX_TRY(Models models, open(config));
   SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
   auto state = std::make_unique<State>(std::move(router), std::move(text));
-  state->notices = state->backends.notices();
-  const auto& more = state->router->notices();
-  state->notices.insert(state->notices.end(), more.begin(), more.end());
+  for (const auto* notices_of :
+       {&state->backends.notices(), &state->access.notices(), &state->router->notices()}) {
+    state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
+  }
   std::vector<api::Route> routes = api::model_routes(state->config());
   routes.push_back(api::chat_route(*state->router, state->backends, *compute));
-  state->handler = api::make_routes(std::move(routes));
+  state->handler = api::make_routes(std::move(routes), error_body());
   return state;
+}
+
+http::Handler Daemon::Impl::management_handler() {
+  std::vector<api::Route> routes = api::health_routes(ready);
+  for (api::Route& route : api::config_routes(live, *admin, [this] { return following.load(); })) {
+    routes.push_back(std::move(route));
+  }
+  return api::make_routes(std::move(routes), api::management_error_body);
 }
 
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
   if (config.management.enabled) {
-    management = std::make_unique<http::Server>(one_thread(config.http), error_body());
+    management =
+        std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
+    admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
     config::Listener listener;
     listener.name = kManagement;
     listener.address = config.management.bind_address;
     listener.port = config.management.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, api::make_routes(api::health_routes(ready))));
+    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler()));
     management->start();
   }
   compute = std::make_unique<api::Compute>(config.http.model_threads, config.http.model_queue_max);
@@ -100,6 +119,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
                                           [this](config::Config next, std::string text) {
                                             return make_state(std::move(next), std::move(text));
                                           });
+    following = reloader.get();
   }
   ready = true;
   return {};
@@ -108,9 +128,9 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Daemon::~Daemon() {
-  impl_->reloader.reset();
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
+  impl_->admin.reset();  // its work uses the reloader
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, OpenModels open,

@@ -53,7 +53,8 @@ const Section<ManagementApi::Token>& token_section() {
 const Section<ManagementApi::Auth>& management_auth_section() {
   using A = ManagementApi::Auth;
   static const Section<A> section{{
-      optional("mode", string(&A::mode), "disabled or bearer"),
+      optional("mode", word(&A::mode, {"disabled", "bearer"}),
+               "who is let in: all, or those with a token"),
       optional("tokens", list(&A::tokens, token_section), "who may ask"),
       optional("roles", texts_map(&A::roles), "for what"),
   }};
@@ -67,9 +68,9 @@ const Section<ManagementApi>& management_section() {
       optional("bind_address", text(&M::bind_address), "interface to bind"),
       optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
       optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask")
-          .not_built("bind_address alone decides who can connect"),
-      optional("auth", object(&M::auth, management_auth_section), "who may ask")
-          .not_built("whoever can connect may ask"),
+          .not_built("bind_address alone decides who can connect, and changes ask for auth.mode "
+                     "bearer there"),
+      optional("auth", object(&M::auth, management_auth_section), "who may ask"),
   }};
   return section;
 }

@@ -44,7 +44,7 @@ void for_each_line(std::string_view text, const Each& each) {
 }  // namespace
 
 Reloader::Reloader(Live& live, std::filesystem::path file, Build build)
-    : live_(live), file_(std::move(file)), build_(std::move(build)) {
+    : live_(live), file_(std::move(file)), build_(std::move(build)), versions_(file_) {
   tried_.text = live_.get()->text;
   thread_ = std::thread([this] { watch(); });
 }
@@ -90,7 +90,7 @@ void Reloader::watch() {
 }
 
 Reloader::Sight Reloader::look() const {
-  auto text = read_file(file_, config::kFileBytesMax);
+  auto text = on_disk();
   if (!text) return {false, std::move(text).error().message};
   return {true, *std::move(text)};
 }
@@ -98,7 +98,9 @@ Reloader::Sight Reloader::look() const {
 void Reloader::act_on(const Sight& sight) {
   tried_ = sight;
   if (!sight.readable) return refuse(sight.text);
-  if (auto installed = install(sight.text); !installed) refuse(installed.error().message);
+  auto state = prepare(sight.text);
+  if (!state) return refuse(state.error().message);
+  serve(*std::move(state));
 }
 
 void Reloader::refuse(const std::string& why) {
@@ -125,19 +127,44 @@ Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const 
   return state;
 }
 
-Result<void> Reloader::install(const std::string& text) {
-  const auto begin = std::chrono::steady_clock::now();
-  SIGNALBOX_TRY(std::unique_ptr<State> state, prepare(text));
+std::shared_ptr<const State> Reloader::serve(std::unique_ptr<State> state) {
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
-  const auto took = std::chrono::steady_clock::now() - begin;
-  log::info("config", "{}: generation {} serves: {} models, {} decisions, {} notices, {} ms",
+  log::info("config", "{}: generation {} serves: {} models, {} decisions, {} notices",
             file_.string(), state->generation, state->config().providers.models.size(),
-            state->config().routing.decisions.size(), state->notices.size(),
-            std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+            state->config().routing.decisions.size(), state->notices.size());
   live_.set(std::move(state));
   const std::lock_guard lock(mutex_);
   refusal_.reset();
-  return {};
+  return live_.get();
+}
+
+Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
+  const std::lock_guard lock(installing_);
+  const auto serving = live_.get();
+  const Sight before = look();
+  SIGNALBOX_TRY(std::string text, edit(*serving, before.readable ? &before.text : nullptr));
+  SIGNALBOX_TRY(std::unique_ptr<State> state, prepare(text));
+  SIGNALBOX_TRY(std::string version, versions_.keep(before.readable ? before.text : serving->text));
+  SIGNALBOX_TRY_VOID(write_file(file_, text));
+  tried_ = {true, std::move(text)};
+  return Applied{std::move(version), serve(std::move(state))};
+}
+
+Reloader::Review Reloader::review(const std::string& text) const {
+  config::Inspection inspection = config::inspect(text, file_.string());
+  Review review;
+  review.notices = std::move(inspection.notices);
+  if (inspection.config) {
+    review.unchanged = keep_fixed(live_.get()->config(), *inspection.config);
+  } else {
+    for_each_line(inspection.config.error().message,
+                  [&](std::string_view line) { review.errors.emplace_back(line); });
+  }
+  return review;
+}
+
+Result<std::string> Reloader::on_disk() const {
+  return read_file(file_, config::kFileBytesMax);
 }
 
 }  // namespace signalbox::router

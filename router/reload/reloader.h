@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "router/reload/state.h"
+#include "router/reload/versions.h"
 
 namespace signalbox::router {
 
@@ -40,6 +41,30 @@ class Reloader {
   /// Reads the file again now, changed or not, on a thread of this.
   void reload();
 
+  /// Makes a text from what serves and from what the file holds, which is null when it cannot be
+  /// read.
+  using Edit = std::function<Result<std::string>(const State& serving, const std::string* on_disk)>;
+  struct Applied {
+    std::string version;  // of Versions: what the file held before
+    std::shared_ptr<const State> state;
+  };
+  /// Builds what `edit` makes, keeps the file as a version, writes it and serves the new state; or
+  /// changes nothing. Waits for whoever else is changing it. Errors: the edit's, those of reading
+  /// and building the configuration, kIo.
+  Result<Applied> apply(const Edit& edit);
+
+  /// What is wrong with a text, and what of it is not built or takes a restart, as it would be told
+  /// on loading; builds nothing.
+  struct Review {
+    std::vector<std::string> errors;
+    std::vector<std::string> notices;
+    std::vector<std::string> unchanged;
+  };
+  Review review(const std::string& text) const;
+
+  const Versions& versions() const { return versions_; }
+  /// What the file holds now. Errors: kNotFound, kIo, kTooLarge.
+  Result<std::string> on_disk() const;
   const std::filesystem::path& file() const { return file_; }
   /// Why the newest text of the file does not serve; nothing when it does.
   std::optional<Refusal> refusal() const;
@@ -55,13 +80,14 @@ class Reloader {
   void watch();
   Sight look() const;
   void act_on(const Sight& sight);
-  Result<void> install(const std::string& text);
   Result<std::unique_ptr<State>> prepare(const std::string& text) const;
+  std::shared_ptr<const State> serve(std::unique_ptr<State> state);
   void refuse(const std::string& why);
 
   Live& live_;
   const std::filesystem::path file_;
   const Build build_;
+  const Versions versions_;
   std::mutex installing_;  // one at a time
   Sight tried_;            // what serves or was refused
 

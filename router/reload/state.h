@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
+#include "router/api/access.h"
 #include "router/http/server.h"
 #include "router/router.h"
 #include "router/upstream/backends.h"
@@ -16,13 +18,19 @@ namespace signalbox::router {
 /// Immutable once it serves. A request holds the state that it began with until its last byte.
 struct State {
   State(std::unique_ptr<const Router> made, std::string from)
-      : router(std::move(made)), text(std::move(from)), backends(router->config()) {}
+      : router(std::move(made)),
+        text(std::move(from)),
+        hash(sha256_hex(text)),
+        backends(router->config()),
+        access(router->config().management) {}
 
   const config::Config& config() const { return router->config(); }
 
   const std::unique_ptr<const Router> router;
   const std::string text;  // of the configuration file; "" when there is none
+  const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
+  const api::Access access;            // to the management API
   http::Handler handler;               // of requests on the data plane
   std::vector<std::string> notices;    // what an operator should know, one line each
   std::vector<std::string> unchanged;  // what takes a restart, one line each
