@@ -60,4 +60,15 @@ Result<ModelCache::Model> ModelCache::get(const std::string& directory) {
   return model;
 }
 
+Result<ModelCache::Model> ModelShelf::get(const std::string& directory) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = models_.find(directory); known != models_.end()) return known->second;
+  std::error_code ignored;
+  if (!open_ || !fs::exists(directory, ignored))
+    return fail(Code::kNotFound, "there is no model at {}", directory);
+  SIGNALBOX_TRY(ModelCache::Model model, open_(directory));
+  models_.emplace(directory, model);
+  return model;
+}
+
 }  // namespace signalbox::router

@@ -41,4 +41,21 @@ class ModelCache {
   std::map<std::string, Entry> entries_;  // by directory
 };
 
+/// Models that are opened when they are first asked for, and then kept. Thread-safe; who asks while
+/// one is being opened waits.
+class ModelShelf {
+ public:
+  /// An empty `open` opens nothing.
+  explicit ModelShelf(ModelCache::Open open) : open_(std::move(open)) {}
+
+  /// Errors: kNotFound for a directory that is not there or when nothing is opened, those of
+  /// `open`, which is asked again the next time.
+  Result<ModelCache::Model> get(const std::string& directory) const;
+
+ private:
+  const ModelCache::Open open_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, ModelCache::Model> models_;
+};
+
 }  // namespace signalbox::router

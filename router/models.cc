@@ -21,6 +21,7 @@ std::string system_model(const config::SystemModels& models, std::string_view re
       {"pii_classifier", &models.pii_classifier},
       {"fact_check_classifier", &models.fact_check_classifier},
       {"feedback_detector", &models.feedback_detector},
+      {"hallucination_explainer", &models.hallucination_explainer},
   };
   for (const auto& [name, directory] : known) {
     if (name == ref) return *directory;
@@ -66,6 +67,10 @@ std::string classifier_directory(const config::Config& config, std::string_view 
     return directory_of(config, modules.feedback_detector, "feedback_detector");
   if (type == "jailbreak") return directory_of(config, modules.prompt_guard, "prompt_guard");
   if (type == "pii") return directory_of(config, modules.classifier.pii, "pii_classifier");
+  if (type == "nli") {
+    return directory_of(config, modules.hallucination_mitigation.explainer,
+                        "hallucination_explainer");
+  }
   if (type == "modality" && modules.modality_detector.enabled &&
       modules.modality_detector.method != "keyword")
     return modules.modality_detector.classifier.model_path;
@@ -106,26 +111,26 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   return out;
 }
 
-Result<Models> open_models(const config::Config& config, ModelCache& cache) {
+Result<Models> open_models(const config::Config& config, std::shared_ptr<ModelCache> cache) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
   const bool must = !config.routing.embeddings.empty();
   if (needs_embedder(config.routing) && (must || fs::exists(path, ignored))) {
-    SIGNALBOX_TRY(models.embedder, cache.get(path));
+    SIGNALBOX_TRY(models.embedder, cache->get(path));
   }
   for (const std::string& directory : classifier_directories(config, config.routing)) {
     if (!fs::exists(directory, ignored)) continue;
-    SIGNALBOX_TRY(auto model, cache.get(directory));
+    SIGNALBOX_TRY(auto model, cache->get(directory));
     models.classifiers.emplace(directory, std::move(model));
   }
+  models.open = [cache](const std::string& directory) { return cache->get(directory); };
   return models;
 }
 
 Result<Models> open_models(const config::Config& config) {
-  ModelCache cache;
-  return open_models(config, cache);
+  return open_models(config, std::make_shared<ModelCache>());
 }
 
 }  // namespace signalbox::router

@@ -19,12 +19,16 @@ struct Models {
   std::shared_ptr<const engine::TextEmbedder> embedder = {};
   /// By the directory that the configuration names.
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
+  /// Opens a model that no signal needs, for those who ask for it by other ways. Empty: none can
+  /// be.
+  ModelCache::Open open = {};
 };
 
 /// Whether a condition or a projection of the routing asks for signals of the type.
 bool asks_for(const config::Routing& routing, std::string_view type);
 
-/// The directory of the classifier behind a type of signals, "" when none is configured.
+/// The directory of the classifier behind a type of signals, or of "nli", which judges whether one
+/// text follows from another; "" when none is configured.
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Whether some signal of the routing compares meanings.
@@ -38,7 +42,7 @@ using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
 /// Opens what the configuration's signals need. A directory that is not there is left out, and the
 /// router says so; only embedding signals insist on their model. Errors are the cache's.
-Result<Models> open_models(const config::Config& config, ModelCache& cache);
+Result<Models> open_models(const config::Config& config, std::shared_ptr<ModelCache> cache);
 /// The same for one configuration that is read once.
 Result<Models> open_models(const config::Config& config);
 

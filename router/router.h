@@ -84,6 +84,7 @@ class Router {
   /// `headers` is asked for the fields that say who asks; what it looks at outlives the evaluation.
   Evaluation evaluate(const ChatRequest& request, HeaderLookup headers = {}) const;
   const config::Config& config() const;
+  const Models& models() const;
   /// What an operator should know of the signals, one line each.
   const std::vector<std::string>& notices() const;
 

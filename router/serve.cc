@@ -8,10 +8,13 @@
 #include <map>
 
 #include "router/api/chat.h"
+#include "router/api/classify.h"
 #include "router/api/compute.h"
 #include "router/api/config.h"
+#include "router/api/embeddings.h"
 #include "router/api/errors.h"
 #include "router/api/health.h"
+#include "router/api/info.h"
 #include "router/api/models.h"
 #include "router/api/routes.h"
 #include "router/http/server.h"
@@ -52,6 +55,7 @@ struct Daemon::Impl {
   std::unique_ptr<http::Server> server;
   // Their queues may hold coroutines of the servers' loops.
   std::unique_ptr<api::Compute> admin;  // of the management listener: configurations take seconds
+  std::unique_ptr<api::Compute> asked;  // of the classification API: chat waits for none of it
   std::unique_ptr<api::Compute> compute;
   std::unique_ptr<Reloader> reloader;  // null without a file
   std::atomic<Reloader*> following{nullptr};
@@ -79,24 +83,32 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   }
   std::vector<api::Route> routes = api::model_routes(state->config());
   routes.push_back(api::chat_route(*state->router, state->backends, *compute));
+  routes.push_back(api::openai_embeddings_route(*state, *asked));
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
 }
 
 http::Handler Daemon::Impl::management_handler() {
   std::vector<api::Route> routes = api::health_routes(ready);
-  for (api::Route& route : api::config_routes(live, *admin, [this] { return following.load(); })) {
-    routes.push_back(std::move(route));
-  }
+  const auto add = [&](std::vector<api::Route> more) {
+    for (api::Route& route : more) routes.push_back(std::move(route));
+  };
+  add(api::config_routes(live, *admin, [this] { return following.load(); }));
+  add(api::info_routes(live, ready, *admin));
+  add(api::classify_routes(live, *asked));
+  add(api::embedding_routes(live, *asked));
   return api::make_routes(std::move(routes), api::management_error_body);
 }
 
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
+  const config::HttpLimits& limits = config.http;
+  compute = std::make_unique<api::Compute>(limits.model_threads, limits.model_queue_max);
+  asked = std::make_unique<api::Compute>(limits.model_threads, limits.model_queue_max);
+  admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   if (config.management.enabled) {
     management =
         std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
-    admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
     config::Listener listener;
     listener.name = kManagement;
     listener.address = config.management.bind_address;
@@ -104,7 +116,6 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
     SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler()));
     management->start();
   }
-  compute = std::make_unique<api::Compute>(config.http.model_threads, config.http.model_queue_max);
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
@@ -131,6 +142,7 @@ Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   impl_->admin.reset();  // its work uses the reloader
+  impl_->asked.reset();
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, OpenModels open,

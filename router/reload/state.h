@@ -22,7 +22,8 @@ struct State {
         text(std::move(from)),
         hash(sha256_hex(text)),
         backends(router->config()),
-        access(router->config().management) {}
+        access(router->config().management),
+        shelf(router->models().open) {}
 
   const config::Config& config() const { return router->config(); }
 
@@ -31,6 +32,7 @@ struct State {
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
   const api::Access access;            // to the management API
+  const ModelShelf shelf;              // models that no signal needs
   http::Handler handler;               // of requests on the data plane
   std::vector<std::string> notices;    // what an operator should know, one line each
   std::vector<std::string> unchanged;  // what takes a restart, one line each

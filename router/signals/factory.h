@@ -4,6 +4,7 @@
 #include "router/config/config.h"
 #include "router/models.h"
 #include "router/signals/signal.h"
+#include "router/signals/types.h"
 
 namespace signalbox::router {
 
@@ -13,5 +14,10 @@ namespace signalbox::router {
 /// the models outlive the result.
 Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
                                  const Models& models);
+
+/// The first head of that kind. Labels that say nothing ("LABEL_3") are named by the file `mapping`
+/// when there is one. Errors: kInvalid for a model without such a head, those of the file.
+Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
+                                engine::HeadKind kind, const std::string& mapping);
 
 }  // namespace signalbox::router

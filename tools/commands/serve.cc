@@ -65,7 +65,7 @@ int serve(const std::filesystem::path& file) {
   // Shared by all configurations that the daemon reads in its life.
   const auto cache = std::make_shared<router::ModelCache>();
   const auto open = [cache](const config::Config& config) {
-    return router::open_models(config, *cache);
+    return router::open_models(config, cache);
   };
   auto daemon =
       router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});

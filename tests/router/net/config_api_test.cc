@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
 #include "router/config/document.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
 
 namespace signalbox::test {
 namespace {
@@ -52,30 +52,6 @@ std::string changed(std::string text, std::string_view from, std::string_view to
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
-/// A member of a JSON object, along a path of keys and numbers: "error.code".
-std::string member(const std::string& body, std::string_view path) {
-  const auto document = json::Document::parse(body);
-  if (!document) return "not JSON: " + body;
-  std::optional<json::Value> at = document->root();
-  while (at && !path.empty()) {
-    const size_t dot = std::min(path.find('.'), path.size());
-    const std::string_view key = path.substr(0, dot);
-    path.remove_prefix(std::min(dot + 1, path.size()));
-    if (at->is_object()) {
-      at = at->find(key);
-      continue;
-    }
-    std::optional<json::Value> found;
-    size_t left = static_cast<size_t>(std::atoi(std::string(key).c_str()));
-    for (const json::Value item : at->items()) {
-      if (left-- == 0) found = item;
-    }
-    at = found;
-  }
-  if (!at) return "none";
-  return at->is_string() ? std::string(at->text()) : std::string(at->raw());
 }
 
 class ConfigApi : public testing::Test {
