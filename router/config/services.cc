@@ -106,9 +106,12 @@ const Section<BatchClassification>& batch_section() {
   static const Section<B> section{{
       optional("max_batch_size", count(&B::max_batch_size), "texts of a request"),
       optional("concurrency_threshold", count(&B::concurrency_threshold),
-               "from so many on in parallel"),
-      optional("max_concurrency", count(&B::max_concurrency), "texts at a time"),
-      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches"),
+               "from so many on in parallel")
+          .not_built("texts of a batch go through the model together"),
+      optional("max_concurrency", count(&B::max_concurrency), "texts at a time")
+          .not_built("texts of a batch go through the model together"),
+      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches")
+          .not_built("batches are not measured"),
   }};
   return section;
 }
@@ -165,8 +168,7 @@ const Section<Config>& services_section() {
   static const Section<C> section{{
       optional("http", object(&C::http, http_section), "limits of the HTTP server"),
       optional("management_api", object(&C::management, management_section), "the management port"),
-      optional("api", object(&C::api, api_section), "classification")
-          .not_built("classification requests are not batched"),
+      optional("api", object(&C::api, api_section), "classification"),
       optional("response_api", object(&C::response_api, response_api_section), "/v1/responses")
           .not_built("/v1/responses is not served"),
       optional("observability", object(&C::observability, observability_section),
