@@ -4,7 +4,8 @@
 // request that it holds up. Each reload swaps two configurations whose decisions lead to different
 // models, and an answer that mixes them is wrong.
 //
-// usage: reload_rate build/release/signalbox [REQUESTS_A_SECOND] [SECONDS_A_TURN]
+// usage: reload_rate build/release/signalbox [REQUESTS_A_SECOND] [SECONDS_A_TURN] [MODEL]
+// With the directory of an embedding model every reload embeds 200 examples as well.
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +30,8 @@ constexpr const char* kBody =
 
 /// Two hundred decisions of three keywords, so that building it takes a while; the last one leads
 /// to the version's own model.
-std::string configuration(char version, uint16_t port, uint16_t management_port) {
+std::string configuration(char version, uint16_t port, uint16_t management_port,
+                          const std::string& model) {
   std::string out = "version: v0.3\nlisteners:\n  - {name: http, address: 127.0.0.1, port: " +
                     std::to_string(port) + "}\nproviders:\n  defaults: {default_model: general}\n" +
                     "  models:\n    - {name: general, backend_refs: [{name: a, type: echo}]}\n" +
@@ -43,12 +45,32 @@ std::string configuration(char version, uint16_t port, uint16_t management_port)
     decisions += "    - {name: d" + n + ", priority: 10, rules: {operator: AND, conditions: [" +
                  "{type: keyword, name: k" + n + "}]}, modelRefs: [{model: general}]}\n";
   }
-  return out + "      - {name: proof, operator: OR, keywords: [theorem, proof]}\n  decisions:\n" +
-         decisions + "    - {name: decision-" + version +
+  out += "      - {name: proof, operator: OR, keywords: [theorem, proof]}\n";
+  if (!model.empty()) {
+    out += "    embeddings:\n      - {name: near, threshold: 0.9, candidates: [";
+    for (int i = 0; i < 200; ++i)
+      out += "example number " + std::to_string(i) + " of what somebody might ask,";
+    out += "]}\n";
+    decisions += "    - {name: far, priority: 1, rules: {operator: AND, conditions: [" +
+                 std::string("{type: embedding, name: near}]}, modelRefs: [{model: general}]}\n");
+  }
+  out += "  decisions:\n" + decisions + "    - {name: decision-" + version +
          ", priority: 5, rules: {operator: AND, conditions: [{type: keyword, name: proof}]}, " +
          "modelRefs: [{model: model-" + version + "}]}\n" +
          "global:\n  services:\n    management_api: {bind_address: 127.0.0.1, port: " +
          std::to_string(management_port) + "}\n";
+  if (!model.empty())
+    out += "  model_catalog: {embeddings: {semantic: {minilm_model_path: \"" + model + "\"}}}\n";
+  return out;
+}
+
+/// How many configurations the daemon has served.
+int generation(uint16_t management_port) {
+  Wire wire = Wire::connect(management_port);
+  wire.send(test::get("/config/status"));
+  const std::string body = wire.read_reply().body;
+  const size_t at = body.find("\"generation\":");
+  return at == std::string::npos ? 0 : std::atoi(body.c_str() + at + 13);
 }
 
 /// 'a' or 'b' when the answer is whole and all of one version, 0 otherwise.
@@ -138,19 +160,22 @@ void print(const char* name, Turn& turn) {
 
 int run(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: reload_rate build/release/signalbox [REQUESTS_A_SECOND] [SECONDS_A_TURN]\n",
-               stderr);
+    std::fputs(
+        "usage: reload_rate build/release/signalbox [REQUESTS_A_SECOND] [SECONDS_A_TURN] "
+        "[MODEL]\n",
+        stderr);
     return 2;
   }
   const int rate = argc > 2 ? std::atoi(argv[2]) : 2'000;
   const double seconds = argc > 3 ? std::atof(argv[3]) : 5;
+  const std::string model = argc > 4 ? std::filesystem::absolute(argv[4]).string() : "";
   const auto file = std::filesystem::temp_directory_path() /
                     ("reload_rate_" + std::to_string(::getpid()) + ".yaml");
   const uint16_t port = test::closed_port();
   const uint16_t management_port = test::closed_port();
   const auto replace = [&](char version) {
     const std::string next = file.string() + ".next";
-    std::ofstream(next) << configuration(version, port, management_port);
+    std::ofstream(next) << configuration(version, port, management_port, model);
     std::filesystem::rename(next, file);
   };
   replace('a');
@@ -164,13 +189,13 @@ int run(int argc, char** argv) {
     for (int i = 0; i < kConnections; ++i) wires.push_back(Wire::connect(port));
     run_turn(wires, rate, 1);  // warms up
     Turn quiet, busy;
-    int reloads = 0;
+    int swaps = 0;
     for (int i = 0; i < kTurns; ++i) {
       quiet.add(run_turn(wires, rate, seconds));
       std::atomic<bool> over = false;
       std::thread reloading([&] {
         for (; !over; std::this_thread::sleep_for(kReloadPeriod)) {
-          replace(reloads++ % 2 == 0 ? 'b' : 'a');
+          replace(swaps++ % 2 == 0 ? 'b' : 'a');
           daemon.send(SIGHUP);
         }
       });
@@ -181,7 +206,8 @@ int run(int argc, char** argv) {
     print("without reloads", quiet);
     print("with reloads", busy);
     std::printf("%d reloads; answers by version a %d, b %d; added to the longest: %.2f ms\n",
-                reloads, busy.of_a, busy.of_b, busy.delays_ms.back() - quiet.delays_ms.back());
+                generation(management_port) - 1, busy.of_a, busy.of_b,
+                busy.delays_ms.back() - quiet.delays_ms.back());
     failed = quiet.lost + quiet.wrong + busy.lost + busy.wrong + (busy.of_b == 0 ? 1 : 0);
   }
   std::filesystem::remove(file);
