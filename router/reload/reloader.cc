@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -25,10 +27,15 @@ constexpr int kNiceness = 10;
 /// its own.
 template <class Work>
 void run_nicely(const Work& work) {
-  std::thread thread([&work] {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
-    work();
-  });
+  std::thread thread;
+  try {
+    thread = std::thread([&work] {
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+      work();
+    });
+  } catch (const std::system_error&) {  // there is no thread to be had
+    return work();
+  }
   thread.join();
 }
 
@@ -118,7 +125,13 @@ Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const 
   config::Config config = *std::move(inspection.config);
   std::vector<std::string> unchanged = keep_fixed(serving->config(), config);
   Result<std::unique_ptr<State>> state;
-  run_nicely([&] { state = build_(std::move(config), text); });
+  run_nicely([&] {
+    try {
+      state = build_(std::move(config), text);
+    } catch (const std::exception& e) {
+      state = fail(Code::kInternal, "{}: {}", file_.string(), e.what());
+    }
+  });
   if (!state) return state;
   (*state)->unchanged = std::move(unchanged);
   (*state)->notices.insert((*state)->notices.begin(), inspection.notices.begin(),
@@ -143,7 +156,14 @@ Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
   const auto serving = live_.get();
   const Sight before = look();
   SIGNALBOX_TRY(std::string text, edit(*serving, before.readable ? &before.text : nullptr));
-  SIGNALBOX_TRY(std::unique_ptr<State> state, prepare(text));
+  auto prepared = prepare(text);
+  if (!prepared) {
+    // kIo is left to what goes wrong with writing.
+    Error error = std::move(prepared).error();
+    if (error.code == Code::kIo) error.code = Code::kInvalid;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  std::unique_ptr<State> state = *std::move(prepared);
   SIGNALBOX_TRY(std::string version, versions_.keep(before.readable ? before.text : serving->text));
   SIGNALBOX_TRY_VOID(write_file(file_, text));
   tried_ = {true, std::move(text)};
