@@ -159,6 +159,7 @@ TEST_F(Reload, lets_a_stream_end_on_the_state_that_it_began_with) {
   streaming.get_future().wait();
   folder_.write("config.yaml", configuration("two", upstream_.port()));
   EXPECT_TRUE(eventually([&] { return decision_of(*daemon) == "two"; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // what is retired is freed by then
   EXPECT_FALSE(held.expired()) << "the stream still stands on it";
   reloaded.set_value();
   const Reply reply = client.read_reply();
