@@ -11,6 +11,7 @@
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/router.h"
+#include "tests/router/decision/many_decisions.h"
 
 namespace signalbox::router {
 namespace {
@@ -109,6 +110,18 @@ void BM_Keywords(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * text.size()));
 }
 BENCHMARK(BM_Keywords)->Arg(32'768);
+
+// 200 decisions of 6 conditions, every signal at hand.
+void BM_Decide(benchmark::State& state) {
+  const auto strategy = static_cast<config::Routing::Strategy>(state.range(0));
+  decision::ManyDecisions many(strategy);
+  SIGNALBOX_CHECK(many.decide().decision == decision::ManyDecisions::kExpected);
+  for (auto _ : state) benchmark::DoNotOptimize(many.decide());
+}
+BENCHMARK(BM_Decide)
+    ->ArgName("strategy")
+    ->Arg(static_cast<int64_t>(config::Routing::Strategy::kPriority))
+    ->Arg(static_cast<int64_t>(config::Routing::Strategy::kFusion));
 
 }  // namespace
 }  // namespace signalbox::router

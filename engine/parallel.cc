@@ -4,6 +4,7 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 namespace signalbox::engine {
 
@@ -32,6 +33,14 @@ void Workers::for_each(int32_t count, const std::function<void(int32_t i, int32_
         },
         tbb::simple_partitioner());
   });
+}
+
+void run_together(std::span<const std::function<void()>> steps) {
+  if (steps.empty()) return;
+  tbb::task_group others;
+  for (const auto& step : steps.subspan(1)) others.run([&step] { step(); });
+  steps[0]();
+  others.wait();
 }
 
 }  // namespace signalbox::engine

@@ -1,9 +1,10 @@
 #pragma once
-// The threads of one forward pass: oneTBB, or none.
+// Threads of one forward pass, and pieces of work side by side: oneTBB, or none.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace signalbox::engine {
 
@@ -27,5 +28,9 @@ class Workers {
   const int32_t threads_;
   std::unique_ptr<Impl> impl_;  // none with one thread
 };
+
+/// Calls every step and waits for all. They run at the same time as far as the process has threads
+/// to spare, the caller's own among them: a step may wait for something outside, not for another.
+void run_together(std::span<const std::function<void()>> steps);
 
 }  // namespace signalbox::engine

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/json_writer.h"
 
 namespace signalbox::router {
@@ -16,8 +18,13 @@ using decision::Truth;
 using decision::Value;
 
 constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
+constexpr std::string_view kSettled = "never needed: the conditions beside it settle this";
+constexpr std::string_view kOutranked = "never needed: the decision is outranked, whatever it says";
 constexpr std::string_view kFailed = "the model failed";
+constexpr std::string_view kFailedMatch = "the model failed, which counts as a match";
+constexpr std::string_view kFailedNoMatch = "the model failed, which counts as no match";
 constexpr std::string_view kNotThere = "there is no such signal";
+constexpr std::string_view kMoot = "the request has nothing for it to look at";
 
 class Explainer {
  public:
@@ -40,6 +47,7 @@ class Explainer {
       const auto d = static_cast<size_t>(report_.outcome.decision);
       text_ = fmt::format("Decision {} (priority {}, confidence {:.2f}), because\n",
                           decisions[d].name, decisions[d].priority, report_.outcome.confidence);
+      reason_ = reason_of(d);
       tell_node(report_.engine->root(d), 1);
     }
     text_ += "Signals\n";
@@ -78,8 +86,12 @@ class Explainer {
         out_.key("matched").null().member("why", why);
       } else {
         write_truth(report_.signals[type.first + i]);
-        out_.member("score", type.readings[i].score);
-        write_evidence(type, i);
+        if (type.moot) {
+          out_.member("why", kMoot);
+        } else {
+          out_.member("score", type.readings[i].score);
+          write_evidence(type, i);
+        }
       }
       out_.end_object();
     }
@@ -96,9 +108,31 @@ class Explainer {
       const decision::Bounds& at = report_.scores[score];
       if (at.low == at.high) out_.member("score", at.low);
       out_.member("of", projections.score(score).name);
+      write_inputs(score);
       out_.end_object();
     });
     out_.end_object();
+  }
+
+  // What a score is made of, and what of that is not known.
+  void write_inputs(size_t score) {
+    out_.key("inputs").begin_array();
+    report_.derived->projections().for_each_input(
+        score, [&](const config::ScoreInput& input, uint32_t number) {
+          out_.begin_object().member("type", input.type);
+          if (!input.name.empty()) out_.member("name", input.name);
+          if (!input.metric.empty()) out_.member("kb", input.kb).member("metric", input.metric);
+          out_.member("weight", input.weight);
+          if (number != kNoSignal) write_truth(report_.signals[number]);
+          const TypeReport* type = type_of(number);
+          const std::string_view why = type != nullptr ? why_unknown(*type, number - type->first)
+                                       : number == kNoSignal && input.type != "projection"
+                                           ? kNotThere
+                                           : std::string_view();
+          if (!why.empty()) out_.member("why", why);
+          out_.end_object();
+        });
+    out_.end_array();
   }
 
   void write_evidence(const TypeReport& type, uint32_t signal) {
@@ -118,6 +152,7 @@ class Explainer {
     out_.begin_object().member("decision", decision.name).member("priority", decision.priority);
     out_.member("selected", static_cast<int32_t>(d) == report_.outcome.decision);
     write_truth(report_.values[root]);
+    reason_ = reason_of(d);
     out_.key("rules");
     write_node(root);
     out_.end_object();
@@ -158,7 +193,17 @@ class Explainer {
 
   // --- both ---
 
+  // Why a condition of the decision was never needed. An outcome that is not fixed rests on
+  // failures.
+  std::string_view reason_of(size_t decision) const {
+    if (!report_.outcome.fixed) return kNotNeeded;
+    const Value& root = report_.values[report_.engine->root(decision)];
+    const bool leads = static_cast<int32_t>(decision) == report_.outcome.decision;
+    return !leads && root.can_match() ? kOutranked : kSettled;
+  }
+
   static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
+    if (type.moot) return "";
     if (const std::string_view why = type.signals->unavailable(signal); !why.empty()) return why;
     return type.computed && !type.failed ? "" : type.failed ? kFailed : kNotNeeded;
   }
@@ -173,10 +218,18 @@ class Explainer {
   // A projection, or a leaf with bounds of its own, is explained by what it is made of.
   std::string_view why_unknown(const decision::Node& leaf) const {
     if (leaf.signal == kNoSignal) return kNotThere;
-    const TypeReport* type = type_of(leaf.signal);
-    if (type != nullptr) return why_unknown(*type, leaf.signal - type->first);
     const Value& value = report_.signals[leaf.signal];
-    return value.low == value.high ? "" : kNotNeeded;
+    const uint32_t number = report_.derived->asked(leaf.signal).number;
+    const Value& own = report_.signals[number];
+    std::string_view why;
+    if (const TypeReport* type = type_of(number)) {
+      why = why_unknown(*type, number - type->first);
+    } else if (own.low != own.high) {  // a projection, of which something is open
+      why = value.low == value.high ? kFailed : kNotNeeded;
+    }
+    if (why == kNotNeeded) return reason_;
+    if (why != kFailed || value.low != value.high) return why;
+    return value.is_match() ? kFailedMatch : kFailedNoMatch;
   }
 
   // The reading's grounds: which keywords, which example.
@@ -219,7 +272,7 @@ class Explainer {
     const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
     if (const std::string_view why = why_unknown(node); !why.empty())
       return fmt::format("{}: {}", what, why);
-    const std::string reasons = grounds(node.signal);
+    const std::string reasons = grounds(report_.derived->asked(node.signal).number);
     const std::string verdict =
         value.is_match() ? fmt::format("matches ({:.2f})", value.confidence_low) : "does not match";
     return reasons.empty() ? fmt::format("{} {}", what, verdict)
@@ -257,8 +310,10 @@ class Explainer {
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       const Value& value = report_.signals[type.first + i];
       if (const std::string_view why = why_unknown(type, i); !why.empty()) {
-        if (unknown.empty() || unknown.back().first != why) unknown.push_back({why, 0});
-        ++unknown.back().second;
+        auto known = std::find_if(unknown.begin(), unknown.end(),
+                                  [&](const auto& each) { return each.first == why; });
+        if (known == unknown.end()) known = unknown.insert(known, {why, 0});
+        ++known->second;
         continue;
       }
       if (value.is_match()) {
@@ -268,7 +323,7 @@ class Explainer {
       }
       quiet += quiet.empty() ? "" : ", ";
       quiet += type.signals->name(i);
-      if (!type.signals->wording().score.empty())
+      if (!type.signals->wording().score.empty() && !type.moot)
         quiet += fmt::format(" {}", number(type.readings[i].score));
     }
     if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
@@ -309,6 +364,7 @@ class Explainer {
   }
 
   const Report& report_;
+  std::string_view reason_ = kNotNeeded;  // for conditions of the decision at hand
   json::Writer out_;
   std::string text_;
 };

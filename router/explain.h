@@ -16,6 +16,7 @@ struct TypeReport {
   const SignalType* signals;
   uint32_t first;  // number of its first signal
   bool computed;
+  bool moot;                           // the request has nothing for them to look at
   bool failed;                         // the model could not say
   std::span<const Reading> readings;   // (signals->size())
   std::span<const Evidence> evidence;  // of this type

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
+
+#include "engine/served_model.h"
 
 namespace signalbox::router {
 namespace {
@@ -111,26 +114,44 @@ std::vector<std::string> classifier_directories(const config::Config& config,
   return out;
 }
 
-Result<Models> open_models(const config::Config& config, std::shared_ptr<ModelCache> cache) {
+Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory) {
+  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model, engine::TextModel::open(directory));
+  return model;
+}
+
+Result<Models> open_models(const config::Config& config, const OpenModel& open) {
   namespace fs = std::filesystem;
   Models models;
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
-  const bool must = !config.routing.embeddings.empty();
-  if (needs_embedder(config.routing) && (must || fs::exists(path, ignored))) {
-    SIGNALBOX_TRY(models.embedder, cache->get(path));
+  for (const config::Routing* routing : config::routings_of(config)) {
+    const bool must = !routing->embeddings.empty();
+    if (models.embedder == nullptr && needs_embedder(*routing) &&
+        (must || fs::exists(path, ignored))) {
+      SIGNALBOX_TRY(models.embedder, open(path));
+    }
+    for (const std::string& directory : classifier_directories(config, *routing)) {
+      if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
+      SIGNALBOX_TRY(models.classifiers[directory], open(directory));
+    }
   }
-  for (const std::string& directory : classifier_directories(config, config.routing)) {
-    if (!fs::exists(directory, ignored)) continue;
-    SIGNALBOX_TRY(auto model, cache->get(directory));
-    models.classifiers.emplace(directory, std::move(model));
-  }
-  models.open = [cache](const std::string& directory) { return cache->get(directory); };
+  models.open = open;
   return models;
 }
 
-Result<Models> open_models(const config::Config& config) {
-  return open_models(config, std::make_shared<ModelCache>());
+OpenModel open_served(const config::HttpLimits& limits) {
+  const uint32_t asked = limits.model_threads;
+  const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+  engine::SchedulerOptions options;
+  options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
+  options.requests_max = static_cast<int32_t>(limits.model_queue_max);
+  return
+      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+        SIGNALBOX_TRY(auto model, open_model(directory));
+        engine::SchedulerOptions own = options;
+        own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
+        return engine::serve(std::move(model), own);
+      };
 }
 
 }  // namespace signalbox::router

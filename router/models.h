@@ -38,12 +38,21 @@ bool needs_embedder(const config::Routing& routing);
 std::vector<std::string> classifier_directories(const config::Config& config,
                                                 const config::Routing& routing);
 
+/// One model by its directory.
+using OpenModel = ModelCache::Open;
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
-/// Opens what the configuration's signals need. A directory that is not there is left out, and the
-/// router says so; only embedding signals insist on their model. Errors are the cache's.
-Result<Models> open_models(const config::Config& config, std::shared_ptr<ModelCache> cache);
-/// The same for one configuration that is read once.
-Result<Models> open_models(const config::Config& config);
+/// Opens one model. Errors are engine::TextModel's.
+Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory);
+
+/// Opens what the configuration's signals need, of every routing, each once. A directory that is
+/// not there is left out, and the router says so; only embedding signals insist on their model.
+/// Errors are those of `open`.
+Result<Models> open_models(const config::Config& config, const OpenModel& open = open_model);
+
+/// Opens models for a process that serves many requests at once: each stands behind a queue
+/// (model_queue_max; what comes then fails with kOverloaded) and threads of its own
+/// (model_threads), which run together what waits together.
+OpenModel open_served(const config::HttpLimits& limits);
 
 }  // namespace signalbox::router

@@ -17,6 +17,9 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
   std::string known;
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
+  for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    for (const std::string& each : entrypoint.model_names) known += ", " + each;
+  }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
   return fail(Code::kNotFound, "model: unknown model \"{}\" (known: {})", name, known);
 }

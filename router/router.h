@@ -23,6 +23,8 @@ struct Plan {
     std::vector<std::string> names;
   };
   const config::Model* model = nullptr;
+  std::string recipe;             // whose rules decided, "default": the ones at the file's top; "":
+                                  // the client named a model
   std::string decision;           // "": no decision matched, or the client named a model
   std::string category;           // the decision's domain as the client sees it; "" like decision
   double confidence = 0;          // of the decision, 0 to 1
@@ -34,6 +36,7 @@ struct Plan {
   std::string body;              // the client's bytes with the edits spliced in
 };
 
+class Compiled;
 class Router;
 
 /// The understanding of one request, in steps of rising cost. Not thread-safe; may be handed from
@@ -43,11 +46,12 @@ class Evaluation {
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
-  /// Computes the signals that cost microseconds. True when the outcome is fixed and no model needs
-  /// to run.
+  /// Computes of the signals that cost microseconds those that the outcome still needs. True when
+  /// it is fixed and no model needs to run.
   bool run_cheap();
-  /// Computes what the outcome still needs, cheapest first. Runs models: milliseconds. An error of
-  /// a model is returned, and the outcome then stands on what is known.
+  /// Computes what the outcome still needs, cheapest first (signals/signal.h), and those of equal
+  /// cost at the same time. Runs models: milliseconds. An error of a model is returned, kOverloaded
+  /// before others, and the outcome then stands on what is known.
   Result<void> run_needed();
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();
@@ -56,8 +60,9 @@ class Evaluation {
   /// kUnsupported (the decision needs a plugin that is not built).
   Result<Plan> plan() const;
 
-  /// The decision that leads for what is known now, nullptr for none, and what matches. Unlike
-  /// plan(), they do not ask whether the decision can be carried out.
+  /// The decision that leads for what is known now, nullptr for none or where the client named a
+  /// model, and what matches. Unlike plan(), they do not ask whether the decision can be carried
+  /// out.
   const config::Decision* decision() const;
   std::vector<Plan::Matched> matched() const;
 
@@ -68,6 +73,9 @@ class Evaluation {
  private:
   friend class Router;
   struct State;
+  static Evaluation begin(const config::Config& config, const Compiled& routing,
+                          const engine::TextEmbedder* embedder, const ChatRequest& request,
+                          HeaderLookup headers, bool bypassed);
   explicit Evaluation(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
@@ -81,15 +89,20 @@ class Router {
   static Result<std::unique_ptr<const Router>> create(config::Config config, Models models);
   ~Router();
 
-  /// `headers` is asked for the fields that say who asks; what it looks at outlives the evaluation.
+  /// The request's model says by which routing: an automatic name means the one at the top of the
+  /// file, a name of an entrypoint (which may also be an automatic one) its recipe, anything else
+  /// that the client has chosen a model. `headers` is asked for the fields that say who asks; what
+  /// it looks at outlives the evaluation.
   Evaluation evaluate(const ChatRequest& request, HeaderLookup headers = {}) const;
+  /// By the routing of that name, whatever model the request asks for. kNotFound.
+  Result<Evaluation> evaluate_recipe(std::string_view recipe, const ChatRequest& request,
+                                     HeaderLookup headers = {}) const;
   const config::Config& config() const;
   const Models& models() const;
   /// What an operator should know of the signals, one line each.
   const std::vector<std::string>& notices() const;
 
  private:
-  friend class Evaluation;
   struct Impl;
   explicit Router(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

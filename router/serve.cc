@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <map>
+#include <thread>
 
 #include "router/api/chat.h"
 #include "router/api/classify.h"
@@ -30,6 +31,14 @@ constexpr uint32_t kAdminQueueMax = 64;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return api::error_body(status, message); };
+}
+
+// Threads that understand requests mostly wait for models, whose own threads work. Several for each
+// of those, so that what they ask for gathers to batches.
+uint32_t waiters(const config::HttpLimits& limits) {
+  constexpr uint32_t kWaitersEach = 4;
+  const uint32_t asked = limits.model_threads;
+  return kWaitersEach * (asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency()));
 }
 
 config::HttpLimits one_thread(config::HttpLimits limits) {
@@ -103,8 +112,8 @@ http::Handler Daemon::Impl::management_handler() {
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
-  compute = std::make_unique<api::Compute>(limits.model_threads, limits.model_queue_max);
-  asked = std::make_unique<api::Compute>(limits.model_threads, limits.model_queue_max);
+  compute = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
+  asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   if (config.management.enabled) {
     management =

@@ -90,6 +90,19 @@ Result<std::string> repeated(const Value& variant, const std::string& path) {
   return out;
 }
 
+// Whom requests are for: what the file, a group or a variant says, the narrower one first.
+struct Address {
+  std::string recipe, model;
+
+  Result<void> read(const Value& from, const std::string& path) {
+    for (const auto& [key, slot] : {std::pair{"recipe", &recipe}, std::pair{"model", &model}}) {
+      if (!from.find(key)) continue;
+      SIGNALBOX_TRY(*slot, text_at(from, key, path));
+    }
+    return {};
+  }
+};
+
 Result<std::string> request_of(const Value& variant, std::string_view model,
                                const std::string& path) {
   json::Writer out;
@@ -137,40 +150,64 @@ std::string joined(const std::set<std::string>& names) {
   return out.empty() ? "none" : out;
 }
 
-// Leaves that decide why a node does not match, or, under NOT, why it does. Where a node is not
-// known, those of its leaves that are not.
-void blame(const Value& node, bool should_match, std::vector<std::string>& out) {
-  const std::string_view matched = node.find("matched")->raw();
-  const bool is_open = matched == "null";
-  if (matched == (should_match ? "true" : "false")) return;
-  if (const auto type = node.find("type")) {
-    const auto why = node.find("why");
-    out.push_back(fmt::format("{} {} {}", type->text(), node.find("name")->text(),
-                              why                 ? fmt::format("is unknown: {}", why->text())
-                              : matched == "true" ? "matches"
-                                                  : "does not match"));
-    return;
-  }
-  const bool negates = node.find("operator")->text() == "NOT";
-  for (const Value& child : node.find("conditions")->items()) {
-    if (is_open && child.find("matched")->raw() != "null") continue;
-    blame(child, negates ? !should_match : should_match, out);
-  }
-}
+class Blame {
+ public:
+  Blame(const Value& explained, ProbeFailure& out) : explained_(explained), out_(out) {}
 
-std::vector<std::string> causes_of(const router::Evaluation& evaluation,
-                                   const std::string& expected) {
-  std::vector<std::string> out;
-  const auto explained = json::Document::parse(evaluation.explain_json());
-  SIGNALBOX_CHECK(explained.has_value());
-  for (const Value& each : explained->root().find("trace")->items()) {
-    if (each.find("decision")->text() != expected) continue;
-    blame(*each.find("rules"), true, out);
-    if (out.empty()) out.push_back("it matches, and another one comes first");
+  void blame(const std::string& expected) {
+    std::vector<std::string>& causes = out_.causes;
+    for (const Value& each : explained_.find("trace")->items()) {
+      if (each.find("decision")->text() != expected) continue;
+      blame(*each.find("rules"), true);
+      if (causes.empty()) causes.push_back("it matches, and another one comes first");
+    }
+    if (causes.empty()) causes.push_back("there is no such decision");
   }
-  if (out.empty()) out.push_back("there is no such decision");
-  return out;
-}
+
+ private:
+  // Leaves that decide why a node does not match, or, under NOT, why it does. Where a node is not
+  // known, those of its leaves that are not.
+  void blame(const Value& node, bool should_match) {
+    const std::string_view matched = node.find("matched")->raw();
+    const bool is_open = matched == "null";
+    if (matched == (should_match ? "true" : "false")) return;
+    if (const auto type = node.find("type")) return blame_leaf(node, type->text(), matched);
+    const bool negates = node.find("operator")->text() == "NOT";
+    for (const Value& child : node.find("conditions")->items()) {
+      if (is_open && child.find("matched")->raw() != "null") continue;
+      blame(child, negates ? !should_match : should_match);
+    }
+  }
+
+  void blame_leaf(const Value& leaf, std::string_view type, std::string_view matched) {
+    const std::string_view name = leaf.find("name")->text();
+    const auto why = leaf.find("why");
+    if (why) return blame_unknown(type, name, why->text(), "");
+    out_.causes.push_back(
+        fmt::format("{} {} {}", type, name, matched == "true" ? "matches" : "does not match"));
+    if (type != "projection") return;
+    const auto outputs = explained_.find("signals")->find(type);
+    const auto found = outputs ? outputs->find(name) : std::nullopt;
+    if (!found) return;
+    for (const Value& input : found->find("inputs")->items()) {
+      const auto missing = input.find("why");
+      const auto named = input.find(input.find("name") ? "name" : "metric");
+      if (missing) {
+        blame_unknown(input.find("type")->text(), named ? named->text() : "", missing->text(),
+                      fmt::format(", of which projection {} is made", name));
+      }
+    }
+  }
+
+  void blame_unknown(std::string_view type, std::string_view name, std::string_view why,
+                     std::string_view role) {
+    out_.causes.push_back(fmt::format("{} {} is unknown{}: {}", type, name, role, why));
+    out_.lacking.insert(fmt::format("{}: {}", type, why));
+  }
+
+  const Value& explained_;
+  ProbeFailure& out_;
+};
 
 class Judge {
  public:
@@ -206,8 +243,12 @@ class Judge {
       report_.rates["tag"][tag].add(passed);
     if (passed) return;
     failure_.id = probe_.id;
-    if (found == nullptr || found->name != probe_.decision)
-      failure_.causes = causes_of(evaluation_, probe_.decision);
+    if (found == nullptr || found->name != probe_.decision) {
+      const auto explained = json::Document::parse(evaluation_.explain_json());
+      SIGNALBOX_CHECK(explained.has_value());
+      Blame(explained->root(), failure_).blame(probe_.decision);
+    }
+    for (const std::string& lack : failure_.lacking) ++report_.lacking[lack];
     report_.failures.push_back(std::move(failure_));
   }
 
@@ -257,7 +298,12 @@ void write_texts(json::Writer& out, std::string_view key, const std::vector<std:
 
 Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::string_view model) {
   SIGNALBOX_TRY(const yaml::Node tree, yaml::load(path));
+  if (tree.kind != yaml::Kind::kMapping)
+    return fail(Code::kInvalid, "{}: expected a mapping with decisions", path.string());
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(config::to_json(tree)));
+  Address whole{.recipe = {}, .model = std::string(model)};
+  if (document.root().is_object())
+    SIGNALBOX_TRY_VOID(whole.read(document.root(), path.string() + ": $"));
   const auto groups = document.root().find("decisions");
   if (!groups || !groups->is_array())
     return fail(Code::kInvalid, "{}: decisions: expected a list", path.string());
@@ -268,6 +314,8 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
     SIGNALBOX_TRY(const std::string id, text_at(group, "id", where));
     Probe shared;
     SIGNALBOX_TRY_VOID(read_expectations(group, where, shared));
+    Address address = whole;
+    SIGNALBOX_TRY_VOID(address.read(group, where));
     const auto variants = group.find("variants");
     if (!variants) return fail(Code::kInvalid, "{}.variants: missing", where);
     size_t v = 0;
@@ -278,10 +326,14 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
       probe.id = fmt::format("{}/{}", id, variant_id);
       SIGNALBOX_TRY_VOID(read_expectations(variant, at, probe));
       if (probe.decision.empty()) return fail(Code::kInvalid, "{}.expected_decision: missing", at);
-      SIGNALBOX_TRY(probe.request, request_of(variant, model, at));
+      Address own = address;
+      SIGNALBOX_TRY_VOID(own.read(variant, at));
+      probe.recipe = own.recipe;
+      SIGNALBOX_TRY(probe.request, request_of(variant, own.model, at));
       probes.push_back(std::move(probe));
     }
   }
+  if (probes.empty()) return fail(Code::kInvalid, "{}: there are no probes", path.string());
   return probes;
 }
 
@@ -290,7 +342,10 @@ Result<ProbeReport> run_probes(const router::Router& router, const std::vector<P
   for (const Probe& probe : probes) {
     auto request = router::ChatRequest::parse(probe.request);
     if (!request) return fail_in(probe.id, std::move(request).error());
-    router::Evaluation evaluation = router.evaluate(*request);
+    auto begun = probe.recipe.empty() ? router.evaluate(*request)
+                                      : router.evaluate_recipe(probe.recipe, *request);
+    if (!begun) return fail_in(probe.id, std::move(begun).error());
+    router::Evaluation evaluation = *std::move(begun);
     auto done = evaluation.run_all();
     if (!done) return fail_in(probe.id, std::move(done).error());
     Judge(probe, evaluation, report).judge();
@@ -311,6 +366,9 @@ std::string probe_report_json(const ProbeReport& report) {
     }
     out.end_object();
   }
+  out.end_object().key("lacking").begin_object();
+  for (const auto& [what, failures] : report.lacking)
+    out.member(what, static_cast<int64_t>(failures));
   out.end_object().key("failures").begin_array();
   for (const ProbeFailure& failure : report.failures) {
     out.begin_object().member("id", failure.id);
@@ -334,6 +392,8 @@ std::string probe_report_words(const ProbeReport& report) {
     for (const auto& [row, rate] : rows)
       out += fmt::format("  {:3}/{:<3} {}\n", rate.passed, rate.total, row);
   }
+  for (const auto& [what, failures] : report.lacking)
+    out += fmt::format("{} failures lack {}\n", failures, what);
   for (const ProbeFailure& failure : report.failures) {
     out += fmt::format("{}\n", failure.id);
     for (const std::string& check : failure.checks) out += fmt::format("  {}\n", check);

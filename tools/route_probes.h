@@ -3,17 +3,21 @@
 // upstream's recipes come with. They are evaluated in this process, without a socket or an upstream
 // server.
 //
+//   recipe: NAME                            # whose rules are asked; also of a group or a variant,
+//   model: NAME                             # and so is what the requests ask for
 //   decisions:
 //     - id: NAME
 //       expected_decision: NAME             # expected_algorithm, expected_plugins, expected_alias
 //       variants:
 //         - id: NAME
-//           query: TEXT                     # or messages: [{role, content}]; repeat: N; tools:
-//           [...] expected_signals: {keywords: [NAME]}   # and forbidden_signals; `projection`
-//           among them tags: [TAG]
+//           query: TEXT                     # or messages: [{role, content}]; repeat: N;
+//                                           # tools: [...]
+//           expected_signals: {keywords: [NAME]}   # and forbidden_signals; projection among them
+//           tags: [TAG]
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +30,8 @@ namespace signalbox::tools {
 /// One request of the file.
 struct Probe {
   std::string id;       // GROUP/VARIANT
-  std::string request;  // a chat request as JSON, for the model "auto" of the router
+  std::string request;  // a chat request as JSON
+  std::string recipe;   // "": the one that the request's model leads to
   std::string decision;
   std::string algorithm;                            // "": not asked for
   std::string alias;                                // the model that answers; "": not asked for
@@ -49,20 +54,25 @@ struct ProbeFailure {
   std::string id;
   std::vector<std::string> checks;  // "decision: expected a, found b"
   std::vector<std::string> causes;  // leaves that keep the expected decision from matching
+  std::set<std::string> lacking;    // signals among them that cannot be computed, by type and why
 };
 
 struct ProbeReport {
   Rate variants;
+  /// How many failures a type of signals has a part in that cannot be computed: "domain: no model
+  /// is configured for them". The others are conditions that turn out otherwise than expected.
+  std::map<std::string, size_t> lacking;
   /// By decision, signal ("keyword:urgent"), projection, algorithm, plugin and tag.
   std::map<std::string, std::map<std::string, Rate>> rates;
   std::vector<ProbeFailure> failures;
 };
 
-/// Errors: those of yaml::load, and kInvalid with the path of what is wrong. `model`: an automatic
-/// name of the router's.
+/// Errors: those of yaml::load, and kInvalid with the path of what is wrong, a file without probes
+/// among it. `model`: an automatic name of the router's, where the file says nothing.
 Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::string_view model);
 
-/// Evaluates every signal of every probe. Errors are those of a model that fails.
+/// Evaluates every signal of every probe. Errors are those of a model that fails, and kNotFound for
+/// a recipe that is not there.
 Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes);
 
 std::string probe_report_json(const ProbeReport& report);

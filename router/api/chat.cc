@@ -105,6 +105,8 @@ http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request,
     std::function<void()> work = [&] { outcome = evaluation.run_needed(); };
     const bool ran = co_await compute_.run(std::move(work));
     if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    if (!outcome && outcome.error().code == Code::kOverloaded)
+      co_return tl::unexpected<Error>(std::move(outcome).error());
     if (!outcome) {
       degraded = true;
       log::error("chat", "{}: decided on what is known without it: {}", id,

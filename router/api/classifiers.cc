@@ -165,6 +165,7 @@ Outcome<std::vector<Classes>> classify(const Classifier& classifier,
 }
 
 Failure model_failure(const Error& error) {
+  if (error.code == Code::kOverloaded) return {429, "OVERLOADED", error.message};
   return {500, "CLASSIFICATION_ERROR", error.message};
 }
 

@@ -55,7 +55,7 @@ struct Classes {
 Outcome<std::vector<Classes>> classify(const Classifier& classifier,
                                        std::span<const engine::Input> inputs);
 
-/// A failure of a model: 500 with CLASSIFICATION_ERROR.
+/// A failure of a model: 500 with CLASSIFICATION_ERROR, 429 when its queue is full.
 Failure model_failure(const Error& error);
 
 /// Milliseconds since it was made.

@@ -47,6 +47,9 @@ std::vector<Route> model_routes(const config::Config& config) {
     if (added) list.raw(model->second);
   };
   for (const std::string& name : config.auto_model_names) add(name);
+  for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    for (const std::string& name : entrypoint.model_names) add(name);
+  }
   for (const config::Model& model : config.providers.models) add(model.name);
   list.end_array().end_object();
   auto one = [models](http::Exchange exchange) { return send_one(exchange, models); };

@@ -42,15 +42,15 @@ struct EmbeddingModel {
   std::optional<EmbeddingEndpoint> endpoint = {};
 };
 
-/// Model directories by what they do; modules name one by `model_ref`.
+/// Model directories by what they do; modules name one by `model_ref`. Defaults are upstream's.
 struct SystemModels {
-  std::string prompt_guard;
-  std::string domain_classifier;
-  std::string pii_classifier;
-  std::string fact_check_classifier;
-  std::string hallucination_detector;
-  std::string hallucination_explainer;
-  std::string feedback_detector;
+  std::string prompt_guard = "models/mmbert32k-jailbreak-detector-merged";
+  std::string domain_classifier = "models/mmbert32k-intent-classifier-merged";
+  std::string pii_classifier = "models/mmbert32k-pii-detector-merged";
+  std::string fact_check_classifier = "models/mmbert32k-factcheck-classifier-merged";
+  std::string hallucination_detector = "models/mom-halugate-detector";
+  std::string hallucination_explainer = "models/mom-halugate-explainer";
+  std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
 };
 
 /// A model elsewhere that classifies or guards.

@@ -100,4 +100,7 @@ struct Config {
   Modules modules;
 };
 
+/// The routing at the top of the file, then those of its recipes.
+std::vector<const Routing*> routings_of(const Config& config);
+
 }  // namespace signalbox::config

@@ -60,6 +60,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
+  check_recipes(reader, node, config);
   add_default_listener(config);
 }
 
@@ -67,8 +68,9 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
 
 Value<Routing> strategy_value() {
   using Strategy = Routing::Strategy;
-  return choice(&Routing::strategy,
-                {{"priority", Strategy::kPriority}, {"confidence", Strategy::kConfidence}});
+  return choice(&Routing::strategy, {{"priority", Strategy::kPriority},
+                                     {"confidence", Strategy::kConfidence},
+                                     {"fusion", Strategy::kFusion}});
 }
 
 const Section<Config>& root_section() {
@@ -82,11 +84,9 @@ const Section<Config>& root_section() {
                    "the process and its models"),  // before routing, whose strategy wins
           optional("routing", main_routing_value(), "who answers what"),
           optional("entrypoints", list(&Config::entrypoints, entrypoint_section),
-                   "model names that lead to recipes")
-              .not_built("the top-level routing serves every model name"),
+                   "model names that lead to recipes"),
           optional("recipes", named_list(&Config::recipes, recipe_section),
-                   "routings beside the one above")
-              .not_built("the top-level routing serves every request"),
+                   "routings beside the one above"),
           optional("setup", anything(&Config::setup), "of tools that write this file")
               .not_built("it has no effect"),
           removed<Config>("signals", "they are routing.signals"),

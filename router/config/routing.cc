@@ -1,6 +1,7 @@
 // `routing`, `recipes` and `entrypoints`: the routing of the file, and others beside it.
 
 #include <algorithm>
+#include <map>
 
 #include "router/config/sections.h"
 
@@ -36,6 +37,8 @@ const Section<Routing>& routing_section() {
   using R = Routing;
   static const Section<R> section{{
       optional("strategy", strategy_value(), "what orders the decisions that match"),
+      optional("override_confidence", number(&R::override_confidence, 0, 1),
+               "with fusion: what outranks every less confident decision"),
       optional("modelCards", named_list(&R::model_cards, model_card_section),
                "what is known about models")
           .not_built("the cards of models are not consulted"),
@@ -84,16 +87,46 @@ const Section<Entrypoint>& entrypoint_section() {
 }
 
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {
-  std::vector<std::string_view> known{"default"};
+  std::vector<std::string_view> known{kDefaultRecipe};
   for (const Recipe& recipe : config.recipes) known.push_back(recipe.name);
+  std::map<std::string_view, uint32_t> taken;  // line, or 0: of a model
+  for (const Model& model : config.providers.models) taken.emplace(model.name, 0);
   for (size_t i = 0; i < config.entrypoints.size(); ++i) {
-    const std::string& name = config.entrypoints[i].recipe;
-    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
-    reader.at_key("entrypoints", [&] {
+    const Entrypoint& entrypoint = config.entrypoints[i];
+    const yaml::Node& at = node.find("entrypoints")->items[i];
+    const auto error = [&](std::string_view key, uint32_t line, const std::string& message) {
+      reader.at_key("entrypoints", [&] {
+        reader.at_index(i, [&] { reader.at_key(key, [&] { reader.error(line, message); }); });
+      });
+    };
+    const std::string& name = entrypoint.recipe;
+    if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
+      error("recipe", at.find("recipe")->line,
+            fmt::format("unknown recipe \"{}\"{}", name, suggestion(name, known)));
+    }
+    const yaml::Node* names = at.find("model_names");
+    for (const std::string& model : entrypoint.model_names) {
+      const auto [other, is_new] = taken.emplace(model, names->line);
+      if (is_new) continue;
+      const uint32_t line = other->second;
+      error("model_names", names->line,
+            line == 0
+                ? fmt::format("\"{}\" is one of providers.models; expected another name", model)
+                : fmt::format("\"{}\" is taken since line {}", model, line));
+    }
+  }
+}
+
+void check_recipes(Reader& reader, const yaml::Node& node, const Config& config) {
+  if (config.routing.decisions.empty()) return;
+  for (size_t i = 0; i < config.recipes.size(); ++i) {
+    if (config.recipes[i].name != kDefaultRecipe) continue;
+    reader.at_key("recipes", [&] {
       reader.at_index(i, [&] {
-        reader.at_key("recipe", [&] {
-          reader.error(node.find("entrypoints")->items[i].find("recipe")->line,
-                       fmt::format("unknown recipe \"{}\"{}", name, suggestion(name, known)));
+        reader.at_key("name", [&] {
+          reader.error(
+              node.find("recipes")->items[i].find("name")->line,
+              "\"default\" means the routing at the top of the file; expected another name");
         });
       });
     });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config/algorithm.h"
@@ -121,8 +122,11 @@ struct Decision : Plugins {
 };
 
 struct Routing {
-  enum class Strategy { kPriority, kConfidence };
+  enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
+  /// With kFusion: from this confidence on a decision goes before all that have less, whatever they
+  /// rest on. Nothing: never.
+  std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
 
   // signals, by the key of the file
@@ -152,6 +156,9 @@ struct Routing {
   std::vector<Decision> decisions;
 };
 
+/// What entrypoints call the routing at the top of the file.
+inline constexpr std::string_view kDefaultRecipe = "default";
+
 /// A routing of its own, which the model names of an entrypoint lead to.
 struct Recipe {
   std::string name;
@@ -161,7 +168,7 @@ struct Recipe {
 
 struct Entrypoint {
   std::vector<std::string> model_names;
-  std::string recipe;  // "default": the routing at the top of the file
+  std::string recipe;  // or kDefaultRecipe
 };
 
 }  // namespace signalbox::config

@@ -15,8 +15,10 @@ const Section<Config>& global_section();        // global.cc
 Value<Config> main_routing_value();
 const Section<Recipe>& recipe_section();
 const Section<Entrypoint>& entrypoint_section();
-/// That entrypoints lead to recipes of the file.
+/// That entrypoints lead to recipes of the file, by names that mean nothing else.
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
+/// That no recipe is called as the routing at the top of the file, if there is one.
+void check_recipes(Reader& reader, const yaml::Node& node, const Config& config);
 
 const Section<Routing>& signals_section();          // signals.cc
 const Section<Projections>& projections_section();  // projections.cc

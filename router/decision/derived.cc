@@ -72,16 +72,35 @@ uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
   const bool plain =
       !leaf.predicate && leaf.on_error == OnError::kDefault && on_failure == OnError::kDefault;
   if (plain) return signal;
-  tests_.push_back({signal, &leaf, on_failure});
+  tests_.push_back({signal, &leaf, on_failure, behind(signal)});
   return size() - 1;
+}
+
+Derived::Asked Derived::asked(uint32_t number) const {
+  if (number < first_test_) return {number, OnError::kDefault};
+  const Test& test = tests_[number - first_test_];
+  return {test.signal,
+          test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error};
+}
+
+// A projection fails when it is open and what could settle it has failed.
+Value Derived::test_open(const Test& test, std::span<const Fact> facts, const Value& value) const {
+  const OnError answer =
+      test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error;
+  const bool pending = std::any_of(test.behind.begin(), test.behind.end(), [&](uint32_t number) {
+    return facts[number].state == Fact::State::kPending;
+  });
+  if (pending || answer == OnError::kDefault) return value;
+  return Value::known(answer == OnError::kMatch, 1);
 }
 
 Value Derived::test(const Test& test, std::span<const Fact> facts,
                     std::span<const Value> values) const {
   const Value value = values[test.signal];
   const std::optional<config::Predicate>& predicate = test.leaf->predicate;
-  if (test.signal >= computed_) {  // a projection: it has no score of its own, and cannot fail
-    if (!predicate || !value.is_settled()) return value;
+  if (test.signal >= computed_) {  // a projection: it has no score of its own
+    if (!value.is_settled()) return test_open(test, facts, value);
+    if (!predicate) return value;
     return Value::known(value.is_match() && holds(*predicate, value.confidence_low),
                         value.confidence_low);
   }
@@ -114,6 +133,17 @@ void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
   projections_.evaluate(facts, values, scores);
   for (uint32_t i = 0; i < tests_.size(); ++i)
     values[first_test_ + i] = test(tests_[i], facts, values);
+}
+
+std::vector<uint32_t> Derived::behind(uint32_t number) const {
+  std::vector<bool> needed(size(), false);
+  needed[number] = true;
+  spread_needed(needed);
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < computed_; ++i) {
+    if (needed[i]) out.push_back(i);
+  }
+  return out;
 }
 
 void Derived::spread_needed(std::vector<bool>& needed) const {

@@ -29,6 +29,17 @@ class Derived {
   void evaluate(std::span<const Fact> facts, std::span<Value> values, std::vector<Value>& scratch,
                 std::span<Bounds> scores) const;
 
+  /// What a leaf's number stands for: the signal or projection it asks, and what a failure of that
+  /// counts as.
+  struct Asked {
+    uint32_t number;
+    config::Rule::OnError on_error;
+  };
+  Asked asked(uint32_t number) const;
+
+  /// The computed signals that a signal or projection is made of; of a plain signal itself.
+  std::vector<uint32_t> behind(uint32_t number) const;
+
   /// Sets needed[] (size()) for what stands behind a number that is needed.
   void spread_needed(std::vector<bool>& needed) const;
 
@@ -42,9 +53,11 @@ class Derived {
     uint32_t signal;
     const config::Rule* leaf;
     config::Rule::OnError on_failure;
+    std::vector<uint32_t> behind;  // of a projection
   };
 
   Result<void> add_gates(const config::Routing& routing);
+  Value test_open(const Test& test, std::span<const Fact> facts, const Value& value) const;
   Value test(const Test& test, std::span<const Fact> facts, std::span<const Value> values) const;
 
   Find find_;

@@ -21,6 +21,7 @@ inline constexpr int32_t kNoDecision = -1;
 /// Work space of evaluate(), reused between requests. values: of each node.
 struct Scratch {
   std::vector<Value> values;
+  std::vector<Stages> stages;  // with strategy fusion
 };
 
 struct Outcome {
@@ -30,12 +31,18 @@ struct Outcome {
 };
 
 /// The compiled decisions of a configuration. Among those that match, the least tier wins, then the
-/// greatest confidence; those without a tier come behind and follow routing.strategy. Immutable and
-/// thread-safe.
+/// greatest confidence; those without a tier come behind and follow routing.strategy:
+///   priority    priority, confidence, name
+///   confidence  confidence, priority, name
+///   fusion      those of override_confidence or more, then the others; among either, what the
+///               cheapest evidence carries (the request's own, then similarity, then classifiers),
+///               then as confidence. An extension of ours. Without override_confidence a match of
+///               cheap evidence settles the outcome, and nothing dearer is asked.
+/// Immutable and thread-safe.
 class Engine {
  public:
-  /// `routing` outlives the engine.
-  Engine(const config::Routing& routing, const NumberOf& number_of);
+  /// `routing` outlives the engine. `stage_of` is for fusion.
+  Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of = {});
 
   /// `signals` holds a value for each signal number.
   Outcome evaluate(std::span<const Value> signals, Scratch& scratch) const;
@@ -53,7 +60,16 @@ class Engine {
   static constexpr uint32_t kNoTier = UINT32_MAX;  // behind every tier
 
   uint32_t tier(size_t decision) const;
-  bool is_better(size_t a, double a_confidence, size_t b, double b_confidence) const;
+  // What ranks a decision that matches, at its least or at its most.
+  struct Rank {
+    double confidence;
+    uint32_t stage;
+  };
+  Rank least(size_t decision, const Scratch& scratch) const;
+  Rank most(size_t decision, const Scratch& scratch) const;
+  // Whether nothing that is still unknown changes what a node says or ranks.
+  bool is_closed(uint32_t node, const Scratch& scratch) const;
+  bool is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const;
 
   const config::Routing& routing_;
   Rules rules_;

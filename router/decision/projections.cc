@@ -270,6 +270,12 @@ void Projections::for_each_output(
   }
 }
 
+void Projections::for_each_input(
+    size_t score,
+    const std::function<void(const config::ScoreInput& input, uint32_t number)>& visit) const {
+  for (const Input& input : scores_[score].inputs) visit(*input.config, input.signal);
+}
+
 uint32_t Projections::output(std::string_view name) const {
   uint32_t found = kNoSignal;
   for_each_output([&](uint32_t number, std::string_view each, size_t) {

@@ -45,6 +45,12 @@ class Projections {
   /// Calls depends(number, on) for every signal that another's value is made of.
   void for_each_dependency(const std::function<void(uint32_t number, uint32_t on)>& depends) const;
 
+  /// Calls visit(input, number of its signal) for what a score is made of; kNoSignal for one that
+  /// is not there, or another score.
+  void for_each_input(
+      size_t score,
+      const std::function<void(const config::ScoreInput& input, uint32_t number)>& visit) const;
+
   size_t scores() const { return scores_.size(); }
   const config::Score& score(size_t index) const { return *scores_[index].config; }
   uint32_t outputs() const { return outputs_; }

@@ -40,6 +40,9 @@ class Signals : public SignalType {
   size_t size() const override { return task_.signals.size(); }
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
+  bool is_moot(const ChatRequest& request) const override {
+    return request.user_text().empty() || (task_.needs_answer && !has_answer(request));
+  }
   std::string_view unavailable(size_t signal) const override {
     if (!classifier_.why.empty()) return classifier_.why;
     return classes_[signal].empty() ? "the classifier has no such class" : "";
@@ -48,7 +51,6 @@ class Signals : public SignalType {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
-    if (text.empty() || (task_.needs_answer && !has_answer(inputs.request()))) return {};
     SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, text));
     const std::vector<float>& scores = answers[classifier_.head].scores;
     const auto best =

@@ -3,35 +3,42 @@
 #include "router/signals/inputs.h"
 
 namespace signalbox::router {
-namespace {
 
-bool is_same(std::string_view a, std::string_view b) {
-  return a.data() == b.data() && a.size() == b.size();
+template <class T>
+Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* model,
+                                 std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  for (Pass<T>& known : passes) {
+    const bool same_text = known.text.data() == text.data() && known.text.size() == text.size();
+    if (known.model == model && same_text) return known;
+  }
+  return passes.emplace_back(model, text);
 }
 
-}  // namespace
-
 Result<std::span<const float>> Inputs::embedding(std::string_view text) {
-  for (const Embedded& known : embedded_) {
-    if (is_same(known.text, text)) return std::span<const float>(known.vector);
-  }
   SIGNALBOX_CHECK(embedder_ != nullptr);
-  std::vector<float> vector(static_cast<size_t>(embedder_->dim()));
-  SIGNALBOX_TRY_VOID(embedder_->embed({&text, 1}, vector));
-  embedded_.push_back({text, std::move(vector)});
-  return std::span<const float>(embedded_.back().vector);
+  Pass<std::vector<float>>& pass = pass_of(embedded_, embedder_, text);
+  std::call_once(pass.once, [&] {
+    std::vector<float> vector(static_cast<size_t>(embedder_->dim()));
+    if (auto done = embedder_->embed({&text, 1}, vector)) {
+      pass.result = std::move(vector);
+    } else {
+      pass.result = tl::unexpected<Error>(std::move(done).error());
+    }
+  });
+  if (!pass.result) return tl::unexpected<Error>(pass.result.error());
+  return std::span<const float>(*pass.result);
 }
 
 Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel& model,
                                                         std::string_view text) {
-  for (const Answered& known : answered_) {
-    if (known.model == &model && is_same(known.text, text))
-      return std::span<const engine::Answer>(known.answers);
-  }
-  const engine::Input input{.text = text};
-  SIGNALBOX_TRY(std::vector<engine::Answer> answers, model.answer({&input, 1}));
-  answered_.push_back({&model, text, std::move(answers)});
-  return std::span<const engine::Answer>(answered_.back().answers);
+  Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text);
+  std::call_once(pass.once, [&] {
+    const engine::Input input{.text = text};
+    pass.result = model.answer({&input, 1});
+  });
+  if (!pass.result) return tl::unexpected<Error>(pass.result.error());
+  return std::span<const engine::Answer>(*pass.result);
 }
 
 }  // namespace signalbox::router

@@ -1,9 +1,10 @@
 #pragma once
 // One request as signals see it, and the work that several of them share: a text is embedded and
-// classified once, however many signals look at it.
+// classified once, however many signals look at it, one after the other or at the same time.
 
 #include <functional>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,7 +18,8 @@ namespace signalbox::router {
 /// The value of a request's header field by its name in lower case. Empty: there are none.
 using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// Not thread-safe. The request, what `headers` looks at and the embedder outlive it.
+/// embedding() and answers() are thread-safe: who asks for what another thread is at waits for it,
+/// and shares its error too. The request, what `headers` looks at and the embedder outlive it.
 class Inputs {
  public:
   Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder)
@@ -37,22 +39,28 @@ class Inputs {
                                                   std::string_view text);
 
  private:
-  // Texts of a request stay where they are, so their address tells them apart.
-  struct Embedded {
+  // A pass of a model, run by the first who asks for it. Texts of a request stay where they are, so
+  // their address tells them apart.
+  template <class T>
+  struct Pass {
+    Pass(const engine::TextEmbedder* by, std::string_view of) : model(by), text(of) {}
+    const engine::TextEmbedder* model;
     std::string_view text;
-    std::vector<float> vector;
+    std::once_flag once;
+    Result<T> result;
   };
-  struct Answered {
-    const engine::TextModel* model;
-    std::string_view text;
-    std::vector<engine::Answer> answers;
-  };
+  template <class T>
+  using Passes = std::list<Pass<T>>;
+
+  template <class T>
+  Pass<T>& pass_of(Passes<T>& passes, const engine::TextEmbedder* model, std::string_view text);
 
   const ChatRequest& request_;
   HeaderLookup headers_;
   const engine::TextEmbedder* embedder_;
-  std::list<Embedded> embedded_;
-  std::list<Answered> answered_;
+  std::mutex mutex_;  // of the lists, not of what their entries hold
+  Passes<std::vector<float>> embedded_;
+  Passes<std::vector<engine::Answer>> answered_;
 };
 
 }  // namespace signalbox::router

@@ -62,14 +62,24 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
 
   std::string_view type() const override { return "jailbreak"; }
-  Needs needs() const override { return has_embedder_ ? Needs::kEmbedder : Needs::kClassifier; }
+  Needs needs() const override {
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      if (classifies(i)) return Needs::kClassifier;
+    }
+    return Needs::kEmbedder;
+  }
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view unavailable(size_t signal) const override {
     if (compares(signal) || classifies(signal)) return "";
     const config::JailbreakSignal& config = signals_[signal];
     if (config.method == Method::kClassifier) return classifier_.why;
-    return config.jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
-                                             : "there is no embedding model";
+    return why_not_compared(signal);
+  }
+
+  std::string_view lacks(size_t signal) const override {
+    if (signals_[signal].method != Method::kHybrid || compares(signal) == classifies(signal))
+      return "";
+    return compares(signal) ? classifier_.why : why_not_compared(signal);
   }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
@@ -97,6 +107,10 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     return text.empty() ? std::vector<std::string_view>{} : std::vector{text};
   }
 
+  std::string_view why_not_compared(size_t signal) const {
+    return signals_[signal].jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
+                                                       : "there is no embedding model";
+  }
   bool compares(size_t signal) const {
     return has_embedder_ && signals_[signal].method != Method::kClassifier &&
            !signals_[signal].jailbreak_patterns.empty();
@@ -109,15 +123,13 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
                           Inputs& inputs, std::vector<Evidence>& evidence) const {
     Reading out;
     std::string_view nearest;
-    for (const std::string_view text : texts) {
-      for (const std::string_view window : windows_of(text, kEmbeddedBytes)) {
-        SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
-        const PrototypeBank::Score attempt = banks_[2 * signal].score(query);
-        const double margin = attempt.score - banks_[2 * signal + 1].score(query).score;
-        if (!nearest.empty() && margin <= out.score) continue;
-        out.score = margin;
-        nearest = attempt.nearest;
-      }
+    for (const std::string_view window : windows_of(texts, kEmbeddedBytes)) {
+      SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
+      const PrototypeBank::Score attempt = banks_[2 * signal].score(query);
+      const double margin = attempt.score - banks_[2 * signal + 1].score(query).score;
+      if (!nearest.empty() && margin <= out.score) continue;
+      out.score = margin;
+      nearest = attempt.nearest;
     }
     if (!nearest.empty()) evidence.push_back({signal, nearest, out.score});
     const bool hybrid = signals_[signal].method == Method::kHybrid;
@@ -130,13 +142,11 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs) const {
     Reading out;
-    for (const std::string_view text : texts) {
-      for (const std::string_view window : windows_of(text, window_bytes(*classifier_.model))) {
-        SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
-        double sum = 0;
-        for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-        out.score = std::max(out.score, sum);
-      }
+    for (const std::string_view window : windows_of(texts, window_bytes(*classifier_.model))) {
+      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
+      double sum = 0;
+      for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
+      out.score = std::max(out.score, sum);
     }
     double threshold = signals_[signal].threshold;
     if (threshold <= 0) threshold = guard_.threshold;

@@ -54,14 +54,10 @@ class Signals : public NamedSignals<config::PiiSignal> {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     std::vector<double> now(types_.size(), 0), ever(types_.size(), 0);
-    SIGNALBOX_TRY_VOID(find(inputs.request().user_text(), inputs, now));
+    SIGNALBOX_TRY_VOID(find({inputs.request().user_text()}, inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
-    if (history) {
-      for (const std::string_view text : inputs.request().texts()) {
-        SIGNALBOX_TRY_VOID(find(text, inputs, ever));
-      }
-    }
+    if (history) SIGNALBOX_TRY_VOID(find(inputs.request().texts(), inputs, ever));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<double>& found = signals_[i].include_history ? ever : now;
       const double threshold = signals_[i].threshold > 0 ? signals_[i].threshold : threshold_;
@@ -80,9 +76,9 @@ class Signals : public NamedSignals<config::PiiSignal> {
 
  private:
   // Raises the score of each type to that of its surest span.
-  Result<void> find(std::string_view text, Inputs& inputs, std::vector<double>& scores) const {
-    if (text.empty()) return {};
-    for (const std::string_view window : windows_of(text, window_bytes(*classifier_.model))) {
+  Result<void> find(const std::vector<std::string_view>& texts, Inputs& inputs,
+                    std::vector<double>& scores) const {
+    for (const std::string_view window : windows_of(texts, window_bytes(*classifier_.model))) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       for (const engine::Entity& entity : answers[classifier_.head].entities) {
         const auto type = type_of_own_.find(upper_ascii(entity.type));

@@ -14,11 +14,14 @@ class Signals : public NamedSignals<config::ReaskSignal> {
   std::string_view type() const override { return "reask"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"least similarity", ""}; }
+  bool is_moot(const ChatRequest& request) const override {
+    return request.user_texts().size() < 2;
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>&) const override {
     const std::vector<std::string_view> turns = inputs.request().user_texts();
-    if (turns.size() < 2 || turns.front().data() != inputs.request().user_text().data()) return {};
+    if (turns.front().data() != inputs.request().user_text().data()) return {};
     for (size_t i = 0; i < signals_.size(); ++i) {
       const size_t before = std::max<size_t>(signals_[i].lookback_turns, 1);
       if (turns.size() <= before) continue;

@@ -28,10 +28,9 @@ struct Evidence {
   double score;
 };
 
-/// What a type works with: the request as it is, or a model besides.
+/// What a type works with: the request as it is, or a model besides. In the order of cost, which is
+/// that of evaluation: microseconds; a pass of a small network; passes of larger ones.
 enum class Needs : uint8_t { kRequest, kEmbedder, kClassifier };
-
-enum class Cost : uint8_t { kCheap, kModel };  // microseconds, milliseconds
 
 /// How explanations speak of a type's numbers. Empty: they do not.
 struct Wording {
@@ -46,7 +45,6 @@ class SignalType {
   /// As conditions name it: "keyword".
   virtual std::string_view type() const = 0;
   virtual Needs needs() const = 0;
-  Cost cost() const { return needs() == Needs::kRequest ? Cost::kCheap : Cost::kModel; }
   virtual size_t size() const = 0;
   virtual std::string_view name(size_t signal) const = 0;
   /// Why a signal can never be computed ("no classifier is configured"); "" when it can. Its
@@ -55,9 +53,23 @@ class SignalType {
     static_cast<void>(signal);
     return {};
   }
+  /// What a signal that can be computed has to do without ("there is no embedding model"); "" when
+  /// nothing.
+  virtual std::string_view lacks(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
   virtual Wording wording() const { return {}; }
-  /// Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`. An error
-  /// leaves both unspecified. Not called when every signal is unavailable.
+  /// Whether the request has nothing for these signals to look at: then none of them matches, and
+  /// that is known without a model, there or not.
+  virtual bool is_moot(const ChatRequest& request) const {
+    static_cast<void>(request);
+    return false;
+  }
+  /// Called by several threads at a time, for several types of one request, where models are
+  /// needed. Reads every signal; `out` is (size()) and default-initialised. Appends to `evidence`.
+  /// An error leaves both unspecified. Not called when every signal is unavailable, nor for a
+  /// request that is_moot().
   virtual Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                                 std::vector<Evidence>& evidence) const = 0;
 };

@@ -42,4 +42,16 @@ std::vector<std::string_view> windows_of(std::string_view text, size_t bytes) {
   return chosen;
 }
 
+std::vector<std::string_view> windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
+  std::vector<std::string_view> all;
+  for (const std::string_view text : texts) {
+    if (text.empty()) continue;
+    for (const std::string_view window : windows_of(text, bytes)) {
+      if (all.size() == kWindowsOfTextsMax) return all;
+      all.push_back(window);
+    }
+  }
+  return all;
+}
+
 }  // namespace signalbox::router

@@ -20,4 +20,9 @@ size_t window_bytes(const engine::TextModel& model);
 /// does. Of more than kWindowsMax, the first, the last and evenly chosen ones between remain.
 std::vector<std::string_view> windows_of(std::string_view text, size_t bytes);
 
+/// The pieces of several texts, empty ones left out, in their order: of each as above, and of all
+/// the first kWindowsOfTextsMax.
+inline constexpr size_t kWindowsOfTextsMax = 64;
+std::vector<std::string_view> windows_of(const std::vector<std::string_view>& texts, size_t bytes);
+
 }  // namespace signalbox::router

@@ -224,14 +224,15 @@ TEST_F(RouterTest, explains_itself_in_words) {
   const ChatRequest request = request_with("a theorem");
   Evaluation evaluation = router_->evaluate(request);
   evaluation.run_cheap();
-  EXPECT_EQ(evaluation.explain_words(),
-            "Decision math (priority 10, confidence 0.75), because\n"
-            "  keyword math matches (0.75): \"theorem\"\n"
-            "Signals\n"
-            "  keyword math matches (0.75): \"theorem\"\n"
-            "  keyword does not match: law, banned\n"
-            "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
-            "  jailbreak: 1 signals, no model is configured for them");
+  EXPECT_EQ(
+      evaluation.explain_words(),
+      "Decision math (priority 10, confidence 0.75), because\n"
+      "  keyword math matches (0.75): \"theorem\"\n"
+      "Signals\n"
+      "  keyword math matches (0.75): \"theorem\"\n"
+      "  keyword does not match: law, banned\n"
+      "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
+      "  jailbreak: 1 signals, there is no model at models/mmbert32k-jailbreak-detector-merged");
 }
 
 TEST_F(RouterTest, headers_tell_the_plan) {
@@ -274,6 +275,51 @@ TEST_F(RouterTest, one_router_serves_many_threads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+constexpr std::string_view kRecipes = R"(version: v0.3
+providers:
+  defaults: {default_model: small}
+  models: [{name: small, backend_refs: [{type: echo}]}, {name: big, backend_refs: [{type: echo}]}]
+routing:
+  signals: {keywords: [{name: k, keywords: [alpha]}]}
+  decisions: [{name: first, rules: {type: keyword, name: k}, modelRefs: [{model: small}]}]
+entrypoints:
+  - {model_names: [other, auto], recipe: second}
+  - {model_names: [top], recipe: default}
+recipes:
+  - name: second
+    routing:
+      signals: {keywords: [{name: k, keywords: [beta]}], jailbreak: [{name: j}]}
+      decisions: [{name: second, rules: {type: keyword, name: k}, modelRefs: [{model: big}]}]
+)";
+
+TEST(Router, the_model_says_which_routing_decides) {
+  auto loaded = config::parse(kRecipes, "test.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto router = Router::create(std::move(loaded->config), {});
+  ASSERT_TRUE(router) << router.error().message;
+  const auto told = [&](std::string_view model) {
+    json::Writer out;
+    out.begin_object().member("model", model).key("messages").begin_array();
+    out.begin_object().member("role", "user").member("content", "alpha beta").end_object();
+    const auto request = ChatRequest::parse(out.end_array().end_object().take());
+    Evaluation evaluation = (*router)->evaluate(*request);
+    EXPECT_TRUE(evaluation.run_cheap());
+    const auto plan = evaluation.plan();
+    if (!plan) return plan.error().message;
+    return fmt::format("{} {} {}", plan->recipe, plan->decision, plan->model->name);
+  };
+  EXPECT_EQ(told("other"), "second second big");
+  EXPECT_EQ(told("auto"), "second second big");  // an entrypoint may take an automatic name
+  EXPECT_EQ(told("MoM"), "default first small");
+  EXPECT_EQ(told("top"), "default first small");
+  EXPECT_EQ(told("big"), "  big");
+  EXPECT_EQ(told("x"),
+            "model: unknown model \"x\" (known: auto, vllm-sr/auto, MoM, other, auto, top, small, "
+            "big)");
+  ASSERT_EQ((*router)->notices().size(), 1U);
+  EXPECT_EQ((*router)->notices()[0].substr(0, 43), "test.yaml: recipe second: jailbreak signals");
 }
 
 TEST(Router, embedding_signals_need_an_embedder) {

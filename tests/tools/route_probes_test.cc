@@ -64,13 +64,43 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   EXPECT_EQ(report.failures[1].causes, (std::vector<std::string>{"conversation tools matches"}));
   EXPECT_EQ(report.failures[2].causes,
             (std::vector<std::string>{"it matches, and another one comes first"}));
-  EXPECT_EQ(
-      report.failures[3].causes,
-      (std::vector<std::string>{"jailbreak attempt is unknown: no model is configured for them"}));
+  EXPECT_EQ(report.failures[3].causes,
+            (std::vector<std::string>{"jailbreak attempt is unknown: there is no model at "
+                                      "models/mmbert32k-jailbreak-detector-merged"}));
+  EXPECT_EQ(report.lacking.size(), 1U);
+  EXPECT_EQ(report.lacking.begin()->second, 1U);
   const auto json = json::Document::parse(probe_report_json(report));
   ASSERT_TRUE(json);
   EXPECT_EQ(json->root().find("variants")->raw(), R"({"passed":3,"total":7})");
   EXPECT_NE(probe_report_words(report).find("3 of 7 variants pass\n"), std::string::npos);
+}
+
+TEST(RouteProbes, ask_the_recipe_that_they_name) {
+  const ProbeReport report = run(kOwn / "config.yaml", kOwn / "recipes.yaml");
+  EXPECT_EQ(report.variants.total, 4U);
+  EXPECT_EQ(report.variants.passed, 4U) << probe_report_words(report);
+}
+
+TEST(RouteProbes, ask_the_recipe_that_their_model_leads_to) {
+  const ProbeReport report = run(kOwn / "config.yaml", kOwn / "models.yaml");
+  EXPECT_EQ(report.variants.passed, 3U) << probe_report_words(report);
+  ASSERT_EQ(report.failures.size(), 1U);
+  EXPECT_EQ(report.failures[0].checks,
+            (std::vector<std::string>{"decision: expected urgent, found none"}));
+}
+
+TEST(RouteProbes, refuse_a_recipe_that_is_not_there) {
+  auto loaded = config::load(kOwn / "config.yaml");
+  ASSERT_TRUE(loaded);
+  const auto router = router::Router::create(std::move(loaded->config), {});
+  ASSERT_TRUE(router);
+  Probe probe;
+  probe.id = "a/b";
+  probe.recipe = "shorts";
+  probe.request = R"({"model":"auto","messages":[]})";
+  const auto report = run_probes(**router, {probe});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "a/b: unknown recipe \"shorts\" (known: default, short)");
 }
 
 TEST(RouteProbes, say_what_is_wrong_with_a_file) {
@@ -81,7 +111,12 @@ TEST(RouteProbes, say_what_is_wrong_with_a_file) {
     fs::remove(path);
     return probes ? "" : probes.error().message.substr(path.string().size() + 2);
   };
+  EXPECT_EQ(message(""), "expected a mapping with decisions");
+  EXPECT_EQ(message("[]"), "expected a mapping with decisions");
   EXPECT_EQ(message("{x: 1}"), "decisions: expected a list");
+  EXPECT_EQ(message("decisions: []"), "there are no probes");
+  EXPECT_EQ(message("decisions: [{id: a, variants: []}]"), "there are no probes");
+  EXPECT_EQ(message("{recipe: [x], decisions: []}"), "$.recipe: expected a string");
   EXPECT_EQ(message("decisions: [{}]"), "decisions[0].id: missing");
   EXPECT_EQ(message("decisions: [{id: a}]"), "decisions[0].variants: missing");
   EXPECT_EQ(message("decisions: [{id: a, variants: [{id: b, query: x}]}]"),

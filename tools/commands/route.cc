@@ -55,6 +55,7 @@ router::HeaderLookup headers_of(const json::Value& row) {
 void write_plan(const router::Plan& plan, json::Writer& out) {
   out.key("decision");
   plan.decision.empty() ? out.null() : out.string(plan.decision);
+  if (!plan.recipe.empty()) out.member("recipe", plan.recipe);
   out.member("model", plan.model->name).key("reasoning");
   plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
   if (!plan.reasoning_effort.empty()) out.member("reasoning_effort", plan.reasoning_effort);

@@ -63,9 +63,11 @@ int serve(const std::filesystem::path& file) {
   }
   if (!inspection.config) return report(inspection.config.error());
   // Shared by all configurations that the daemon reads in its life.
-  const auto cache = std::make_shared<router::ModelCache>();
+  const auto cache =
+      std::make_shared<router::ModelCache>(router::open_served(inspection.config->http));
   const auto open = [cache](const config::Config& config) {
-    return router::open_models(config, cache);
+    return router::open_models(
+        config, [cache](const std::string& directory) { return cache->get(directory); });
   };
   auto daemon =
       router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});

@@ -123,6 +123,46 @@ TEST(Decision, priority_then_confidence_then_name_decide) {
   EXPECT_EQ(index(Strategy::kPriority, {}), kNoDecision);
 }
 
+// Signals 0, 3 are of the request, 1, 4 similarities, 2, 5 classes.
+uint32_t stage_of(uint32_t signal) {
+  return signal % 3;
+}
+
+TEST(Decision, fusion_prefers_the_cheapest_evidence_that_matches) {
+  config::Routing routing;
+  routing.strategy = Strategy::kFusion;
+  routing.decisions = {make("keyword", 0, leaf(0)), make("similar", 5, leaf(1)),
+                       make("class", 9, any({leaf(2), all({leaf(0), leaf(2)})}))};
+  Scratch scratch;
+  const auto outcome = [&](const std::vector<Value>& signals) {
+    return Engine(routing, number_of, stage_of).evaluate(signals, scratch);
+  };
+  EXPECT_EQ(outcome({yes(0.6), yes(0.9), yes(1)}).decision, 0);
+  EXPECT_EQ(outcome({kNo, yes(0.9), yes(1)}).decision, 1);
+  EXPECT_EQ(outcome({kNo, kNo, yes(0.5)}).decision, 2);
+  // A keyword settles it, and so does a similarity where there is none.
+  EXPECT_TRUE(outcome({yes(0.6), kUnknown, kUnknown}).fixed);
+  EXPECT_TRUE(outcome({kNo, yes(0.6), kUnknown}).fixed);
+  EXPECT_FALSE(outcome({kNo, kUnknown, yes(1)}).fixed);
+}
+
+TEST(Decision, fusion_lets_high_confidence_override) {
+  config::Routing routing;
+  routing.strategy = Strategy::kFusion;
+  routing.override_confidence = 0.9;
+  routing.decisions = {make("keyword", 0, leaf(0)), make("similar", 0, leaf(1)),
+                       make("class", 0, leaf(2))};
+  Scratch scratch;
+  const auto outcome = [&](const std::vector<Value>& signals) {
+    return Engine(routing, number_of, stage_of).evaluate(signals, scratch);
+  };
+  EXPECT_EQ(outcome({yes(0.6), yes(0.8), yes(0.95)}).decision, 2);
+  EXPECT_EQ(outcome({yes(0.6), yes(0.92), yes(0.95)}).decision, 1);
+  EXPECT_EQ(outcome({yes(0.6), yes(0.8), yes(0.8)}).decision, 0);
+  EXPECT_FALSE(outcome({yes(0.6), kNo, kUnknown}).fixed);
+  EXPECT_TRUE(outcome({yes(0.9), kUnknown, kUnknown}).fixed);
+}
+
 TEST(Decision, the_outcome_is_fixed_as_soon_as_nothing_can_change_it) {
   const auto fixed = [](Strategy strategy, std::vector<config::Decision> decisions,
                         const std::vector<Value>& signals) {
@@ -183,7 +223,8 @@ class Random {
 
   config::Routing routing() {
     config::Routing out;
-    out.strategy = below(2) == 0 ? Strategy::kPriority : Strategy::kConfidence;
+    out.strategy = static_cast<Strategy>(below(3));
+    if (below(2) == 0) out.override_confidence = below(5) / 4.0;
     for (int n = below(6); n > 0; --n) {
       out.decisions.push_back(make(std::string(1, static_cast<char>('a' + n)), below(3), rule(3)));
     }
@@ -241,7 +282,7 @@ TEST(DecisionProperty, stopping_early_gives_the_outcome_of_full_evaluation) {
   int stopped_early = 0;
   for (int round = 0; round < 20'000; ++round) {
     const config::Routing routing = random.routing();
-    const Engine engine(routing, number_of);
+    const Engine engine(routing, number_of, stage_of);
     std::vector<Value> truth;
     for (int i = 0; i < kSignals; ++i) truth.push_back(random.value());
     Scratch scratch;

@@ -23,6 +23,7 @@ providers:
   models:
     - {name: general, backend_refs: [{name: echo, type: echo}]}
     - {name: math/expert, provider_model_id: org/expert-7b, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+entrypoints: [{model_names: [team/assistant], recipe: default}]
 routing:
   signals:
     keywords:
@@ -230,8 +231,8 @@ TEST(Daemon, lists_its_models) {
   std::vector<std::string> ids;
   for (const auto model : document->root().find("data")->items())
     ids.emplace_back(model.find("id")->text());
-  EXPECT_EQ(ids,
-            (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "general", "math/expert"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM", "team/assistant",
+                                           "general", "math/expert"}));
   EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 200);
   EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "tests/router/fake_classifier.h"
 
 namespace signalbox::router {
 namespace {
@@ -57,6 +58,32 @@ TEST(Windows, bytes_that_are_no_characters_do_not_hang) {
   size_t total = 0;
   for (const std::string_view window : windows_of(text, 64)) total += window.size();
   EXPECT_GE(total, 64U);
+}
+
+TEST(Windows, fit_a_model_whose_tokens_are_bytes) {
+  const FakeClassifier model({"a", "b"}, engine::HeadKind::kSequence, false);
+  constexpr int32_t kSpecialTokens = 8;
+  const std::string text(3000, '.');
+  size_t covered = 0;
+  for (const std::string_view window : windows_of(text, window_bytes(model))) {
+    const auto tokens = model.tokens({.text = window});
+    ASSERT_TRUE(tokens);
+    EXPECT_LE(*tokens + kSpecialTokens, model.tokens_max());
+    EXPECT_LE(window.data(), text.data() + covered);
+    covered = static_cast<size_t>(window.data() - text.data()) + window.size();
+  }
+  EXPECT_EQ(covered, text.size());
+}
+
+TEST(Windows, of_many_texts_are_bounded_and_the_first_text_has_its_own) {
+  const std::vector<std::string> texts(100, std::string(100, 'x'));
+  std::vector<std::string_view> views{""};
+  views.insert(views.end(), texts.begin(), texts.end());
+  const auto windows = windows_of(views, 64);
+  ASSERT_EQ(windows.size(), kWindowsOfTextsMax);
+  EXPECT_EQ(windows[0].data(), texts[0].data());
+  EXPECT_EQ(windows[0].size(), 64U);
+  EXPECT_EQ(windows[2].data(), texts[1].data());
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+#pragma once
+// A model behind a scheduler that is itself a model: callers wait as they would for the model, and
+// what many of them ask at the same time runs in one pass.
+
+#include <memory>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/scheduler.h"
+
+namespace signalbox::engine {
+
+/// The same model, with the same answers, for many threads. embed() and answer() of one text go
+/// through the queue and fail with kOverloaded when it is full; of several texts they are a batch
+/// already and run on the calling thread, as everything else does. Errors are Scheduler::create's.
+Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> model,
+                                               const SchedulerOptions& options);
+
+}  // namespace signalbox::engine

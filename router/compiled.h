@@ -1,0 +1,71 @@
+#pragma once
+// One routing of the configuration, ready to be asked: its signals, what is derived of them, its
+// rules. A file has one at its top and one in each recipe.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/config/config.h"
+#include "router/decision/derived.h"
+#include "router/decision/engine.h"
+#include "router/models.h"
+#include "router/signals/signal.h"
+
+namespace signalbox::router {
+
+/// Immutable and thread-safe once created; it does not move, since its parts look at each other.
+class Compiled {
+ public:
+  /// The signals of one type and where their numbers begin.
+  struct Group {
+    std::unique_ptr<const SignalType> signals;
+    uint32_t first;
+
+    uint32_t size() const { return static_cast<uint32_t>(signals->size()); }
+    /// Whether any of them can be computed.
+    bool is_available() const;
+  };
+
+  /// `recipe` names the routing. Embeds the examples of all signals, which takes some hundred
+  /// milliseconds. Errors are those of make_signals() and Derived::create(). All outlive the
+  /// result.
+  static Result<std::unique_ptr<const Compiled>> create(const config::Config& config,
+                                                        std::string_view recipe,
+                                                        const config::Routing& routing,
+                                                        const Models& models);
+
+  const std::string& recipe() const { return recipe_; }
+  const config::Routing& routing() const { return routing_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  /// How many signals are computed; their numbers are below it.
+  uint32_t signals() const { return signals_; }
+  const decision::Derived& derived() const { return *derived_; }
+  const decision::Engine& engine() const { return *engine_; }
+  /// What an operator should know of the signals, one line each.
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  Compiled(std::string_view recipe, const config::Routing& routing)
+      : recipe_(recipe), routing_(routing) {}
+
+  Result<void> compile(const config::Config& config, const Models& models);
+  uint32_t find(std::string_view type, std::string_view name) const;
+  config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
+                                   const config::Modules& modules) const;
+  uint32_t stage_of(uint32_t number) const;
+  const SignalType& signals_of(uint32_t number) const;
+  void add_notices(const config::Config& config, const SignalType& type);
+
+  std::string recipe_;
+  const config::Routing& routing_;
+  std::vector<Group> groups_;
+  uint32_t signals_ = 0;
+  std::optional<decision::Derived> derived_;
+  std::optional<decision::Engine> engine_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,258 @@
+// One request's signals as they become known, and what follows of them so far.
+
+#include "router/router.h"
+
+#include <functional>
+
+#include "engine/parallel.h"
+#include "router/compiled.h"
+#include "router/explain.h"
+#include "router/planner.h"
+
+namespace signalbox::router {
+
+using decision::Fact;
+
+struct Evaluation::State {
+  using Group = Compiled::Group;
+  struct Progress {
+    bool pending = true;
+    bool moot = false;
+    Result<void> done = {};
+    std::vector<Evidence> evidence;
+  };
+
+  const config::Config& config;
+  const Compiled& router;
+  const ChatRequest& request;
+  Inputs inputs;
+  bool bypassed;
+  std::vector<Reading> readings;        // (signals)
+  std::vector<Fact> facts;              // (signals)
+  std::vector<Progress> progress;       // (groups)
+  std::vector<decision::Value> values;  // (numbers)
+  std::vector<decision::Bounds> scores;
+  std::vector<decision::Value> gates;
+  decision::Scratch scratch;
+  decision::Outcome outcome;
+  std::vector<bool> needed;  // (numbers), for the outcome
+  bool needed_is_known = false;
+
+  State(const config::Config& of, const Compiled& by, const engine::TextEmbedder* embedder,
+        const ChatRequest& asked, HeaderLookup headers, bool bypass)
+      : config(of),
+        router(by),
+        request(asked),
+        inputs(asked, std::move(headers), embedder),
+        bypassed(bypass),
+        readings(by.signals()),
+        facts(by.signals()),
+        progress(by.groups().size()),
+        values(by.derived().size()),
+        scores(by.derived().projections().scores()) {
+    for (size_t g = 0; g < router.groups().size(); ++g) {
+      const Group& group = router.groups()[g];
+      progress[g].moot = group.signals->is_moot(request);
+      progress[g].pending = group.is_available() && !progress[g].moot;
+      for (uint32_t i = 0; i < group.size(); ++i) {
+        Fact& fact = facts[group.first + i];
+        if (progress[g].moot) {
+          fact.state = Fact::State::kKnown;
+        } else if (!group.signals->unavailable(i).empty()) {
+          fact.state = Fact::State::kUnavailable;
+        }
+      }
+    }
+    decide();
+  }
+
+  void decide() {
+    router.derived().evaluate(facts, values, gates, scores);
+    outcome = router.engine().evaluate(values, scratch);
+    needed_is_known = false;
+  }
+
+  // Runs the signals of one type. Touches what is of this type alone: others run at the same time.
+  void read(size_t index) {
+    const Group& group = router.groups()[index];
+    const std::span<Reading> out = std::span(readings).subspan(group.first, group.size());
+    progress[index].done = group.signals->evaluate(inputs, out, progress[index].evidence);
+    progress[index].pending = false;
+  }
+
+  void take(size_t index) {
+    const Group& group = router.groups()[index];
+    const bool done = progress[index].done.has_value();
+    for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
+      Fact& fact = facts[n];
+      if (fact.state == Fact::State::kUnavailable) continue;
+      fact.state = done ? Fact::State::kKnown : Fact::State::kFailed;
+      if (!done) continue;
+      fact.matched = readings[n].matched;
+      fact.confidence = readings[n].confidence;
+      fact.score = readings[n].score;
+    }
+  }
+
+  // One after the other: each may settle what the next would be asked for.
+  void run_request_signals(bool all) {
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      if (!is_wanted(i, Needs::kRequest, all)) continue;
+      read(i);
+      take(i);
+      decide();
+    }
+  }
+
+  // Signals of one cost at the same time. They go on past a failure; a queue that is full is told
+  // first, since trying again may help.
+  Result<void> run_model_signals(Needs needs, bool all) {
+    std::vector<size_t> wanted;
+    std::vector<std::function<void()>> steps;
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      if (!is_wanted(i, needs, all)) continue;
+      wanted.push_back(i);
+      steps.emplace_back([this, i] { read(i); });
+    }
+    if (wanted.empty()) return {};
+    engine::run_together(steps);
+    Result<void> failure;
+    for (const size_t i : wanted) {
+      take(i);
+      const Result<void>& done = progress[i].done;
+      if (done) continue;
+      if (!failure && done.error().code != Code::kOverloaded) continue;
+      const std::string where = fmt::format("{} signals", router.groups()[i].signals->type());
+      failure = fail_in(where, done.error());
+    }
+    decide();
+    return failure;
+  }
+
+  Result<void> run_model_signals(bool all) {
+    auto cheaper = run_model_signals(Needs::kEmbedder, all);
+    auto dearer = run_model_signals(Needs::kClassifier, all);
+    const bool overloaded = !dearer && dearer.error().code == Code::kOverloaded;
+    return cheaper || overloaded ? dearer : cheaper;
+  }
+
+  bool is_wanted(size_t index, Needs needs, bool all) {
+    if (!progress[index].pending || router.groups()[index].signals->needs() != needs) return false;
+    return all || is_needed(index);
+  }
+
+  bool is_needed(size_t index) {
+    if (outcome.fixed) return false;
+    if (!needed_is_known) {
+      needed.assign(values.size(), false);
+      router.engine().mark_needed(values, scratch, outcome, needed);
+      router.derived().spread_needed(needed);
+      needed_is_known = true;
+    }
+    const Group& group = router.groups()[index];
+    for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
+      if (needed[n] && facts[n].state == Fact::State::kPending) return true;
+    }
+    return false;
+  }
+
+  std::vector<Plan::Matched> matched() const {
+    std::vector<Plan::Matched> all;
+    const auto add = [&](std::string_view type, uint32_t number, std::string_view name) {
+      if (!values[number].is_match()) return;
+      if (all.empty() || all.back().type != type) all.push_back({type, {}});
+      all.back().names.emplace_back(name);
+    };
+    for (const Group& group : router.groups()) {
+      for (uint32_t i = 0; i < group.size(); ++i)
+        add(group.signals->type(), group.first + i, group.signals->name(i));
+    }
+    router.derived().projections().for_each_output(
+        [&](uint32_t number, std::string_view name, size_t) { add("projection", number, name); });
+    return all;
+  }
+
+  Report report() const {
+    Report out{&router.routing(),
+               &router.engine(),
+               &router.derived(),
+               {},
+               values,
+               scratch.values,
+               scores,
+               outcome};
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      const Group& group = router.groups()[i];
+      out.types.push_back({group.signals.get(), group.first, !progress[i].pending, progress[i].moot,
+                           !progress[i].done,
+                           std::span(readings).subspan(group.first, group.size()),
+                           progress[i].evidence});
+    }
+    return out;
+  }
+
+  const config::Decision* chosen() const {
+    if (outcome.decision == decision::kNoDecision) return nullptr;
+    return &router.routing().decisions[static_cast<size_t>(outcome.decision)];
+  }
+
+  Result<Plan> plan() const {
+    if (bypassed) return plan_bypass(config, request);
+    SIGNALBOX_TRY(Plan plan, plan_routed(config, request, chosen(), outcome.confidence));
+    plan.recipe = router.recipe();
+    plan.matched = matched();
+    return plan;
+  }
+};
+
+Evaluation Evaluation::begin(const config::Config& config, const Compiled& routing,
+                             const engine::TextEmbedder* embedder, const ChatRequest& request,
+                             HeaderLookup headers, bool bypassed) {
+  return Evaluation(
+      std::make_unique<State>(config, routing, embedder, request, std::move(headers), bypassed));
+}
+
+Evaluation::Evaluation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Evaluation::Evaluation(Evaluation&&) noexcept = default;
+Evaluation::~Evaluation() = default;
+
+bool Evaluation::run_cheap() {
+  if (state_->bypassed) return true;
+  state_->run_request_signals(false);
+  return state_->outcome.fixed;
+}
+
+Result<void> Evaluation::run_needed() {
+  if (state_->bypassed) return {};
+  state_->run_request_signals(false);
+  return state_->run_model_signals(false);
+}
+
+Result<void> Evaluation::run_all() {
+  state_->run_request_signals(true);
+  return state_->run_model_signals(true);
+}
+
+Result<Plan> Evaluation::plan() const {
+  return state_->plan();
+}
+
+const config::Decision* Evaluation::decision() const {
+  return state_->bypassed ? nullptr : state_->chosen();
+}
+
+std::vector<Plan::Matched> Evaluation::matched() const {
+  return state_->matched();
+}
+
+std::string Evaluation::explain_json() const {
+  return router::explain_json(state_->report());
+}
+
+std::string Evaluation::explain_words() const {
+  if (state_->bypassed)
+    return fmt::format("The client names the model {}; nothing is decided.", state_->request.model);
+  return router::explain_words(state_->report());
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,106 @@
+// A model behind its queue answers as it does alone; what comes while it is busy runs together.
+
+#include "engine/served_model.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "tests/router/fake_classifier.h"
+
+namespace signalbox::engine {
+namespace {
+
+const std::vector<std::string> kLabels{"x", "y"};
+
+// Counts its passes, which stand still while the gate is shut.
+class Gated : public router::FakeClassifier {
+ public:
+  Gated() : FakeClassifier(kLabels, HeadKind::kSequence, false) {}
+
+  Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
+    {
+      std::unique_lock lock(mutex_);
+      ++passes_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return open_; });
+    }
+    return FakeClassifier::answer(inputs);
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void wait_for_a_pass() const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return passes_ > 0; });
+  }
+  int passes() const {
+    const std::lock_guard lock(mutex_);
+    return passes_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable int passes_ = 0;
+  bool open_ = false;
+};
+
+std::vector<float> scores_of(const TextModel& model, std::string_view text) {
+  const Input input{.text = text};
+  const auto answers = model.answer({&input, 1});
+  return answers ? answers->front().scores : std::vector<float>{};
+}
+
+TEST(ServedModel, is_the_model) {
+  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto served = serve(bare, {});
+  ASSERT_TRUE(served) << served.error().message;
+  const TextModel& model = **served;
+  EXPECT_EQ(model.heads()[0].labels, kLabels);
+  EXPECT_EQ(model.tokens_max(), bare->tokens_max());
+  EXPECT_EQ(scores_of(model, "an x"), scores_of(*bare, "an x"));
+  const Input inputs[] = {{.text = "x"}, {.text = "y"}};
+  const auto both = model.answer(inputs);
+  ASSERT_TRUE(both);
+  EXPECT_EQ((*both)[1].scores, scores_of(*bare, "y"));
+  const std::string_view text = "x";
+  std::vector<float> vector(1);
+  const auto embedded = model.embed({&text, 1}, vector);
+  ASSERT_FALSE(embedded);
+  EXPECT_EQ(embedded.error().message, "a fake embeds nothing");
+}
+
+TEST(ServedModel, runs_together_what_waits_together) {
+  const auto gated = std::make_shared<Gated>();
+  const auto served = serve(gated, {.workers = 1});
+  ASSERT_TRUE(served);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  const auto ask = [&](std::string_view text) {
+    threads.emplace_back([&, text] { wrong += scores_of(**served, text).size() != 2; });
+  };
+  ask("x");
+  gated->wait_for_a_pass();
+  for (int i = 0; i < 8; ++i) ask(i % 2 == 0 ? "x" : "y");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // all of them wait by then
+  gated->open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LT(gated->passes(), 5);
+}
+
+TEST(ServedModel, refuses_options_out_of_range) {
+  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto served = serve(bare, {.workers = 0});
+  ASSERT_FALSE(served);
+  EXPECT_EQ(served.error().code, Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace signalbox::engine

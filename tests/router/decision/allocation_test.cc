@@ -1,0 +1,52 @@
+// Deciding allocates nothing once its work space has grown: this file counts every allocation of
+// the program.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/router/decision/many_decisions.h"
+
+namespace {
+std::atomic<size_t> allocations{0};
+}  // namespace
+
+// Not inlined, or the compiler takes the pair for a mismatch.
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace signalbox::router::decision {
+namespace {
+
+TEST(Allocation, is_counted_here) {
+  const size_t before = allocations;
+  ::operator delete(::operator new(1));  // `delete new` may be left out
+  EXPECT_EQ(allocations, before + 1);
+}
+
+TEST(Allocation, none_is_made_by_a_decision) {
+  for (const auto strategy :
+       {config::Routing::Strategy::kPriority, config::Routing::Strategy::kFusion}) {
+    ManyDecisions many(strategy);
+    EXPECT_EQ(many.decide().decision, ManyDecisions::kExpected);
+    const size_t before = allocations;
+    const Outcome outcome = many.decide();
+    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(outcome.decision, ManyDecisions::kExpected);
+    EXPECT_TRUE(outcome.fixed);
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::router::decision
