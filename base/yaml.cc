@@ -288,6 +288,12 @@ Result<Node> parse(std::string_view text, std::string_view name, const Limits& l
   if (const uint32_t line = bad_utf8_line(text)) {
     return fail(Code::kInvalid, "{}:{}: bytes that are not UTF-8", name, line);
   }
+  // yaml-cpp takes one in a plain scalar for the beginning of an escape.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    const auto before = text.substr(0, nul);
+    return fail(Code::kInvalid, "{}:{}: a byte that is zero", name,
+                1 + std::count(before.begin(), before.end(), '\n'));
+  }
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

@@ -4,22 +4,17 @@
 //
 // usage: serve_cpu build/release/signalbox [REQUESTS]
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "bench/child_daemon.h"
 #include "tests/router/net/sockets.h"
 
 namespace signalbox::bench {
@@ -68,74 +63,23 @@ std::string configuration(uint16_t port, uint16_t management_port, uint16_t upst
   return out.str();
 }
 
-/// The daemon as a child process.
-class Child {
- public:
-  Child(const std::string& program, const std::string& config) {
-    const auto begin = std::chrono::steady_clock::now();
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(ends[1], STDERR_FILENO);
-      ::execl(program.c_str(), program.c_str(), "serve", "--config", config.c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    std::string log;
-    char byte;
-    while (log.find("ready in ") == std::string::npos || log.back() != '\n') {
-      if (::read(ends[0], &byte, 1) != 1) {
-        std::fprintf(stderr, "serve_cpu: the daemon did not start:\n%s", log.c_str());
-        std::exit(1);
-      }
-      log.push_back(byte);
-    }
-    ready_ms_ =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    log_end_ = ends[0];
-  }
-  ~Child() {
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
-    ::close(log_end_);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+/// User and system time so far, in microseconds.
+double cpu_us(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
 
-  double ready_ms() const { return ready_ms_; }
-
-  /// User and system time so far, in microseconds.
-  double cpu_us() const {
-    std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
-    std::istringstream fields(text.substr(text.rfind(')') + 2));
-    std::string skipped;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    return (user + system) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  }
-
-  double resident_mb() const {
-    std::ifstream statm("/proc/" + std::to_string(pid_) + "/statm");
-    double total = 0, resident = 0;
-    statm >> total >> resident;
-    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int log_end_ = -1;
-  double ready_ms_ = 0;
-};
-
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
+double resident_mb(pid_t pid) {
+  std::ifstream statm("/proc/" + std::to_string(pid) + "/statm");
+  double total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
 void expect_routed(const test::Reply& reply) {
@@ -155,7 +99,7 @@ void measure(const char* name, const std::string& program, int requests, int con
   const uint16_t port = test::closed_port();
   std::ofstream(file) << configuration(port, test::closed_port(), upstream_port);
   {
-    const Child daemon(program, file.string());
+    const ChildDaemon daemon(program, file.string());
     const std::string request = test::post(
         "/v1/chat/completions", kBody, "Authorization: Bearer key\r\nAccept: application/json\r\n");
     std::vector<Wire> clients;
@@ -164,7 +108,7 @@ void measure(const char* name, const std::string& program, int requests, int con
       clients.back().send(request);
       expect_routed(clients.back().read_reply());
     }
-    const double before = daemon.cpu_us();
+    const double before = cpu_us(daemon.pid());
     for (int sent = 0; sent < requests; sent += connections) {
       for (Wire& client : clients) client.send(request);
       for (Wire& client : clients) expect_routed(client.read_reply());
@@ -173,7 +117,7 @@ void measure(const char* name, const std::string& program, int requests, int con
     std::printf(
         "%-14s %6d requests, %d connections: %5.1f us of CPU each; resident %.1f MB, ready in %.0f "
         "ms\n",
-        name, done, connections, (daemon.cpu_us() - before) / done, daemon.resident_mb(),
+        name, done, connections, (cpu_us(daemon.pid()) - before) / done, resident_mb(daemon.pid()),
         daemon.ready_ms());
   }
   std::filesystem::remove(file);

@@ -27,6 +27,7 @@ std::string system_model(const config::SystemModels& models, std::string_view re
       {"pii_classifier", &models.pii_classifier},
       {"fact_check_classifier", &models.fact_check_classifier},
       {"feedback_detector", &models.feedback_detector},
+      {"hallucination_explainer", &models.hallucination_explainer},
   };
   for (const auto& [name, directory] : known) {
     if (name == ref) return *directory;
@@ -75,6 +76,10 @@ std::string classifier_directory(const config::Config& config, std::string_view 
     return directory_of(config, modules.feedback_detector, "feedback_detector");
   if (type == "jailbreak") return directory_of(config, modules.prompt_guard, "prompt_guard");
   if (type == "pii") return directory_of(config, modules.classifier.pii, "pii_classifier");
+  if (type == "nli") {
+    return directory_of(config, modules.hallucination_mitigation.explainer,
+                        "hallucination_explainer");
+  }
   if (type == "modality" && modules.modality_detector.enabled &&
       modules.modality_detector.method != "keyword")
     return modules.modality_detector.classifier.model_path;
@@ -144,22 +149,23 @@ Result<Models> open_models(const config::Config& config, const OpenModel& open) 
       SIGNALBOX_TRY(models.classifiers[directory], open(directory));
     }
   }
+  models.open = open;
   return models;
 }
 
-Result<Models> open_served_models(const config::Config& config) {
-  const uint32_t asked = config.http.model_threads;
+OpenModel open_served(const config::HttpLimits& limits) {
+  const uint32_t asked = limits.model_threads;
   const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
-  return open_models(
-      config,
-      [&](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+  engine::SchedulerOptions options;
+  options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
+  options.requests_max = static_cast<int32_t>(limits.model_queue_max);
+  return
+      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
         SIGNALBOX_TRY(auto model, open_model(directory));
-        engine::SchedulerOptions options;
-        options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
-        options.requests_max = static_cast<int32_t>(config.http.model_queue_max);
-        options.tokens_max = std::max<int64_t>(options.tokens_max, model->tokens_max());
-        return engine::serve(std::move(model), options);
-      });
+        engine::SchedulerOptions own = options;
+        own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
+        return engine::serve(std::move(model), own);
+      };
 }
 
 }  // namespace signalbox::router

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "router/config/config.h"
+#include "router/model_cache.h"
 
 namespace signalbox::router {
 
@@ -18,12 +19,16 @@ struct Models {
   std::shared_ptr<const engine::TextEmbedder> embedder = {};
   /// By the directory that the configuration names.
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
+  /// Opens a model that no signal needs, for those who ask for it by other ways. Empty: none can
+  /// be.
+  ModelCache::Open open = {};
 };
 
 /// Whether a condition or a projection of the routing asks for signals of the type.
 bool asks_for(const config::Routing& routing, std::string_view type);
 
-/// The directory of the classifier behind a type of signals, "" when none is configured.
+/// The directory of the classifier behind a type of signals, or of "nli", which judges whether one
+/// text follows from another; "" when none is configured.
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Whether a signal or an algorithm of the routing compares meanings.
@@ -34,8 +39,7 @@ std::vector<std::string> classifier_directories(const config::Config& config,
                                                 const config::Routing& routing);
 
 /// One model by its directory.
-using OpenModel =
-    std::function<Result<std::shared_ptr<const engine::TextModel>>(const std::string& directory)>;
+using OpenModel = ModelCache::Open;
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
 /// Opens one model. Errors are engine::TextModel's.
@@ -43,12 +47,12 @@ Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& d
 
 /// Opens what the configuration's signals need, of every routing, each once. A directory that is
 /// not there is left out, and the router says so; only embedding signals insist on their model.
-/// Errors are engine::TextModel's.
+/// Errors are those of `open`.
 Result<Models> open_models(const config::Config& config, const OpenModel& open = open_model);
 
-/// The same for a process that serves many requests at once: each model stands behind a queue
-/// (http.model_queue_max; what comes then fails with kOverloaded) and threads of its own
-/// (http.model_threads), which run together what waits together.
-Result<Models> open_served_models(const config::Config& config);
+/// Opens models for a process that serves many requests at once: each stands behind a queue
+/// (model_queue_max; what comes then fails with kOverloaded) and threads of its own
+/// (model_threads), which run together what waits together.
+OpenModel open_served(const config::HttpLimits& limits);
 
 }  // namespace signalbox::router

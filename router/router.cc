@@ -79,6 +79,10 @@ const config::Config& Router::config() const {
   return impl_->config;
 }
 
+const Models& Router::models() const {
+  return impl_->models;
+}
+
 const std::vector<std::string>& Router::notices() const {
   return impl_->notices;
 }

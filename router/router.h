@@ -81,6 +81,7 @@ class Router {
   Result<Evaluation> evaluate_recipe(std::string_view recipe, const ChatRequest& request,
                                      HeaderLookup headers = {}) const;
   const config::Config& config() const;
+  const Models& models() const;
   /// What an operator should know of the signals, one line each.
   const std::vector<std::string>& notices() const;
 

@@ -1,5 +1,6 @@
 // Two servers: the management listener has a loop of its own, so that /health answers while models
-// load and while the loops of the data plane are busy.
+// load and while the loops of the data plane are busy. What a configuration makes is a State, which
+// reloading replaces; what is here stays for the life of the process.
 
 #include "router/serve.h"
 
@@ -8,18 +9,25 @@
 #include <thread>
 
 #include "router/api/chat.h"
+#include "router/api/classify.h"
 #include "router/api/compute.h"
+#include "router/api/config.h"
+#include "router/api/embeddings.h"
 #include "router/api/errors.h"
 #include "router/api/health.h"
+#include "router/api/info.h"
 #include "router/api/models.h"
 #include "router/api/routes.h"
 #include "router/http/server.h"
-#include "router/upstream/backends.h"
+#include "router/reload/reloader.h"
 
 namespace signalbox::router {
 namespace {
 
 constexpr std::string_view kManagement = "management";
+/// One may build a configuration while another answers.
+constexpr uint32_t kAdminThreads = 2;
+constexpr uint32_t kAdminQueueMax = 64;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return api::error_body(status, message); };
@@ -43,18 +51,24 @@ config::HttpLimits one_thread(config::HttpLimits limits) {
 /// Members in the order in which they are made; they are destroyed in reverse, after the loops have
 /// stopped.
 struct Daemon::Impl {
-  Result<void> start(config::Config config, const OpenModels& open);
+  Result<void> start(config::Config config, OpenModels open, Origin origin);
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
+  Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
+  http::Handler management_handler();
 
+  OpenModels open;
   std::atomic<bool> ready{false};
-  std::chrono::milliseconds drain_timeout{};
-  selection::RuntimeStats stats;
+  mutable selection::RuntimeStats stats;  // outlives reloads: how models do is no matter of the file
+  Live live;
   std::unique_ptr<http::Server> management;
-  std::unique_ptr<const Router> router;
-  std::unique_ptr<upstream::Backends> backends;
   std::unique_ptr<http::Server> server;
-  std::unique_ptr<api::Compute> compute;  // its queue may hold coroutines of the server's loops
+  // Their queues may hold coroutines of the servers' loops.
+  std::unique_ptr<api::Compute> admin;  // of the management listener: configurations take seconds
+  std::unique_ptr<api::Compute> asked;  // of the classification API: chat waits for none of it
+  std::unique_ptr<api::Compute> compute;
+  std::unique_ptr<Reloader> reloader;  // null without a file
+  std::atomic<Reloader*> following{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -68,33 +82,66 @@ Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& list
   return {};
 }
 
-Result<void> Daemon::Impl::start(config::Config config, const OpenModels& open) {
-  drain_timeout = config.http.drain_timeout;
+Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
+                                                        std::string text) const {
+  SIGNALBOX_TRY(Models models, open(config));
+  SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
+  auto state = std::make_unique<State>(std::move(router), std::move(text));
+  for (const auto* notices_of :
+       {&state->backends.notices(), &state->access.notices(), &state->router->notices()}) {
+    state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
+  }
+  std::vector<api::Route> routes = api::model_routes(state->config());
+  routes.push_back(api::chat_route(*state->router, state->backends, *compute, stats));
+  routes.push_back(api::openai_embeddings_route(*state, *asked));
+  state->handler = api::make_routes(std::move(routes), error_body());
+  return state;
+}
+
+http::Handler Daemon::Impl::management_handler() {
+  std::vector<api::Route> routes = api::health_routes(ready);
+  const auto add = [&](std::vector<api::Route> more) {
+    for (api::Route& route : more) routes.push_back(std::move(route));
+  };
+  add(api::config_routes(live, *admin, [this] { return following.load(); }));
+  add(api::info_routes(live, ready, *admin));
+  add(api::classify_routes(live, *asked));
+  add(api::embedding_routes(live, *asked));
+  return api::make_routes(std::move(routes), api::management_error_body);
+}
+
+Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
+  open = std::move(open_models);
+  const config::HttpLimits& limits = config.http;
+  compute = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
+  asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
+  admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   if (config.management.enabled) {
-    management = std::make_unique<http::Server>(one_thread(config.http), error_body());
+    management =
+        std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
     config::Listener listener;
     listener.name = kManagement;
     listener.address = config.management.bind_address;
     listener.port = config.management.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, api::make_routes(api::health_routes(ready))));
+    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler()));
     management->start();
   }
-  SIGNALBOX_TRY(Models models, open(config));
-  SIGNALBOX_TRY(router, Router::create(std::move(config), std::move(models)));
-  const config::Config& kept = router->config();
-  backends = std::make_unique<upstream::Backends>(kept);
-  notices = backends->notices();
-  notices.insert(notices.end(), router->notices().begin(), router->notices().end());
-  compute = std::make_unique<api::Compute>(waiters(kept.http), kept.http.model_queue_max);
-  server = std::make_unique<http::Server>(kept.http, error_body());
-
-  std::vector<api::Route> routes = api::model_routes(kept);
-  routes.push_back(api::chat_route(*router, *backends, *compute, stats));
-  const http::Handler handler = api::make_routes(std::move(routes));
-  for (const config::Listener& listener : kept.listeners) {
-    SIGNALBOX_TRY_VOID(listen(*server, listener, handler));
+  server = std::make_unique<http::Server>(config.http, error_body());
+  const std::vector<config::Listener> listeners = config.listeners;
+  SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
+  notices = state->notices;
+  live.set(std::move(state));
+  for (const config::Listener& listener : listeners) {
+    SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
   }
   server->start();
+  if (!origin.file.empty()) {
+    reloader = std::make_unique<Reloader>(live, std::move(origin.file),
+                                          [this](config::Config next, std::string text) {
+                                            return make_state(std::move(next), std::move(text));
+                                          });
+    following = reloader.get();
+  }
   ready = true;
   return {};
 }
@@ -104,11 +151,14 @@ Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
+  impl_->admin.reset();  // its work uses the reloader
+  impl_->asked.reset();
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, const OpenModels& open) {
+Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, OpenModels open,
+                                              Origin origin) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>()));
-  SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), open));
+  SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), std::move(open), std::move(origin)));
   return daemon;
 }
 
@@ -124,9 +174,13 @@ uint16_t Daemon::port(std::string_view listener) const {
   return found == impl_->ports.end() ? 0 : found->second;
 }
 
+void Daemon::reload() {
+  if (impl_->reloader) impl_->reloader->reload();
+}
+
 bool Daemon::drain() {
   impl_->ready = false;
-  return impl_->server->drain(impl_->drain_timeout);
+  return impl_->server->drain(impl_->live.get()->config().http.drain_timeout);
 }
 
 }  // namespace signalbox::router

@@ -2,7 +2,7 @@
 // The daemon: listeners, event loops, the router and its upstreams, put together and taken apart in
 // the right order.
 
-#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,13 +13,20 @@
 
 namespace signalbox::router {
 
+/// The file that a configuration was read from, which the daemon follows from then on.
+struct Origin {
+  std::filesystem::path file = {};  // "": there is none, and the configuration stays
+  std::string text = {};            // what was read
+};
+
 /// Thread-safe after start().
 class Daemon {
  public:
   /// Returns when every listener takes requests; /ready of the management listener says so from
   /// then on, and /health earlier. Errors: those of Router::create and `open`, kIo for a port that
   /// is taken.
-  static Result<std::unique_ptr<Daemon>> start(config::Config config, const OpenModels& open);
+  static Result<std::unique_ptr<Daemon>> start(config::Config config, OpenModels open,
+                                               Origin origin = {});
   /// Drops requests in flight; drain() first to let them finish.
   ~Daemon();
 
@@ -31,6 +38,10 @@ class Daemon {
   /// The bound port of a listener by its name, 0 when there is none; "management" is the management
   /// API.
   uint16_t port(std::string_view listener) const;
+
+  /// Reads the file again, changed or not, and returns before that is done: the log and GET
+  /// /config/status say what became of it. Nothing happens without a file.
+  void reload();
 
   /// No new requests; waits for those in flight, at most the configuration's drain_timeout. False
   /// when some were left.

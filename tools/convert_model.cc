@@ -10,13 +10,13 @@
 #include <sstream>
 #include <vector>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/mapped_file.h"
 #include "engine/engine.h"
 #include "engine/pack_model.h"
 #include "tools/wordpiece_to_hf.h"
-#include "tools/write_file.h"
 #include "weights/hf_config.h"
 #include "weights/lora.h"
 #include "weights/safetensors_writer.h"

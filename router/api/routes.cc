@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "router/api/errors.h"
-
 namespace signalbox::api {
 namespace {
 
@@ -33,7 +31,8 @@ std::string methods_of(const std::vector<Route>& routes, std::string_view path) 
   return out.empty() ? out : out.append(", OPTIONS");
 }
 
-http::Task<> nowhere(http::Exchange exchange, std::string allow) {
+http::Task<> nowhere(http::Exchange exchange, std::string allow,
+                     const http::ErrorBody& error_body) {
   const http::Request& request = exchange.request;
   http::Headers fields;
   if (!allow.empty()) fields.add("Allow", allow);
@@ -58,16 +57,20 @@ http::Task<> send_json(http::Exchange exchange, std::shared_ptr<const std::strin
 
 }  // namespace
 
-http::Handler make_routes(std::vector<Route> routes) {
+http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body) {
+  struct Table {
+    std::vector<Route> routes;
+    http::ErrorBody error_body;
+  };
   // Shared by the copies of the std::function.
-  auto table = std::make_shared<const std::vector<Route>>(std::move(routes));
+  auto table = std::make_shared<const Table>(Table{std::move(routes), std::move(error_body)});
   return [table](http::Exchange exchange) {
     const std::string_view path = exchange.request.path();
-    for (const Route& route : *table) {
+    for (const Route& route : table->routes) {
       if (matches(route, path) && accepts(route, exchange.request.method))
         return route.handler(exchange);
     }
-    return nowhere(exchange, methods_of(*table, path));
+    return nowhere(exchange, methods_of(table->routes, path), table->error_body);
   };
 }
 

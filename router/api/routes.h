@@ -16,8 +16,8 @@ struct Route {
 };
 
 /// A handler over handlers: unknown paths get 404, wrong methods 405 with Allow, OPTIONS 204 with
-/// Allow.
-http::Handler make_routes(std::vector<Route> routes);
+/// Allow. `error_body` writes the bodies of the first two.
+http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body);
 
 /// A handler that always answers 200 with this JSON.
 http::Handler fixed_json(std::string body);

@@ -13,6 +13,8 @@
 namespace signalbox::config {
 namespace {
 
+static_assert(kFileBytesMax == yaml::Limits{}.bytes);
+
 Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
                 const LoadOptions& options) {
   if (!parsed) return {tl::unexpected<Error>(parsed.error()), {}};

@@ -13,6 +13,9 @@
 
 namespace signalbox::config {
 
+/// A longer file is refused.
+inline constexpr size_t kFileBytesMax = size_t{16} << 20;
+
 struct Loaded {
   Config config;
   /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it are

@@ -53,7 +53,8 @@ const Section<ManagementApi::Token>& token_section() {
 const Section<ManagementApi::Auth>& management_auth_section() {
   using A = ManagementApi::Auth;
   static const Section<A> section{{
-      optional("mode", string(&A::mode), "disabled or bearer"),
+      optional("mode", word(&A::mode, {"disabled", "bearer"}),
+               "who is let in: all, or those with a token"),
       optional("tokens", list(&A::tokens, token_section), "who may ask"),
       optional("roles", texts_map(&A::roles), "for what"),
   }};
@@ -67,9 +68,9 @@ const Section<ManagementApi>& management_section() {
       optional("bind_address", text(&M::bind_address), "interface to bind"),
       optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
       optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask")
-          .not_built("bind_address alone decides who can connect"),
-      optional("auth", object(&M::auth, management_auth_section), "who may ask")
-          .not_built("whoever can connect may ask"),
+          .not_built("bind_address alone decides who can connect, and changes ask for auth.mode "
+                     "bearer there"),
+      optional("auth", object(&M::auth, management_auth_section), "who may ask"),
   }};
   return section;
 }
@@ -105,9 +106,12 @@ const Section<BatchClassification>& batch_section() {
   static const Section<B> section{{
       optional("max_batch_size", count(&B::max_batch_size), "texts of a request"),
       optional("concurrency_threshold", count(&B::concurrency_threshold),
-               "from so many on in parallel"),
-      optional("max_concurrency", count(&B::max_concurrency), "texts at a time"),
-      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches"),
+               "from so many on in parallel")
+          .not_built("texts of a batch go through the model together"),
+      optional("max_concurrency", count(&B::max_concurrency), "texts at a time")
+          .not_built("texts of a batch go through the model together"),
+      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches")
+          .not_built("batches are not measured"),
   }};
   return section;
 }
@@ -164,8 +168,7 @@ const Section<Config>& services_section() {
   static const Section<C> section{{
       optional("http", object(&C::http, http_section), "limits of the HTTP server"),
       optional("management_api", object(&C::management, management_section), "the management port"),
-      optional("api", object(&C::api, api_section), "classification")
-          .not_built("classification requests are not batched"),
+      optional("api", object(&C::api, api_section), "classification"),
       optional("response_api", object(&C::response_api, response_api_section), "/v1/responses")
           .not_built("/v1/responses is not served"),
       optional("observability", object(&C::observability, observability_section),

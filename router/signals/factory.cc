@@ -162,34 +162,11 @@ class Factory {
 
   Result<ModelChoice> choose(const std::string& directory, engine::HeadKind kind,
                              const std::string& mapping) const {
-    ModelChoice choice;
-    if (directory.empty()) {
-      choice.why = "no model is configured for them";
-      return choice;
-    }
+    if (directory.empty()) return ModelChoice{.why = "no model is configured for them"};
     const auto found = models_.classifiers.find(directory);
-    if (found == models_.classifiers.end()) {
-      choice.why = fmt::format("there is no model at {}", directory);
-      return choice;
-    }
-    const auto heads = found->second->heads();
-    const auto head = std::find_if(heads.begin(), heads.end(),
-                                   [&](const engine::HeadInfo& each) { return each.kind == kind; });
-    if (head == heads.end()) {
-      const bool tokens = kind == engine::HeadKind::kTokens;
-      return fail(Code::kInvalid, "{}: expected a model that {}", directory,
-                  tokens ? "marks spans of a text" : "classifies texts");
-    }
-    choice.model = found->second.get();
-    choice.head = static_cast<size_t>(head - heads.begin());
-    choice.labels = head->labels;
-    const bool nameless =
-        std::all_of(choice.labels.begin(), choice.labels.end(),
-                    [](const auto& label) { return label.starts_with("LABEL_"); });
-    if (nameless && !mapping.empty()) {
-      SIGNALBOX_TRY(choice.labels, mapped_labels(mapping, choice.labels.size()));
-    }
-    return choice;
+    if (found == models_.classifiers.end())
+      return ModelChoice{.why = fmt::format("there is no model at {}", directory)};
+    return choose_head(*found->second, directory, kind, mapping);
   }
 
   Result<void> add_classes(ClassTask task, const std::string& mapping) {
@@ -314,6 +291,25 @@ class Factory {
 };
 
 }  // namespace
+
+Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
+                                engine::HeadKind kind, const std::string& mapping) {
+  const auto heads = model.heads();
+  const auto head = std::find_if(heads.begin(), heads.end(),
+                                 [&](const engine::HeadInfo& each) { return each.kind == kind; });
+  if (head == heads.end()) {
+    const bool tokens = kind == engine::HeadKind::kTokens;
+    return fail(Code::kInvalid, "{}: expected a model that {}", directory,
+                tokens ? "marks spans of a text" : "classifies texts");
+  }
+  ModelChoice choice{&model, static_cast<size_t>(head - heads.begin()), head->labels};
+  const bool nameless = std::all_of(choice.labels.begin(), choice.labels.end(),
+                                    [](const auto& label) { return label.starts_with("LABEL_"); });
+  if (nameless && !mapping.empty()) {
+    SIGNALBOX_TRY(choice.labels, mapped_labels(mapping, choice.labels.size()));
+  }
+  return choice;
+}
 
 Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
                                  const Models& models) {

@@ -20,4 +20,9 @@ Result<SignalTypes> make_signals(const config::Config& config, const config::Rou
 Result<ModelChoice> classifier_of(const config::Config& config, const Models& models,
                                   std::string_view type);
 
+/// The first head of that kind. Labels that say nothing ("LABEL_3") are named by the file `mapping`
+/// when there is one. Errors: kInvalid for a model without such a head, those of the file.
+Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
+                                engine::HeadKind kind, const std::string& mapping);
+
 }  // namespace signalbox::router

@@ -88,6 +88,7 @@ TEST(Yaml, says_what_is_wrong_and_where) {
   EXPECT_EQ(message_of("a: !python/object 1\n"), "f.yaml:1: unknown tag \"!python/object\"");
   EXPECT_EQ(message_of("? [1]\n: 2\n"), "f.yaml:1: expected a scalar as a key");
   EXPECT_EQ(message_of("a: 1\nb: \xFF\n"), "f.yaml:2: bytes that are not UTF-8");
+  EXPECT_EQ(message_of(std::string("a: 1\nb: x\0N\n", 12)), "f.yaml:2: a byte that is zero");
   EXPECT_EQ(message_of("a: *nowhere\n").substr(0, 16), "f.yaml:1: YAML: ");
   EXPECT_EQ(message_of("a: 1\n  b: 2\n").substr(0, 16), "f.yaml:2: YAML: ");
   EXPECT_EQ(message_of("a: [1, 2\n").substr(0, 16), "f.yaml:2: YAML: ");

@@ -34,6 +34,7 @@ export class Daemon {
     daemon.managementUrl = `http://127.0.0.1:${managementPort}`;
     daemon.folder = await mkdtemp(join(tmpdir(), "signalbox-e2e-"));
     const file = join(daemon.folder, "config.yaml");
+    daemon.file = file;
     await writeFile(file, configuration(port, managementPort));
     daemon.log = "";
     daemon.process = spawn(process.env.SIGNALBOX, ["serve", "--config", file], {

@@ -99,7 +99,7 @@ TEST_F(Convert, says_which_file_is_wrong_and_where) {
   EXPECT_EQ(err_, "signalbox: y: the tokenizer.json: model: missing\n");
   std::ofstream(folder_ / "file") << "";
   EXPECT_EQ(run(model("unigram") + " file/t.json"), 1);
-  EXPECT_EQ(err_, "signalbox: file/t.json: cannot be written\n");
+  EXPECT_EQ(err_, "signalbox: file/t.json: Not a directory\n");
 }
 
 TEST_F(Convert, does_not_wait_for_a_pipe) {

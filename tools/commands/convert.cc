@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file.h"
 #include "base/mapped_file.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/command.h"
@@ -14,7 +15,6 @@
 #include "tools/options.h"
 #include "tools/sentencepiece_model.h"
 #include "tools/sentencepiece_to_hf.h"
-#include "tools/write_file.h"
 
 namespace signalbox::tools {
 namespace {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "router/config/load.h"
 #include "router/serve.h"
@@ -21,23 +22,27 @@ namespace {
 
 constexpr const char* kDefaultConfig = "deploy/config/default.yaml";
 
-/// SIGINT and SIGTERM, taken by sigwait() alone: no handler, no interrupted system call.
-class EndSignals {
+/// SIGINT and SIGTERM to end, SIGHUP to read the configuration again, taken by sigwait() alone: no
+/// handler, no interrupted system call.
+class Signals {
  public:
   /// Before any thread is started, so that all of them inherit the mask.
-  EndSignals() {
+  Signals() {
     sigemptyset(&set_);
+    sigaddset(&set_, SIGHUP);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // a client that has gone is an error of the write
   }
-  void wait() const {
+  int wait() const {
     int received = 0;
     sigwait(&set_, &received);
+    return received;
   }
-  /// The next one ends the process at once.
+  /// The next one that asks for the end brings it at once.
   void let_through() const {
+    std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
@@ -49,13 +54,23 @@ class EndSignals {
 
 int serve(const std::filesystem::path& file) {
   const auto begin = std::chrono::steady_clock::now();
-  const EndSignals signals;
-  config::Inspection inspection = config::inspect(file);
+  const Signals signals;
+  auto text = read_file(file, config::kFileBytesMax);
+  if (!text) return report(text.error());
+  config::Inspection inspection = config::inspect(*text, file.string());
   for (const std::string& notice : inspection.notices) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
   }
   if (!inspection.config) return report(inspection.config.error());
-  auto daemon = router::Daemon::start(*std::move(inspection.config), router::open_served_models);
+  // Shared by all configurations that the daemon reads in its life.
+  const auto cache =
+      std::make_shared<router::ModelCache>(router::open_served(inspection.config->http));
+  const auto open = [cache](const config::Config& config) {
+    return router::open_models(
+        config, [cache](const std::string& directory) { return cache->get(directory); });
+  };
+  auto daemon =
+      router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     std::fprintf(stderr, "notice: %s\n", notice.c_str());
@@ -66,7 +81,7 @@ int serve(const std::filesystem::path& file) {
   for (const std::string& listener : (*daemon)->listening()) line += "  " + listener;
   std::fprintf(stderr, "%s\n", line.c_str());
 
-  signals.wait();
+  while (signals.wait() == SIGHUP) (*daemon)->reload();
   signals.let_through();
   std::fputs("ending: requests in flight may finish; a second signal ends them\n", stderr);
   if (!(*daemon)->drain()) std::fputs("ending with requests unfinished\n", stderr);

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <thread>
 
+#include "base/file.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/fit/examples.h"
 #include "tools/fit/softmax_regression.h"
-#include "tools/write_file.h"
 #include "weights/hf_config.h"
 #include "weights/safetensors_writer.h"
 

@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       selection::knn(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", 0, 2);
   if (!made) return 0;
   std::array<config::Model, 2> models;
-  models[0].name = "a";
-  models[1].name = "b";
+  models[0].name.push_back('a');
+  models[1].name.push_back('b');
   const config::ModelRef ref;
   const std::array<selection::Candidate, 2> candidates{selection::Candidate{&ref, &models[0], {}},
                                                        selection::Candidate{&ref, &models[1], {}}};

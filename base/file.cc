@@ -1,0 +1,105 @@
+// POSIX calls, since streams neither sync nor say why they failed.
+
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kReadSize = size_t{64} << 10;
+constexpr mode_t kNewFileMode = 0644;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> system_failure(const fs::path& path) {
+  const int number = errno;
+  const Code code = number == ENOENT ? Code::kNotFound : Code::kIo;
+  return fail(code, "{}: {}", path.string(), std::strerror(number));
+}
+
+// Where a symbolic link leads in the end, or the path itself when nothing is there.
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  fs::path target = fs::canonical(path, error);
+  return error ? path : target;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return false;
+    text.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return ::fsync(fd) == 0;
+}
+
+/// 0, or the number of the system's error.
+int write_partial(const fs::path& partial, const fs::path& target, std::string_view text) {
+  struct stat old {};
+  const bool replaces = ::stat(target.c_str(), &old) == 0;
+  const Descriptor file(
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode));
+  if (file.get() < 0) return errno;
+  if (replaces && ::fchmod(file.get(), old.st_mode & 07777) != 0) return errno;
+  return write_all(file.get(), text) ? 0 : errno;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_failure(path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return system_failure(path);
+  if (!S_ISREG(status.st_mode)) return fail(Code::kIo, "{}: not a regular file", path.string());
+  std::string text;
+  for (;;) {
+    const size_t size = text.size();
+    if (size > bytes_max)
+      return fail(Code::kTooLarge, "{}: more than {} bytes", path.string(), bytes_max);
+    text.resize(size + kReadSize);
+    const ssize_t got = ::read(file.get(), text.data() + size, kReadSize);
+    text.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_failure(path);
+    if (got == 0) return text;
+  }
+}
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  const fs::path target = target_of(path);
+  fs::path partial = target;
+  partial += ".partial";
+  const int failed = write_partial(partial, target, text);
+  if (failed == 0) fs::rename(partial, target, error);
+  if (failed == 0 && !error) return {};
+  const std::string reason = failed != 0 ? std::strerror(failed) : error.message();
+  fs::remove(partial, error);
+  return fail(Code::kIo, "{}: {}", path.string(), reason);
+}
+
+}  // namespace signalbox

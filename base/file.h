@@ -1,0 +1,21 @@
+#pragma once
+// Small files as a whole: read into memory, and written so that they are there whole or not at all.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace signalbox {
+
+/// The bytes of a file. Unlike a mapping they stay what they were when somebody writes to the file
+/// meanwhile. Errors: kNotFound, kIo, and kTooLarge for more than `bytes_max`.
+Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_max);
+
+/// Writes beside `path`, to the disk, and renames; makes the folders on the way. A symbolic link
+/// stays one, and what it leads to is replaced; permissions stay. After an error, kIo naming the
+/// path, the file is what it was. Two writers of one path at a time would disturb each other.
+Result<void> write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace signalbox

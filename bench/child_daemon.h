@@ -1,0 +1,73 @@
+#pragma once
+// The daemon as a child process of a benchmark, so that what is measured is apart from what
+// measures.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace signalbox::bench {
+
+inline std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+class ChildDaemon {
+ public:
+  /// Waits until it is ready; ends the benchmark when it does not start.
+  ChildDaemon(const std::string& program, const std::string& config,
+              const std::string& log_level = "info") {
+    const auto begin = std::chrono::steady_clock::now();
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends[1], STDERR_FILENO);
+      ::execl(program.c_str(), program.c_str(), "serve", "--config", config.c_str(), "--log-level",
+              log_level.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    std::string log;
+    char byte;
+    while (log.find("ready in ") == std::string::npos || log.back() != '\n') {
+      if (::read(ends[0], &byte, 1) != 1) {
+        std::fprintf(stderr, "the daemon did not start:\n%s", log.c_str());
+        std::exit(1);
+      }
+      log.push_back(byte);
+    }
+    ready_ms_ =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    log_end_ = ends[0];
+  }
+  ~ChildDaemon() {
+    send(SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(log_end_);
+  }
+  ChildDaemon(const ChildDaemon&) = delete;
+  ChildDaemon& operator=(const ChildDaemon&) = delete;
+
+  pid_t pid() const { return pid_; }
+  double ready_ms() const { return ready_ms_; }
+  void send(int signal) const { ::kill(pid_, signal); }
+
+ private:
+  pid_t pid_ = 0;
+  int log_end_ = -1;
+  double ready_ms_ = 0;
+};
+
+}  // namespace signalbox::bench

@@ -1,0 +1,132 @@
+// Every token is compared, to its last byte, whatever the first one said.
+
+#include "router/api/access.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/sha256.h"
+#include "router/http/headers.h"
+
+namespace signalbox::api {
+namespace {
+
+using Roles = std::map<std::string, std::vector<std::string>>;
+
+Roles default_roles() {
+  const std::vector<std::string> viewer{
+      "health.read",     "ready.read",  "docs.read", "metrics.read", "config.read",
+      "classify.invoke", "replay.read", "data.read", "cache.read",   "compression.read"};
+  std::vector<std::string> editor = viewer;
+  for (const char* more : {"config.write", "learning.ingest", "replay.detail", "data.write",
+                           "cache.invalidate", "compression.preview"}) {
+    editor.emplace_back(more);
+  }
+  return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
+}
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+bool same(std::string_view a, std::string_view b) {
+  unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  return difference == 0;
+}
+
+/// "secret" of "Bearer secret"; "" for anything else.
+std::string_view bearer(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!http::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
+
+bool allows(const std::vector<std::string>& permissions, std::string_view wanted) {
+  return std::any_of(permissions.begin(), permissions.end(),
+                     [&](const std::string& each) { return each == "*" || each == wanted; });
+}
+
+/// Whether a browser shows the page from this machine: "http://localhost:8080".
+bool is_local_page(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;
+  std::string_view host = origin.substr(scheme + 3);
+  if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
+  host = host.substr(0, host.find(':'));
+  const bool number = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || (number && is_loopback(host));
+}
+
+bool changes_something(std::string_view permission) {
+  return permission == kConfigWrite;
+}
+
+}  // namespace
+
+Access::Access(const config::ManagementApi& management)
+    : asks_for_tokens_(http::iequals(management.auth.mode, "bearer")),
+      loopback_only_(is_loopback(management.bind_address)) {
+  const auto note = [&](std::string what) {
+    notices_.push_back("global.services.management_api: " + std::move(what));
+  };
+  if (!asks_for_tokens_) {
+    if (management.enabled && !loopback_only_)
+      note(
+          "whoever can connect may read and classify; changes are refused without auth.mode "
+          "bearer");
+    return;
+  }
+  const Roles roles = management.auth.roles.empty() ? default_roles() : management.auth.roles;
+  for (const config::ManagementApi::Token& token : management.auth.tokens) {
+    const char* value = std::getenv(token.env.c_str());
+    const auto role = roles.find(token.role);
+    if (value == nullptr || *value == '\0') {
+      note(fmt::format("the environment variable {} is not set; nobody has the role {} by it",
+                       token.env, token.role));
+    } else if (role == roles.end()) {
+      note(
+          fmt::format("the role \"{}\" of the token in {} is none of auth.roles; it may do nothing",
+                      token.role, token.env));
+    } else {
+      tokens_.push_back({sha256_hex(value), role->second});
+    }
+  }
+  if (tokens_.empty()) note("no token is known, so that nobody is let in");
+}
+
+const Access::Token* Access::find(std::optional<std::string_view> authorization) const {
+  const std::string_view sent = bearer(authorization.value_or(""));
+  if (sent.empty()) return nullptr;
+  const std::string digest = sha256_hex(sent);
+  const Token* found = nullptr;
+  for (const Token& token : tokens_) {
+    if (same(token.digest, digest)) found = &token;
+  }
+  return found;
+}
+
+Access::Verdict Access::check(std::string_view permission,
+                              std::optional<std::string_view> authorization,
+                              std::optional<std::string_view> origin) const {
+  if (!asks_for_tokens_) {
+    if (!changes_something(permission)) return Verdict::kGranted;
+    if (!loopback_only_) return Verdict::kExposed;
+    return origin && !is_local_page(*origin) ? Verdict::kForeignPage : Verdict::kGranted;
+  }
+  const Token* token = find(authorization);
+  if (token == nullptr) return Verdict::kUnknown;
+  return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
+}
+
+bool Access::shows_secrets(std::optional<std::string_view> authorization) const {
+  const Token* token = asks_for_tokens_ ? find(authorization) : nullptr;
+  return token != nullptr && allows(token->permissions, kSecretView);
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,54 @@
+#pragma once
+// Who may do what with the management API: `global.services.management_api.auth`.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/config/config.h"
+
+namespace signalbox::api {
+
+/// What a route asks of its caller, as the configuration's roles name it.
+inline constexpr std::string_view kConfigRead = "config.read";
+inline constexpr std::string_view kConfigWrite = "config.write";
+inline constexpr std::string_view kClassify = "classify.invoke";
+inline constexpr std::string_view kSecretView = "secret_view";
+
+/// Immutable and thread-safe.
+class Access {
+ public:
+  enum class Verdict { kGranted, kUnknown, kForbidden, kExposed, kForeignPage };
+
+  /// Tokens are read from the environment here, once. Without roles in the configuration there are
+  /// viewer, operator and admin.
+  explicit Access(const config::ManagementApi& management);
+
+  /// `authorization` and `origin` are the headers of those names. kUnknown: no token, or none of
+  /// ours. kForbidden: its role lacks the permission. kExposed: nobody is asked for a token, other
+  /// machines can connect, and the permission is one to change something. kForeignPage: the same,
+  /// asked by a page of another site in a browser on this machine.
+  Verdict check(std::string_view permission, std::optional<std::string_view> authorization,
+                std::optional<std::string_view> origin) const;
+
+  /// Whether the caller may read secrets; without tokens nobody may.
+  bool shows_secrets(std::optional<std::string_view> authorization) const;
+
+  /// What an operator should know, one line each.
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  struct Token {
+    std::string digest;  // SHA-256: what is compared has one length, whatever is sent
+    std::vector<std::string> permissions;
+  };
+  const Token* find(std::optional<std::string_view> authorization) const;
+
+  bool asks_for_tokens_;
+  bool loopback_only_;
+  std::vector<Token> tokens_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace signalbox::api

@@ -1,0 +1,253 @@
+// Intent, fact-check, feedback, inference between two texts, and the routes of all families.
+
+#include "router/api/classify.h"
+
+#include <algorithm>
+#include <array>
+
+#include "router/api/chat_request.h"
+
+namespace signalbox::api {
+namespace {
+
+using router::State;
+
+/// How the lists of matched signals are called: as in routing.signals.
+std::string_view plural(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {{
+      {"keyword", "keywords"},
+      {"embedding", "embeddings"},
+      {"domain", "domains"},
+      {"user_feedback", "user_feedbacks"},
+      {"preference", "preferences"},
+      {"reask", "reasks"},
+      {"intent", "intents"},
+      {"classifier", "classifiers"},
+      {"event", "events"},
+      {"projection", "projections"},
+  }};
+  for (const auto& [one, many] : kNames) {
+    if (one == type) return many;
+  }
+  return type;
+}
+
+std::string chat_of(const State& state, std::string_view text, std::string_view messages) {
+  const auto& names = state.config().auto_model_names;
+  json::Writer out;
+  out.begin_object().member("model", names.empty() ? "auto" : names.front()).key("messages");
+  if (!messages.empty()) {
+    out.raw(messages);
+  } else {
+    out.begin_array().begin_object().member("role", "user").member("content", text);
+    out.end_object().end_array();
+  }
+  return out.end_object().take();
+}
+
+/// What the routing comes to for a request.
+struct Routed {
+  std::string decision;
+  std::string category;
+  double confidence = 0;
+  std::string model;
+  std::vector<router::Plan::Matched> matched;
+  std::string error;  // of a signal or of the plan; what is known stands
+};
+
+Outcome<Routed> route(const State& state, std::string_view text, std::string_view messages,
+                      bool every_signal) {
+  auto chat = router::ChatRequest::parse(chat_of(state, text, messages));
+  if (!chat) return tl::unexpected<Failure>(failure_of(chat.error()));
+  router::Evaluation evaluation = state.router->evaluate(*chat);
+  Routed routed;
+  const bool fixed = evaluation.run_cheap();
+  if (every_signal || !fixed) {
+    const auto done = every_signal ? evaluation.run_all() : evaluation.run_needed();
+    if (!done) routed.error = done.error().message;
+  }
+  if (const config::Decision* decision = evaluation.decision()) routed.decision = decision->name;
+  routed.matched = evaluation.matched();
+  if (auto plan = evaluation.plan()) {
+    routed.category = plan->category;
+    routed.confidence = plan->confidence;
+    if (plan->model != nullptr) routed.model = plan->model->name;
+  } else {
+    routed.error = plan.error().message;
+  }
+  if (routed.category.empty()) routed.category = routed.decision;
+  return routed;
+}
+
+void write_routed(json::Writer& out, const Routed& routed) {
+  if (!routed.model.empty()) out.member("recommended_model", routed.model);
+  if (!routed.decision.empty()) out.member("routing_decision", routed.decision);
+  out.key("matched_signals").begin_object();
+  for (const router::Plan::Matched& type : routed.matched) {
+    out.key(plural(type.type)).begin_array();
+    for (const std::string& name : type.names) out.string(name);
+    out.end_array();
+  }
+  out.end_object();
+  if (!routed.decision.empty()) {
+    out.key("decision_result").begin_object().member("decision_name", routed.decision);
+    out.member("confidence", routed.confidence).key("matched_rules").begin_array();
+    for (const router::Plan::Matched& type : routed.matched) {
+      for (const std::string& name : type.names) out.string(fmt::format("{}:{}", type.type, name));
+    }
+    out.end_array().end_object();
+  }
+  if (!routed.error.empty())
+    out.key("signal_errors").begin_array().string(routed.error).end_array();
+}
+
+Outcome<std::string> intent(const http::Request& request, const State& state) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const json::Value root = document.root();
+  SIGNALBOX_OR_FAIL(const json::Value options, options_of(root));
+  IntentOptions wanted;
+  SIGNALBOX_OR_FAIL(wanted.probabilities, flag_member(options, "return_probabilities"));
+  SIGNALBOX_OR_FAIL(wanted.every_signal, flag_member(options, "evaluate_all_signals"));
+  SIGNALBOX_OR_FAIL(wanted.threshold, share_member(options, "confidence_threshold", 0));
+  if (const auto messages = root.find("messages"); messages && !messages->is_null()) {
+    if (!messages->is_array()) return invalid("messages: expected an array");
+    return intent_of(state, "", messages->raw(), wanted);
+  }
+  SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
+  return intent_of(state, text, "", wanted);
+}
+
+/// One text through one sequence classifier.
+struct One {
+  Classifier classifier;
+  Classes classes;
+  std::string_view label() const { return classifier.head.labels[classes.best]; }
+  float score() const { return classes.scores[classes.best]; }
+};
+
+Outcome<One> classify_one(const http::Request& request, const State& state, std::string_view type) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  SIGNALBOX_OR_FAIL(const std::string_view text, text_member(document.root(), "text"));
+  One one;
+  SIGNALBOX_OR_FAIL(one.classifier, find_classifier(state, type));
+  const engine::Input input{.text = text};
+  SIGNALBOX_OR_FAIL(auto all, classify(one.classifier, {&input, 1}));
+  one.classes = std::move(all.front());
+  return one;
+}
+
+Outcome<std::string> fact_check(const http::Request& request, const State& state) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "fact_check"));
+  const std::string label = plain_label(one.label());
+  const bool needed = label == "fact_check_needed" || label == "needs_fact_check";
+  json::Writer out;
+  out.begin_object().member("needs_fact_check", needed && one.score() >= one.classifier.threshold);
+  out.member("label", one.label()).member("confidence", one.score());
+  return out.member("processing_time_ms", watch.ms()).end_object().take();
+}
+
+Outcome<std::string> feedback(const http::Request& request, const State& state) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "user_feedback"));
+  const std::string label = plain_label(one.label());
+  json::Writer out;
+  out.begin_object().member("feedback_type", label == "sat" ? "satisfied" : label);
+  out.member("label", one.label()).member("confidence", one.score());
+  return out.member("processing_time_ms", watch.ms()).end_object().take();
+}
+
+Outcome<std::string> nli(const http::Request& request, const State& state) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  SIGNALBOX_OR_FAIL(const std::string_view premise, text_member(document.root(), "premise"));
+  SIGNALBOX_OR_FAIL(const std::string_view hypothesis, text_member(document.root(), "hypothesis"));
+  SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "nli"));
+  const engine::Input input{.text = premise, .pair = hypothesis};
+  SIGNALBOX_OR_FAIL(const auto all, classify(classifier, {&input, 1}));
+  const Classes& classes = all.front();
+  json::Writer out;
+  out.begin_object().member("label", plain_label(classifier.head.labels[classes.best]));
+  out.member("confidence", classes.scores[classes.best]);
+  constexpr std::pair<std::string_view, const char*> kMembers[] = {
+      {"entail", "entailment_prob"},
+      {"neutral", "neutral_prob"},
+      {"contradict", "contradiction_prob"},
+  };
+  for (const auto& [stem, name] : kMembers) {
+    for (size_t i = 0; i < classes.scores.size(); ++i) {
+      const std::string label = plain_label(classifier.head.labels[i]);
+      if (label.starts_with(stem)) out.member(name, classes.scores[i]);
+    }
+  }
+  return out.member("processing_time_ms", watch.ms()).end_object().take();
+}
+
+Work work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
+  return [answer](const http::Request& request, const State& state) {
+    return answer_of(answer(request, state));
+  };
+}
+
+}  // namespace
+
+Answer answer_of(const Outcome<std::string>& outcome) {
+  return outcome ? Answer{200, *outcome} : Answer::of(outcome.error());
+}
+
+Outcome<std::string> intent_of(const State& state, std::string_view text, std::string_view messages,
+                               const IntentOptions& options) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const Routed routed, route(state, text, messages, options.every_signal));
+  std::string asked(text);
+  if (asked.empty()) {
+    const auto chat = router::ChatRequest::parse(chat_of(state, text, messages));
+    asked = std::string(chat->user_text());
+    if (asked.empty()) return invalid("messages: expected one of the user with text");
+  }
+  json::Writer out;
+  out.begin_object().key("classification").begin_object();
+  const auto classifier = find_classifier(state, "domain");
+  if (classifier) {
+    const engine::Input input{.text = asked};
+    SIGNALBOX_OR_FAIL(const auto all, classify(*classifier, {&input, 1}));
+    const Classes& classes = all.front();
+    const float best = classes.scores[classes.best];
+    const double threshold = options.threshold > 0 ? options.threshold : classifier->threshold;
+    const std::string& fallback = state.config().modules.classifier.domain.fallback_category;
+    const bool sure = best >= threshold;
+    out.member("category", sure               ? classifier->head.labels[classes.best]
+                           : fallback.empty() ? std::string("other")
+                                              : fallback);
+    out.member("confidence", best).member("source", "classifier");
+    out.member("processing_time_ms", watch.ms()).end_object();
+    if (options.probabilities) write_probabilities(out, *classifier, classes);
+  } else if (state.config().routing.decisions.empty()) {
+    return tl::unexpected<Failure>(classifier.error());
+  } else {
+    out.member("category", routed.category.empty() ? "other" : routed.category);
+    out.member("confidence", routed.confidence);
+    out.member("source", "routing").member("processing_time_ms", watch.ms()).end_object();
+  }
+  write_routed(out, routed);
+  return out.end_object().take();
+}
+
+std::vector<Route> classify_routes(const router::Live& live, Compute& pool) {
+  std::vector<Route> routes;
+  const auto add = [&](std::string_view path, Work run) {
+    routes.push_back(management_route("POST", fmt::format("/api/v1/{}", path), kClassify, live,
+                                      pool, std::move(run)));
+  };
+  add("classify/intent", work(intent));
+  add("classify/fact-check", work(fact_check));
+  add("classify/user-feedback", work(feedback));
+  add("classify/pii", answer_pii);
+  add("classify/security", answer_security);
+  add("classify/combined", answer_combined);
+  add("classify/batch", answer_batch);
+  add("nli", work(nli));
+  return routes;
+}
+
+}  // namespace signalbox::api

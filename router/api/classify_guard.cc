@@ -1,0 +1,240 @@
+// Personal data and attempts to override instructions. Long texts are read in windows, as signals
+// read them; one that its windows would not cover is refused, not judged by a part of it.
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "router/api/classify.h"
+#include "router/signals/windows.h"
+
+namespace signalbox::api {
+namespace {
+
+using router::State;
+
+Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
+                                                  std::string_view text) {
+  const size_t bytes = router::window_bytes(*classifier.model);
+  std::vector<std::string_view> windows = router::windows_of(text, bytes);
+  for (size_t i = 1; i < windows.size(); ++i) {
+    const char* end = windows[i - 1].data() + windows[i - 1].size();
+    if (windows[i].data() <= end) continue;
+    return tl::unexpected<Failure>(
+        Failure{413, "INPUT_TOO_LARGE",
+                fmt::format("text: {} bytes are more than {} windows of the model cover",
+                            text.size(), router::kWindowsMax)});
+  }
+  return windows;
+}
+
+std::string without_tag(std::string_view label) {
+  const bool tagged = label.size() > 2 && label[1] == '-' &&
+                      std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
+  std::string out(label.substr(tagged ? 2 : 0));
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+/// The type of an entity as pii_mapping_path names it, or as the model does.
+std::string type_of(const Classifier& classifier, std::string_view marked) {
+  const std::string type = without_tag(marked);
+  const auto& own = classifier.model->heads()[classifier.head.head].labels;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (without_tag(own[i]) == type) return without_tag(classifier.head.labels[i]);
+  }
+  return type;
+}
+
+/// Windows overlap: what two of them mark is found once, as the surer one has it.
+void add(std::vector<PiiFinding>& all, PiiFinding finding) {
+  for (PiiFinding& known : all) {
+    if (known.type != finding.type || known.end <= finding.begin || finding.end <= known.begin)
+      continue;
+    if (finding.score > known.score) known = std::move(finding);
+    return;
+  }
+  all.push_back(std::move(finding));
+}
+
+bool is_wanted(const PiiOptions& options, std::string_view type) {
+  return options.types.empty() ||
+         std::any_of(options.types.begin(), options.types.end(),
+                     [&](std::string_view each) { return without_tag(each) == type; });
+}
+
+/// "[PERSON_0]": one a type and text, numbered within the type.
+std::vector<std::string> placeholders(std::string_view text, const std::vector<PiiFinding>& all) {
+  std::map<std::string, std::vector<std::string_view>> seen;
+  std::vector<std::string> out;
+  for (const PiiFinding& finding : all) {
+    auto& texts = seen[finding.type];
+    const std::string_view value = text.substr(finding.begin, finding.end - finding.begin);
+    auto at = std::find(texts.begin(), texts.end(), value);
+    if (at == texts.end()) at = texts.insert(at, value);
+    out.push_back(fmt::format("[{}_{}]", finding.type, at - texts.begin()));
+  }
+  return out;
+}
+
+std::string masked(std::string_view text, const std::vector<PiiFinding>& all,
+                   const std::vector<std::string>& names) {
+  std::string out;
+  size_t at = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].begin < at) {  // it begins within another type's
+      at = std::max(at, all[i].end);
+      continue;
+    }
+    out.append(text.substr(at, all[i].begin - at)).append(names[i]);
+    at = all[i].end;
+  }
+  return out.append(text.substr(at));
+}
+
+Outcome<std::string> pii(const http::Request& request, const State& state) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const json::Value root = document.root();
+  SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
+  SIGNALBOX_OR_FAIL(const json::Value given, options_of(root));
+  PiiOptions options;
+  if (const auto types = given.find("entity_types");
+      types && !types->is_null() && types->items().begin() != types->items().end()) {
+    constexpr size_t kTypesMax = 1000;
+    SIGNALBOX_OR_FAIL(options.types, texts_member(given, "entity_types", kTypesMax));
+  }
+  SIGNALBOX_OR_FAIL(options.threshold, share_member(given, "confidence_threshold", 0));
+  SIGNALBOX_OR_FAIL(options.positions, flag_member(given, "return_positions"));
+  SIGNALBOX_OR_FAIL(options.masks, flag_member(given, "mask_entities"));
+  SIGNALBOX_OR_FAIL(options.reveals, flag_member(given, "reveal_entity_text"));
+  return pii_of(state, text, options);
+}
+
+Outcome<std::string> security(const http::Request& request, const State& state) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const json::Value root = document.root();
+  SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
+  SIGNALBOX_OR_FAIL(const json::Value options, options_of(root));
+  SIGNALBOX_OR_FAIL(const bool reasoning, flag_member(options, "include_reasoning"));
+  return security_of(state, text, reasoning);
+}
+
+}  // namespace
+
+Outcome<std::vector<PiiFinding>> find_pii(const State& state, std::string_view text,
+                                          const PiiOptions& options) {
+  SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "pii"));
+  SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, text));
+  const double threshold = options.threshold > 0 ? options.threshold : classifier.threshold;
+  std::vector<PiiFinding> all;
+  for (const std::string_view window : windows) {
+    const engine::Input input{.text = window};
+    const auto answers = classifier.model->answer({&input, 1});
+    if (!answers) return tl::unexpected<Failure>(model_failure(answers.error()));
+    const auto from = static_cast<size_t>(window.data() - text.data());
+    for (const engine::Entity& entity : (*answers)[classifier.head.head].entities) {
+      PiiFinding finding{type_of(classifier, entity.type), from + entity.begin, from + entity.end,
+                         entity.score};
+      if (entity.score >= threshold && is_wanted(options, finding.type))
+        add(all, std::move(finding));
+    }
+  }
+  std::sort(all.begin(), all.end(),
+            [](const PiiFinding& a, const PiiFinding& b) { return a.begin < b.begin; });
+  return all;
+}
+
+Outcome<std::string> pii_of(const State& state, std::string_view text, const PiiOptions& options) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const std::vector<PiiFinding> all, find_pii(state, text, options));
+  const std::vector<std::string> names = placeholders(text, all);
+  json::Writer out;
+  out.begin_object().member("has_pii", !all.empty()).key("entities").begin_array();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string_view value = text.substr(all[i].begin, all[i].end - all[i].begin);
+    out.begin_object().member("type", all[i].type);
+    out.member("value", options.reveals ? value : "[DETECTED]").member("confidence", all[i].score);
+    if (options.positions) {
+      const auto begin = static_cast<int64_t>(utf8::count(text.substr(0, all[i].begin)));
+      out.member("start_position", begin);
+      out.member("end_position", begin + static_cast<int64_t>(utf8::count(value)));
+    }
+    if (options.masks) out.member("masked_value", names[i]);
+    out.end_object();
+  }
+  out.end_array();
+  if (options.masks && !all.empty()) out.member("masked_text", masked(text, all, names));
+  out.member("security_recommendation", all.empty() ? "allow" : "block");
+  return out.member("processing_time_ms", watch.ms()).end_object().take();
+}
+
+Outcome<Risk> find_risk(const State& state, std::string_view text) {
+  SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "jailbreak"));
+  std::vector<std::string> positive;
+  for (const std::string& label : state.config().modules.prompt_guard.positive_labels)
+    positive.push_back(plain_label(label));
+  if (positive.empty()) positive = {"jailbreak"};
+  std::vector<size_t> counted;
+  for (size_t i = 0; i < classifier.head.labels.size(); ++i) {
+    const std::string label = plain_label(classifier.head.labels[i]);
+    if (std::find(positive.begin(), positive.end(), label) != positive.end()) counted.push_back(i);
+  }
+  if (counted.empty()) {
+    return tl::unexpected<Failure>(
+        Failure{503, "MODEL_NOT_AVAILABLE",
+                "the jailbreak classifier has none of "
+                "global.model_catalog.modules.prompt_guard.positive_labels"});
+  }
+  SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, text));
+  Risk risk;
+  risk.label = classifier.head.labels[counted.front()];
+  for (const std::string_view window : windows) {
+    const engine::Input input{.text = window};
+    SIGNALBOX_OR_FAIL(const auto all, classify(classifier, {&input, 1}));
+    double sum = 0;
+    size_t best = counted.front();
+    for (const size_t label : counted) {
+      sum += all.front().scores[label];
+      if (all.front().scores[label] > all.front().scores[best]) best = label;
+    }
+    if (sum <= risk.score) continue;
+    risk.score = sum;
+    risk.label = classifier.head.labels[best];
+  }
+  risk.is_jailbreak = risk.score >= classifier.threshold;
+  return risk;
+}
+
+Outcome<std::string> security_of(const State& state, std::string_view text, bool with_reasoning) {
+  const Stopwatch watch;
+  SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text));
+  json::Writer out;
+  const auto score = static_cast<float>(risk.score);
+  out.begin_object().member("is_jailbreak", risk.is_jailbreak).member("risk_score", score);
+  const auto found = [&](std::string_view key) {
+    out.key(key).begin_array();
+    if (risk.is_jailbreak) out.string(risk.label);
+    out.end_array();
+  };
+  found("detection_types");
+  out.member("confidence", risk.is_jailbreak ? score : 1 - score);
+  out.member("recommendation", risk.is_jailbreak ? "block" : "allow");
+  if (with_reasoning) {
+    out.member("reasoning",
+               fmt::format("the class \"{}\" has the probability {:.3f} in the part of the text "
+                           "where it is greatest",
+                           risk.label, risk.score));
+  }
+  found("patterns_detected");
+  return out.member("processing_time_ms", watch.ms()).end_object().take();
+}
+
+Answer answer_pii(const http::Request& request, const State& state) {
+  return answer_of(pii(request, state));
+}
+Answer answer_security(const http::Request& request, const State& state) {
+  return answer_of(security(request, state));
+}
+
+}  // namespace signalbox::api

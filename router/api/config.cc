@@ -1,0 +1,246 @@
+// A change is compared with If-Match under the lock that makes it, so that of two who read the same
+// document one is told.
+
+#include "router/api/config.h"
+
+#include "base/json_writer.h"
+#include "router/config/document.h"
+#include "router/config/load.h"
+
+namespace signalbox::api {
+namespace {
+
+using router::Reloader;
+using router::State;
+using Find = std::function<Reloader*()>;
+
+std::string etag_of(const State& state) {
+  return fmt::format("\"{}\"", state.hash);
+}
+
+/// Whether a list of entity tags ("\"a\", \"b\"", or "*") names this one.
+bool names(std::string_view tags, std::string_view tag) {
+  while (!tags.empty()) {
+    const size_t comma = std::min(tags.find(','), tags.size());
+    std::string_view one = tags.substr(0, comma);
+    tags.remove_prefix(std::min(comma + 1, tags.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (one == "*" || one == tag) return true;
+  }
+  return false;
+}
+
+void lines(json::Writer& out, std::string_view key, const std::vector<std::string>& all) {
+  out.key(key).begin_array();
+  for (const std::string& line : all) out.string(line);
+  out.end_array();
+}
+
+Answer no_file() {
+  return Answer::of({409, "NO_CONFIG_PATH", "the router was started without a configuration file"});
+}
+
+bool wants_yaml(const http::Request& request) {
+  if (request.query() == "?format=yaml") return true;
+  const auto accept = request.headers.find("accept");
+  return accept && accept->find("yaml") != std::string_view::npos;
+}
+
+Answer get(const http::Request& request, const State& state) {
+  const std::string etag = etag_of(state);
+  const auto known = request.headers.find("if-none-match");
+  if (known && names(*known, etag)) return {304, "", "application/json", etag};
+  const bool yaml = wants_yaml(request);
+  const bool secrets = state.access.shows_secrets(request.headers.find("authorization"));
+  auto shown = config::show(state.text, state.config().source,
+                            yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
+  if (!shown) return Answer::of(failure_of(shown.error()));
+  return {200, *std::move(shown), yaml ? "application/yaml" : "application/json", etag};
+}
+
+/// What a client sends as a document: itself, or the text in {"yaml": "..."}.
+std::string document_of(const http::Request& request) {
+  if (config::syntax_of(request.body) == config::Syntax::kJson) {
+    const auto body = json::Document::parse(request.body);
+    const auto text = body ? body->root().find("yaml") : std::nullopt;
+    if (text && text->is_string()) return std::string(text->text());
+  }
+  return request.body;
+}
+
+Answer applied(const Result<Reloader::Applied>& result, const std::optional<Failure>& refused) {
+  if (refused) return Answer::of(*refused);
+  if (!result) {
+    if (result.error().code == Code::kIo)
+      return Answer::of({500, "WRITE_ERROR", result.error().message});
+    if (result.error().code == Code::kTooLarge)
+      return Answer::of({413, "INPUT_TOO_LARGE", result.error().message});
+    return Answer::of({400, "CONFIG_VALIDATION_ERROR", result.error().message});
+  }
+  const State& state = *result->state;
+  json::Writer out;
+  out.begin_object().member("status", "success").member("version", result->version);
+  out.member("message", fmt::format("generation {} serves; version {} is what was before",
+                                    state.generation, result->version));
+  out.member("generation", static_cast<int64_t>(state.generation)).member("hash", state.hash);
+  lines(out, "takes_restart", state.unchanged);
+  lines(out, "notices", state.notices);
+  return {200, out.end_object().take(), "application/json", etag_of(state)};
+}
+
+/// The precondition of a change, and what makes the text when it holds.
+template <class Make>
+Answer change(const http::Request& request, const Find& find, bool needs_same_file,
+              const Make& make) {
+  Reloader* reloader = find();
+  if (reloader == nullptr) return no_file();
+  std::optional<Failure> refused;
+  const auto result =
+      reloader->apply([&](const State& serving, const std::string* disk) -> Result<std::string> {
+        const auto match = request.headers.find("if-match");
+        if (match && !names(*match, etag_of(serving))) {
+          refused = {412, "CONFIG_CHANGED",
+                     "the configuration is another by now; read it again and repeat the change"};
+          return fail(Code::kInvalid, "");
+        }
+        if (needs_same_file && (disk == nullptr || *disk != serving.text)) {
+          refused = {409, "CONFIG_CHANGED",
+                     "the file holds another configuration than the one that serves; reload it, or "
+                     "replace it as a whole"};
+          return fail(Code::kInvalid, "");
+        }
+        return make(*reloader, serving);
+      });
+  return applied(result, refused);
+}
+
+Answer put(const http::Request& request, const Find& find) {
+  return change(request, find, false, [&](const Reloader& reloader, const State& serving) {
+    return config::replaced(serving.text, document_of(request), reloader.file().string());
+  });
+}
+
+Answer patch(const http::Request& request, const Find& find) {
+  return change(request, find, true, [&](const Reloader& reloader, const State& serving) {
+    return config::patched(serving.text, request.body, reloader.file().string());
+  });
+}
+
+Answer rollback(const http::Request& request, const Find& find) {
+  const auto body = json::Document::parse(request.body);
+  const auto name = body ? body->root().find("version") : std::nullopt;
+  if (!name || !name->is_string())
+    return Answer::of({400, "INVALID_INPUT", "expected {\"version\": \"...\"}"});
+  Reloader* reloader = find();
+  if (reloader == nullptr) return no_file();
+  const auto text = reloader->versions().read(name->text());
+  if (!text && text.error().code == Code::kNotFound)
+    return Answer::of({404, "VERSION_NOT_FOUND", text.error().message});
+  return change(request, find, false, [&](const Reloader&, const State&) { return text; });
+}
+
+Answer validate(const http::Request& request, const State& state, const Find& find) {
+  Reloader* reloader = find();
+  if (reloader == nullptr) return no_file();
+  const auto text = config::replaced(state.text, document_of(request), reloader->file().string());
+  Reloader::Review review;
+  if (text) {
+    review = reloader->review(*text);
+  } else {
+    review.errors.push_back(text.error().message);
+  }
+  json::Writer out;
+  out.begin_object().member("valid", review.errors.empty());
+  lines(out, "errors", review.errors);
+  lines(out, "notices", review.notices);
+  lines(out, "takes_restart", review.unchanged);
+  return {200, out.end_object().take()};
+}
+
+Answer versions(const Find& find) {
+  Reloader* reloader = find();
+  if (reloader == nullptr) return no_file();
+  json::Writer out;
+  out.begin_array();
+  for (const router::Versions::Version& version : reloader->versions().list()) {
+    out.begin_object().member("version", version.name);
+    const std::string& n = version.name;
+    if (n.size() >= 15) {
+      out.member("timestamp",
+                 fmt::format("{}-{}-{} {}:{}:{}", n.substr(0, 4), n.substr(4, 2), n.substr(6, 2),
+                             n.substr(9, 2), n.substr(11, 2), n.substr(13, 2)));
+    }
+    out.member("source", "api").member("filename", version.file.filename().string()).end_object();
+  }
+  return {200, out.end_array().take()};
+}
+
+Answer hash(const State& state, const Find& find) {
+  Reloader* reloader = find();
+  json::Writer out;
+  out.begin_object();
+  std::string status = "active";
+  if (reloader != nullptr) {
+    const auto text = reloader->on_disk();
+    const std::string source = text ? sha256_hex(*text) : "";
+    out.member("source_config_hash", source);
+    if (source != state.hash) status = reloader->refusal() ? "refused" : "pending";
+  }
+  out.member("generated_runtime_hash", state.hash).member("active_runtime_hash", state.hash);
+  out.member("activation_status", status).member("hash", state.hash);
+  return {200, out.end_object().take()};
+}
+
+Answer status(const State& state, const Find& find) {
+  const Reloader* reloader = find();
+  json::Writer out;
+  out.begin_object().member("file", reloader == nullptr ? "" : reloader->file().string());
+  out.member("generation", static_cast<int64_t>(state.generation)).member("hash", state.hash);
+  out.member("since", timestamp(state.since)).key("refused");
+  const auto refusal = reloader == nullptr ? std::nullopt : reloader->refusal();
+  if (refusal) {
+    out.begin_object().member("why", refusal->why).member("at", timestamp(refusal->at));
+    out.end_object();
+  } else {
+    out.null();
+  }
+  lines(out, "takes_restart", state.unchanged);
+  lines(out, "notices", state.notices);
+  return {200, out.end_object().take()};
+}
+
+}  // namespace
+
+std::vector<Route> config_routes(const router::Live& live, Compute& pool, Find find) {
+  std::vector<Route> routes;
+  const auto add = [&](std::string_view method, std::string_view path, std::string_view permission,
+                       Work work) {
+    routes.push_back(management_route(std::string(method), std::string(path), permission, live,
+                                      pool, std::move(work)));
+  };
+  using Request = http::Request;
+  add("GET", "/config/router", kConfigRead, get);
+  add("PUT", "/config/router", kConfigWrite,
+      [find](const Request& request, const State&) { return put(request, find); });
+  add("PATCH", "/config/router", kConfigWrite,
+      [find](const Request& request, const State&) { return patch(request, find); });
+  add("POST", "/config/router/validate", kConfigRead,
+      [find](const Request& request, const State& state) {
+        return validate(request, state, find);
+      });
+  add("GET", "/config/router/versions", kConfigRead,
+      [find](const Request&, const State&) { return versions(find); });
+  add("POST", "/config/router/rollback", kConfigWrite,
+      [find](const Request& request, const State&) { return rollback(request, find); });
+  add("GET", "/config/hash", kConfigRead,
+      [find](const Request&, const State& state) { return hash(state, find); });
+  add("GET", "/config/status", kConfigRead,
+      [find](const Request&, const State& state) { return status(state, find); });
+  add("GET", "/config/schema", kConfigRead, [](const Request&, const State&) {
+    return Answer{200, config::schema()};
+  });
+  return routes;
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,115 @@
+// Models are listed as the configuration names them, whether they are loaded or not: what is
+// missing is what people look here for.
+
+#include "router/api/info.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace signalbox::api {
+namespace {
+
+using router::State;
+
+constexpr std::string_view kTypes[] = {"domain",        "pii",      "jailbreak", "fact_check",
+                                       "user_feedback", "modality", "nli"};
+
+std::string memory_used() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return fmt::format("{} MB", resident * ::sysconf(_SC_PAGESIZE) / 1'000'000);
+}
+
+void write_model(json::Writer& out, std::string_view name, std::string_view type,
+                 std::string_view path, const engine::TextModel* model, bool loaded) {
+  out.begin_object().member("name", name).member("type", type).member("loaded", loaded);
+  out.member("model_path", path);
+  if (model != nullptr) {
+    out.key("categories").begin_array();
+    for (const engine::HeadInfo& head : model->heads()) {
+      for (const std::string& label : head.labels) out.string(label);
+    }
+    out.end_array().key("metadata").begin_object();
+    out.member("hidden", fmt::format("{}", model->hidden()));
+    out.member("layers", fmt::format("{}", model->layers()));
+    out.member("tokens_max", fmt::format("{}", model->tokens_max())).end_object();
+  }
+  out.end_object();
+}
+
+Answer models(const http::Request&, const State& state) {
+  const router::Models& models = state.router->models();
+  json::Writer out;
+  out.begin_object().key("models").begin_array();
+  write_model(out, "embedding", "embedding", state.config().embedding_model.path,
+              dynamic_cast<const engine::TextModel*>(models.embedder.get()),
+              models.embedder != nullptr);
+  for (const std::string_view type : kTypes) {
+    const std::string directory = router::classifier_directory(state.config(), type);
+    if (directory.empty()) continue;
+    const auto found = models.classifiers.find(directory);
+    const bool loaded = found != models.classifiers.end();
+    write_model(out, fmt::format("{}_classifier", type), type, directory,
+                loaded ? found->second.get() : nullptr, loaded);
+  }
+  out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
+  out.member("architecture", "x86_64").member("os", "linux").member("memory_usage", memory_used());
+  return {200, out.member("gpu_available", false).end_object().end_object().take()};
+}
+
+Answer classifier(const http::Request&, const State& state) {
+  const config::Modules& modules = state.config().modules;
+  const std::pair<std::string_view, const config::ClassifierModel*> all[] = {
+      {"domain", &modules.classifier.domain},
+      {"pii", &modules.classifier.pii},
+      {"jailbreak", &modules.prompt_guard},
+      {"fact_check", &modules.hallucination_mitigation.fact_check},
+      {"user_feedback", &modules.feedback_detector},
+  };
+  json::Writer out;
+  out.begin_object().member("status", "active").key("config").begin_object();
+  for (const auto& [type, module] : all) {
+    const std::string directory = router::classifier_directory(state.config(), type);
+    out.key(type).begin_object().member("enabled", module->enabled && !directory.empty());
+    out.member("model_path", directory);
+    if (module->threshold > 0) out.member("threshold", module->threshold);
+    out.end_object();
+  }
+  out.end_object().key("decisions").begin_array();
+  for (const config::Decision& decision : state.config().routing.decisions)
+    out.string(decision.name);
+  out.end_array().key("notices").begin_array();
+  for (const std::string& notice : state.notices) out.string(notice);
+  return {200, out.end_array().end_object().take()};
+}
+
+http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
+  json::Writer out;
+  const std::string_view phase = ready ? "ready" : has_state ? "draining" : "loading_models";
+  out.begin_object().member("phase", phase).member("ready", ready);
+  out.member("message", ready       ? "the router takes requests"
+                        : has_state ? "the router takes no new requests"
+                                    : "the router is loading its models");
+  const std::string body = out.end_object().take();
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  co_await exchange.reply.send(ready ? 200 : 503, fields, body);
+}
+
+}  // namespace
+
+std::vector<Route> info_routes(const router::Live& live, const std::atomic<bool>& ready,
+                               Compute& pool) {
+  std::vector<Route> routes;
+  routes.push_back(management_route("GET", "/info/models", kConfigRead, live, pool, models));
+  routes.push_back(
+      management_route("GET", "/info/classifier", kConfigRead, live, pool, classifier));
+  routes.push_back({"GET", "/startup-status", [&live, &ready](http::Exchange exchange) {
+                      return send_startup(exchange, live.get() != nullptr, ready.load());
+                    }});
+  return routes;
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,142 @@
+// One coroutine for all routes, so that none can forget to ask who calls.
+
+#include "router/api/management.h"
+
+#include <ctime>
+#include <exception>
+
+#include "base/json_writer.h"
+#include "base/log.h"
+#include "router/api/errors.h"
+
+namespace signalbox::api {
+namespace {
+
+std::string_view code_of(int status) {
+  switch (status) {
+    case 400:
+      return "INVALID_INPUT";
+    case 401:
+      return "UNAUTHORIZED";
+    case 403:
+      return "FORBIDDEN";
+    case 404:
+      return "NOT_FOUND";
+    case 405:
+      return "METHOD_NOT_ALLOWED";
+    case 408:
+      return "TIMEOUT";
+    case 413:
+      return "INPUT_TOO_LARGE";
+    case 429:
+      return "OVERLOADED";
+    case 501:
+      return "NOT_IMPLEMENTED";
+    case 503:
+      return "SERVICE_UNAVAILABLE";
+    default:
+      return status >= 500 ? "INTERNAL_ERROR" : "INVALID_REQUEST";
+  }
+}
+
+http::Task<> send(http::Exchange exchange, const Answer& answer) {
+  http::Headers fields;
+  fields.add("Content-Type", answer.content_type);
+  if (!answer.etag.empty()) fields.add("ETag", answer.etag);
+  if (answer.status == 401) fields.add("WWW-Authenticate", "Bearer");
+  if (answer.status == 429) fields.add("Retry-After", "1");
+  co_await exchange.reply.send(answer.status, fields, answer.body);
+}
+
+std::optional<Failure> refusal(const Access& access, std::string_view permission,
+                               const http::Request& request) {
+  switch (access.check(permission, request.headers.find("authorization"),
+                       request.headers.find("origin"))) {
+    case Access::Verdict::kGranted:
+      return std::nullopt;
+    case Access::Verdict::kUnknown:
+      return Failure{401, "UNAUTHORIZED", "expected the header Authorization: Bearer TOKEN"};
+    case Access::Verdict::kForbidden:
+      return Failure{403, "FORBIDDEN",
+                     fmt::format("the token's role lacks the permission {}", permission)};
+    case Access::Verdict::kExposed:
+      return Failure{403, "FORBIDDEN",
+                     "the management API listens beyond this machine and asks for no token: set "
+                     "global.services.management_api.auth.mode to bearer, or bind_address to "
+                     "127.0.0.1"};
+    case Access::Verdict::kForeignPage:
+      return Failure{403, "FORBIDDEN", "a page of another site may change nothing here"};
+  }
+  return Failure{500, "INTERNAL_ERROR", "no verdict"};
+}
+
+class Handler {
+ public:
+  Handler(std::string_view permission, const router::Live& live, Compute& pool, Work work)
+      : permission_(permission), live_(live), pool_(pool), work_(std::move(work)) {}
+
+  http::Task<> operator()(http::Exchange exchange) const {
+    const auto state = live_.get();
+    Answer answer;
+    if (!state) {
+      answer = Answer::of({503, "SERVICE_UNAVAILABLE", "the router is still loading its models"});
+    } else if (auto refused = refusal(state->access, permission_, exchange.request)) {
+      answer = Answer::of(*refused);
+    } else {
+      std::function<void()> run = [&] { answer = answer_of(exchange.request, *state); };
+      const bool ran = co_await pool_.run(std::move(run));
+      if (!ran) answer = Answer::of({429, "OVERLOADED", "too many requests are waiting"});
+    }
+    co_await send(exchange, answer);
+  }
+
+ private:
+  Answer answer_of(const http::Request& request, const router::State& state) const {
+    try {
+      return work_(request, state);
+    } catch (const std::exception& e) {
+      log::error("management", "{}: {}", request.path(), e.what());
+      return Answer::of({500, "INTERNAL_ERROR", "the router failed to answer"});
+    }
+  }
+
+  std::string_view permission_;
+  const router::Live& live_;
+  Compute& pool_;
+  Work work_;
+};
+
+}  // namespace
+
+Failure failure_of(const Error& error) {
+  const int status = error_kind(error.code).status;
+  return {status, code_of(status), error.message};
+}
+
+std::string failure_body(const Failure& failure) {
+  json::Writer out;
+  out.begin_object().key("error").begin_object();
+  out.member("code", failure.code).member("message", failure.message);
+  out.member("timestamp", timestamp(std::chrono::system_clock::now()));
+  return out.end_object().end_object().take();
+}
+
+std::string management_error_body(int status, std::string_view message) {
+  return failure_body({status, code_of(status), std::string(message)});
+}
+
+std::string timestamp(std::chrono::system_clock::time_point when) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+Route management_route(std::string method, std::string path, std::string_view permission,
+                       const router::Live& live, Compute& pool, Work work) {
+  return {std::move(method), std::move(path), Handler(permission, live, pool, std::move(work))};
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,38 @@
+#pragma once
+// The configuration file as a document that clients read and change: its keys as they stand, its
+// secrets hidden, and what comes back put in their place.
+//
+// A secret is shown as kMasked; a document that comes back with it keeps the value that the current
+// one has at the same place. References to the environment are no secrets and stay.
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace signalbox::config {
+
+inline constexpr std::string_view kMasked = "********";
+
+enum class Syntax { kYaml, kJson };
+
+/// What a text looks like: JSON begins with a brace.
+Syntax syntax_of(std::string_view text);
+
+/// `text` in another syntax, with its secrets masked or as they are. `name` stands for the file in
+/// messages. Errors: kInvalid, kTooLarge.
+Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,
+                         bool with_secrets);
+
+/// What to write for a whole document that a client sends: YAML as it came, comments included,
+/// unless masked values have to be filled in. Errors: those of reading it, and kInvalid for a
+/// masked value that `current` has nothing for.
+Result<std::string> replaced(std::string_view current, std::string_view sent,
+                             std::string_view name);
+
+/// `current` with a merge patch of RFC 7396 applied, which may be written in YAML: null removes a
+/// key, mappings are merged, whatever else replaces. Comments are lost. Errors like replaced().
+Result<std::string> patched(std::string_view current, std::string_view patch,
+                            std::string_view name);
+
+}  // namespace signalbox::config

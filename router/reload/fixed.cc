@@ -1,0 +1,92 @@
+// One line a key. What is not here (timeouts and keeping of connections to upstreams, the time to
+// drain) belongs to the state and changes with it.
+
+#include "router/reload/fixed.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace signalbox::router {
+namespace {
+
+template <class T>
+std::string shown(const T& value) {
+  return fmt::format("{}", value);
+}
+std::string shown(const std::string& value) {
+  return fmt::format("\"{}\"", value);
+}
+std::string shown(std::chrono::milliseconds value) {
+  return fmt::format("{}ms", value.count());
+}
+
+class Keeper {
+ public:
+  template <class T>
+  void keep(std::string_view path, const T& running, T& next) {
+    if (running == next) return;
+    lines.push_back(
+        fmt::format("{}: {} takes a restart; {} stays", path, shown(next), shown(running)));
+    next = running;
+  }
+
+  std::vector<std::string> lines;
+};
+
+void keep_listeners(const config::Config& running, config::Config& next, Keeper& keeper) {
+  const auto find = [](std::vector<config::Listener>& all, std::string_view name) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const config::Listener& each) { return each.name == name; });
+  };
+  for (const config::Listener& listener : running.listeners) {
+    const auto found = find(next.listeners, listener.name);
+    if (found == next.listeners.end()) {
+      keeper.lines.push_back(
+          fmt::format("listeners: to close \"{}\" takes a restart; it stays open", listener.name));
+      continue;
+    }
+    const std::string path = fmt::format("listeners.{}", listener.name);
+    keeper.keep(path + ".address", listener.address, found->address);
+    keeper.keep(path + ".port", listener.port, found->port);
+    keeper.keep(path + ".timeout", listener.timeout, found->timeout);
+    next.listeners.erase(found);
+  }
+  for (const config::Listener& listener : next.listeners) {
+    keeper.lines.push_back(
+        fmt::format("listeners: to open \"{}\" takes a restart; it stays closed", listener.name));
+  }
+  next.listeners = running.listeners;
+}
+
+void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Keeper& keeper) {
+  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
+    keeper.keep(fmt::format("global.services.http.{}", key), from, to);
+  };
+  keep("header_bytes_max", running.header_bytes_max, next.header_bytes_max);
+  keep("body_bytes_max", running.body_bytes_max, next.body_bytes_max);
+  keep("header_timeout", running.header_timeout, next.header_timeout);
+  keep("body_timeout", running.body_timeout, next.body_timeout);
+  keep("idle_timeout", running.idle_timeout, next.idle_timeout);
+  keep("connections_max", running.connections_max, next.connections_max);
+  keep("threads", running.threads, next.threads);
+  keep("model_threads", running.model_threads, next.model_threads);
+  keep("model_queue_max", running.model_queue_max, next.model_queue_max);
+}
+
+}  // namespace
+
+std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
+  Keeper keeper;
+  keep_listeners(running, next, keeper);
+  keep_limits(running.http, next.http, keeper);
+  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
+    keeper.keep(fmt::format("global.services.management_api.{}", key), from, to);
+  };
+  keep("enabled", running.management.enabled, next.management.enabled);
+  keep("bind_address", running.management.bind_address, next.management.bind_address);
+  keep("port", running.management.port, next.management.port);
+  return keeper.lines;
+}
+
+}  // namespace signalbox::router

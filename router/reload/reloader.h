@@ -1,0 +1,102 @@
+#pragma once
+// Follows the configuration file: what changes is built and checked beside what serves and takes
+// its place in one step; what is wrong changes nothing and is told.
+//
+// The file is read twice a second and compared. inotify was rejected: a ConfigMap changes by a
+// symbolic link two folders up, editors rename, network file systems tell nobody, and a watch that
+// was lost is silent; reading a hundred kilobytes costs microseconds. A text counts once two looks
+// in a row have found it, so that a file that is being written is not taken for a whole one.
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "router/reload/state.h"
+#include "router/reload/versions.h"
+
+namespace signalbox::router {
+
+/// Thread-safe.
+class Reloader {
+ public:
+  /// Makes a state of a configuration, which takes as long as its models and examples do.
+  using Build =
+      std::function<Result<std::unique_ptr<State>>(config::Config config, std::string text)>;
+
+  struct Refusal {
+    std::string why;  // one line an error: "config.yaml:34: routing...: ..."
+    std::chrono::system_clock::time_point at;
+  };
+
+  /// `live` has a state, made of the text of `file`, and outlives this.
+  Reloader(Live& live, std::filesystem::path file, Build build);
+  /// Waits for a state that is being built.
+  ~Reloader();
+
+  /// Reads the file again now, changed or not, on a thread of this.
+  void reload();
+
+  /// Makes a text from what serves and from what the file holds, which is null when it cannot be
+  /// read.
+  using Edit = std::function<Result<std::string>(const State& serving, const std::string* on_disk)>;
+  struct Applied {
+    std::string version;  // of Versions: what the file held before
+    std::shared_ptr<const State> state;
+  };
+  /// Builds what `edit` makes, keeps the file as a version, writes it and serves the new state; or
+  /// changes nothing. Waits for whoever else is changing it. Errors: the edit's, those of reading
+  /// and building the configuration, kIo.
+  Result<Applied> apply(const Edit& edit);
+
+  /// What is wrong with a text, and what of it is not built or takes a restart, as it would be told
+  /// on loading; builds nothing.
+  struct Review {
+    std::vector<std::string> errors;
+    std::vector<std::string> notices;
+    std::vector<std::string> unchanged;
+  };
+  Review review(const std::string& text) const;
+
+  const Versions& versions() const { return versions_; }
+  /// What the file holds now. Errors: kNotFound, kIo, kTooLarge.
+  Result<std::string> on_disk() const;
+  const std::filesystem::path& file() const { return file_; }
+  /// Why the newest text of the file does not serve; nothing when it does.
+  std::optional<Refusal> refusal() const;
+
+ private:
+  /// What one look at the file found.
+  struct Sight {
+    bool readable = true;
+    std::string text;  // or why not
+    bool operator==(const Sight&) const = default;
+  };
+
+  void watch();
+  Sight look() const;
+  void act_on(const Sight& sight);
+  Result<std::unique_ptr<State>> prepare(const std::string& text) const;
+  std::shared_ptr<const State> serve(std::unique_ptr<State> state);
+  void refuse(const std::string& why);
+
+  Live& live_;
+  const std::filesystem::path file_;
+  const Build build_;
+  const Versions versions_;
+  std::mutex installing_;  // one at a time
+  Sight tried_;            // what serves or was refused
+
+  mutable std::mutex mutex_;
+  std::optional<Refusal> refusal_;
+  std::condition_variable wake_;
+  bool asked_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,128 @@
+// What an operator does to a daemon that serves: change its file, signal it, use its management API; and the embeddings
+// that OpenAI's client asks for.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+
+const kModel = resolve("../../models/minilm"); // of the folder that tests/e2e/run changes to
+const kWaitMsMax = 20_000;
+
+const configuration = (decision) => (port, managementPort) => `# a remark
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: general}
+  models:
+    - {name: general, backend_refs: [{name: echo, type: echo}]}
+routing:
+  signals:
+    keywords:
+      - {name: word, operator: OR, keywords: [word]}
+  decisions:
+    - name: ${decision}
+      rules: {operator: OR, conditions: [{type: keyword, name: word}]}
+      modelRefs: [{model: general}]
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+  model_catalog:
+    embeddings: {semantic: {minilm_model_path: "${kModel}"}}
+`;
+
+let daemon, client;
+
+before(async () => {
+  daemon = await Daemon.start(configuration("one"));
+  client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+});
+after(async () => daemon?.stop());
+
+const decision = async () => {
+  const messages = [{ role: "user", content: "word" }];
+  const { response } = await client.chat.completions.create({ model: "auto", messages }).withResponse();
+  return response.headers.get("x-vsr-selected-decision");
+};
+
+const management = async (path, options = {}) => {
+  const response = await fetch(`${daemon.managementUrl}${path}`, options);
+  return { status: response.status, etag: response.headers.get("etag"), body: await response.json() };
+};
+
+const becomes = async (wanted) => {
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(50)) {
+    if ((await decision()) === wanted) return;
+  }
+  assert.fail(`the decision never became ${wanted}; the log:\n${daemon.log}`);
+};
+
+test("a file that an editor replaces serves within a second or so", async () => {
+  assert.equal(await decision(), "one");
+  const text = await readFile(daemon.file, "utf8");
+  await writeFile(`${daemon.file}.new`, text.replace("name: one", "name: two"));
+  await rename(`${daemon.file}.new`, daemon.file);
+  await becomes("two");
+  assert.match(daemon.log, /generation 2 serves/);
+});
+
+test("SIGHUP reads the file again and ends nothing", async () => {
+  const { generation } = (await management("/config/status")).body;
+  daemon.process.kill("SIGHUP");
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+    const status = (await management("/config/status")).body;
+    if (status.generation > generation) return assert.equal(await decision(), "two");
+  }
+  assert.fail(`it was never read; the log:\n${daemon.log}`);
+});
+
+test("a configuration is read, changed under If-Match and taken back", async () => {
+  const { body, etag } = await management("/config/router");
+  body.routing.decisions[0].name = "three";
+  const headers = { "Content-Type": "application/json", "If-Match": etag };
+  const put = await management("/config/router", { method: "PUT", headers, body: JSON.stringify(body) });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
+  assert.equal(await decision(), "three");
+  const late = await management("/config/router", { method: "PUT", headers, body: JSON.stringify(body) });
+  assert.equal(late.status, 412);
+  assert.equal(late.body.error.code, "CONFIG_CHANGED");
+  const back = await management("/config/router/rollback", {
+    method: "POST",
+    body: JSON.stringify({ version: put.body.version }),
+  });
+  assert.equal(back.status, 200, JSON.stringify(back.body));
+  assert.equal(await decision(), "two");
+  assert.match(await readFile(daemon.file, "utf8"), /^# a remark/);
+});
+
+test("a wrong patch is told by line and key, and nothing changes", async () => {
+  const patch = await management("/config/router", {
+    method: "PATCH",
+    body: JSON.stringify({ routing: { strategy: "dice" } }),
+  });
+  assert.equal(patch.status, 400);
+  assert.match(patch.body.error.message, /config\.yaml:\d+: routing\.strategy: expected one of/);
+  assert.equal(await decision(), "two");
+});
+
+test("OpenAI's client gets embeddings", { skip: !existsSync(kModel) && "minilm is not pulled" }, async () => {
+  const reply = await client.embeddings.create({
+    model: "minilm",
+    input: ["a cat sits on the mat", "a kitten rests on a rug", "interest rates rose"],
+  });
+  assert.equal(reply.data.length, 3);
+  assert.ok(reply.usage.total_tokens > 10);
+  const [cat, kitten, rates] = reply.data.map((item) => item.embedding);
+  assert.equal(cat.length, 384);
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  assert.ok(Math.abs(dot(cat, cat) - 1) < 1e-4);
+  assert.ok(dot(cat, kitten) > dot(cat, rates) + 0.3);
+  await assert.rejects(client.embeddings.create({ model: "nope", input: "x" }), { status: 404 });
+});

@@ -1,0 +1,357 @@
+// The classification API as clients ask it, over models without networks.
+
+#include <gtest/gtest.h>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tests/router/fake_classifier.h"
+#include "tests/router/fake_embedder.h"
+#include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
+
+namespace signalbox::test {
+namespace {
+
+using engine::HeadKind;
+using router::Daemon;
+using router::FakeClassifier;
+
+constexpr std::string_view kHead = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: general}
+  models:
+    - {name: general, backend_refs: [{name: echo, type: echo}]}
+    - {name: expert, backend_refs: [{name: echo, type: echo}]}
+routing:
+  signals:
+    keywords:
+      - {name: proof, operator: OR, keywords: [theorem]}
+  decisions:
+    - name: maths
+      rules: {operator: OR, conditions: [{type: keyword, name: proof}]}
+      modelRefs: [{model: expert}]
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: 0}
+    api: {batch_classification: {max_batch_size: 3}}
+)";
+
+constexpr std::string_view kModels = R"(
+  model_catalog:
+    system: {domain_classifier: domain, pii_classifier: pii, prompt_guard: guard, fact_check_classifier: fact,
+             feedback_detector: feedback, hallucination_explainer: nli}
+    modules: {classifier: {pii: {threshold: 0.8}}}
+)";
+
+/// All models there are, by directory.
+Result<router::Models> open_fakes(const config::Config&) {
+  const auto make = [](std::vector<std::string> labels, HeadKind kind = HeadKind::kSequence) {
+    return std::make_shared<const FakeClassifier>(std::move(labels), kind, false);
+  };
+  router::Models models;
+  models.embedder = std::make_shared<const router::FakeEmbedder>();
+  models.classifiers = {
+      {"domain", make({"math", "law", "other"})},
+      {"pii", make({"PERSON", "EMAIL"}, HeadKind::kTokens)},
+      {"guard", make({"benign", "jailbreak"})},
+      {"fact", make({"NO_NEED", "FACT_CHECK_NEEDED"})},
+      {"feedback", make({"SAT", "WRONG_ANSWER"})},
+      {"nli", make({"entailment", "neutral", "contradiction"})},
+  };
+  return models;
+}
+
+Result<router::Models> open_nothing(const config::Config&) {
+  return router::Models{};
+}
+
+std::unique_ptr<Daemon> start(const std::string& text, const router::OpenModels& open) {
+  auto loaded = config::parse(text, "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return nullptr;
+  }
+  auto daemon = Daemon::start(std::move(loaded->config), open);
+  if (!daemon) ADD_FAILURE() << daemon.error().message;
+  return daemon ? std::move(*daemon) : nullptr;
+}
+
+class ClassifyApi : public testing::Test {
+ protected:
+  void SetUp() override { daemon_ = start(std::string(kHead) + std::string(kModels), open_fakes); }
+  Reply ask(std::string_view path, std::string_view body,
+            std::string_view listener = "management") const {
+    Wire client = Wire::connect(daemon_->port(listener));
+    client.send(post(path, body));
+    return client.read_reply();
+  }
+  Reply get_it(std::string_view path) const {
+    Wire client = Wire::connect(daemon_->port("management"));
+    client.send(get(path));
+    return client.read_reply();
+  }
+  /// Expects 200 and the members, each "path=value".
+  void expect(std::string_view path, std::string_view body,
+              const std::vector<std::pair<std::string, std::string>>& members) const {
+    const Reply reply = ask(path, body);
+    EXPECT_EQ(reply.status, 200) << path << " " << reply.body;
+    for (const auto& [at, value] : members)
+      EXPECT_EQ(member(reply.body, at), value) << path << " " << at << "\n" << reply.body;
+    const std::string took =
+        path == "/api/v1/embeddings" ? "total_processing_time_ms" : "processing_time_ms";
+    EXPECT_NE(reply.body.find(took), std::string::npos) << path;
+  }
+
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(ClassifyApi, tells_intents_with_what_the_routing_makes_of_them) {
+  expect("/api/v1/classify/intent",
+         R"({"text":"a theorem of math","options":{"return_probabilities":true}})",
+         {{"classification.category", "math"},
+          {"classification.confidence", "0.9"},
+          {"probabilities.math", "0.9"},
+          {"recommended_model", "expert"},
+          {"routing_decision", "maths"},
+          {"matched_signals.keywords.0", "proof"},
+          {"decision_result.decision_name", "maths"},
+          {"decision_result.matched_rules.0", "keyword:proof"}});
+  expect("/api/v1/classify/intent", R"({"text":"nothing that it knows"})",
+         {{"classification.category", "other"}, {"recommended_model", "general"}});
+  expect(
+      "/api/v1/classify/intent",
+      R"({"messages":[{"role":"user","content":"law"}],"options":{"confidence_threshold":0.95}})",
+      {{"classification.category", "other"}, {"probabilities", "none"}});
+}
+
+TEST_F(ClassifyApi, finds_personal_data) {
+  expect("/api/v1/classify/pii", R"({"text":"Für PERSON, EMAIL and PERSON"})",
+         {{"has_pii", "true"},
+          {"entities.0.type", "PERSON"},
+          {"entities.0.value", "[DETECTED]"},
+          {"entities.0.start_position", "none"},
+          {"masked_text", "none"},
+          {"security_recommendation", "block"}});
+  expect(
+      "/api/v1/classify/pii",
+      R"({"text":"Für PERSON, EMAIL","options":{"return_positions":true,"mask_entities":true,"reveal_entity_text":true}})",
+      {{"entities.0.value", "PERSON"},
+       {"entities.0.start_position", "4"},
+       {"entities.0.end_position", "10"},
+       {"entities.1.type", "EMAIL"},
+       {"entities.1.masked_value", "[EMAIL_0]"},
+       {"masked_text", "Für [PERSON_0], [EMAIL_0]"}});
+  expect("/api/v1/classify/pii", R"({"text":"PERSON","options":{"entity_types":["email"]}})",
+         {{"has_pii", "false"}, {"entities", "[]"}, {"security_recommendation", "allow"}});
+  expect("/api/v1/classify/pii", R"({"text":"PERSON","options":{"confidence_threshold":0.95}})",
+         {{"has_pii", "false"}});
+}
+
+TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
+  const std::string late = std::string(3000, 'x') + " EMAIL";
+  expect("/api/v1/classify/pii",
+         R"({"text":")" + late + R"(","options":{"return_positions":true}})",
+         {{"entities.0.start_position", "3001"}, {"entities.1.type", "none"}});
+  expect("/api/v1/classify/security", R"({"text":")" + std::string(3000, 'x') + " jailbreak\"}",
+         {{"is_jailbreak", "true"}});
+  const Reply reply =
+      ask("/api/v1/classify/pii", R"({"text":")" + std::string(1 << 20, 'x') + " EMAIL\"}");
+  EXPECT_EQ(reply.status, 413) << "not judged by a part of it";
+  EXPECT_EQ(member(reply.body, "error.code"), "INPUT_TOO_LARGE");
+}
+
+TEST_F(ClassifyApi, judges_attempts_facts_feedback_and_inference) {
+  expect("/api/v1/classify/security",
+         R"({"text":"jailbreak","options":{"include_reasoning":true}})",
+         {{"is_jailbreak", "true"},
+          {"detection_types.0", "jailbreak"},
+          {"patterns_detected.0", "jailbreak"},
+          {"risk_score", "0.9"},
+          {"recommendation", "block"}});
+  expect("/api/v1/classify/security", R"({"text":"benign"})",
+         {{"is_jailbreak", "false"}, {"detection_types", "[]"}, {"recommendation", "allow"}});
+  expect("/api/v1/classify/fact-check", R"({"text":"FACT_CHECK_NEEDED"})",
+         {{"needs_fact_check", "true"}, {"label", "FACT_CHECK_NEEDED"}, {"confidence", "0.9"}});
+  expect("/api/v1/classify/user-feedback", R"({"text":"SAT"})",
+         {{"feedback_type", "satisfied"}, {"label", "SAT"}});
+  expect("/api/v1/nli", R"({"premise":"contradiction","hypothesis":"x"})",
+         {{"label", "contradiction"}, {"contradiction_prob", "0.9"}});
+  expect("/api/v1/classify/combined", R"({"text":"PERSON theorem law jailbreak"})",
+         {{"intent.classification.category", "law"},
+          {"pii.has_pii", "true"},
+          {"security.is_jailbreak", "true"}});
+}
+
+TEST_F(ClassifyApi, takes_batches) {
+  expect("/api/v1/classify/batch", R"({"texts":["math","law","law"]})",
+         {{"results.0.category", "math"},
+          {"results.2.category", "law"},
+          {"total_count", "3"},
+          {"statistics.category_distribution.law", "2"},
+          {"statistics.low_confidence_count", "0"}});
+  expect("/api/v1/classify/batch", R"({"texts":["PERSON","x"],"task_type":"pii"})",
+         {{"results.0.category", "PERSON"}, {"results.1.category", "no_pii"}});
+  expect("/api/v1/classify/batch", R"({"texts":["jailbreak"],"task_type":"security"})",
+         {{"results.0.category", "jailbreak"}});
+  expect("/api/v1/classify/batch", R"({"texts":["math"],"task_type":"all"})",
+         {{"intent_results.0.category", "math"},
+          {"pii_results.0.category", "no_pii"},
+          {"security_results.0.category", "safe"},
+          {"total_texts", "1"}});
+  const Reply wrong = ask("/api/v1/classify/batch", R"({"texts":["x"],"task_type":"poetry"})");
+  EXPECT_EQ(member(wrong.body, "error.code"), "INVALID_TASK_TYPE");
+  EXPECT_EQ(ask("/api/v1/classify/batch", R"({"texts":["1","2","3","4"]})").status, 400);
+}
+
+TEST_F(ClassifyApi, embeds_and_compares) {
+  expect("/api/v1/embeddings", R"({"texts":["one two","three"]})",
+         {{"embeddings.0.text", "one two"},
+          {"embeddings.0.modality", "text"},
+          {"embeddings.0.dimension", "64"},
+          {"embeddings.1.model_used", "minilm"},
+          {"total_count", "2"}});
+  expect("/api/v1/similarity", R"({"text1":"one","text2":"one"})",
+         {{"similarity", "1"}, {"model_used", "minilm"}});
+  expect("/api/v1/similarity/batch",
+         R"({"query":"one two","candidates":["three","one two","one"],"top_k":2})",
+         {{"matches.0.index", "1"},
+          {"matches.0.text", "one two"},
+          {"matches.1.index", "2"},
+          {"matches.2", "none"},
+          {"total_candidates", "3"}});
+  EXPECT_EQ(ask("/api/v1/embeddings", R"({"texts":["x"],"dimension":65})").status, 400);
+  EXPECT_EQ(ask("/api/v1/embeddings", R"({"texts":["x"],"model":"other"})").status, 404);
+  EXPECT_EQ(ask("/api/v1/embeddings", R"({"texts":["x"],"images":["data:"]})").status, 501);
+}
+
+TEST_F(ClassifyApi, embeds_as_openai_does_on_both_listeners) {
+  for (const char* listener : {"management", "http"}) {
+    const Reply reply = ask("/v1/embeddings", R"({"input":"one","model":"auto"})", listener);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(member(reply.body, "object"), "list");
+    EXPECT_EQ(member(reply.body, "data.0.object"), "embedding");
+    EXPECT_EQ(member(reply.body, "usage.total_tokens"), "0") << "a fake counts none";
+    const Reply encoded =
+        ask("/v1/embeddings",
+            R"({"input":["one","two"],"model":"minilm","encoding_format":"base64","dimensions":8})",
+            listener);
+    const auto bytes = base64::decode(member(encoded.body, "data.1.embedding"));
+    ASSERT_TRUE(bytes) << encoded.body;
+    EXPECT_EQ(bytes->size(), 8 * sizeof(float));
+    EXPECT_EQ(member(encoded.body, "data.1.index"), "1");
+    const Reply unknown = ask("/v1/embeddings", R"({"input":"x","model":"nope"})", listener);
+    EXPECT_EQ(unknown.status, 404);
+    EXPECT_EQ(member(unknown.body, "error.type"), "invalid_request_error");
+    EXPECT_EQ(ask("/v1/embeddings", R"({"input":[[1,2]],"model":"auto"})", listener).status, 400);
+    EXPECT_EQ(ask("/v1/embeddings", R"({"input":"x"})", listener).status, 400);
+  }
+}
+
+TEST_F(ClassifyApi, refuses_what_is_no_request_of_its_own) {
+  for (const char* path :
+       {"classify/intent", "classify/pii", "classify/security", "classify/fact-check",
+        "classify/user-feedback", "classify/combined", "classify/batch", "nli", "embeddings",
+        "similarity", "similarity/batch"}) {
+    const std::string whole = fmt::format("/api/v1/{}", path);
+    for (const std::string& body :
+         {std::string(), std::string("["), std::string("7"), std::string("{}"), std::string("NaN"),
+          std::string(R"({"text":7,"texts":7,"premise":7,"query":7,"text1":7})"),
+          std::string(R"({"text":"","texts":[""],"premise":"","query":"","text1":""})"),
+          std::string(R"({"text":null,"texts":[null],"premise":{},"query":[],"text1":false})"),
+          std::string("{\"text\":\"\xff\"}"), "{\"text\":" + std::string(200, '[')}) {
+      const Reply reply = ask(whole, body);
+      EXPECT_EQ(reply.status, 400) << path << " " << body << ": " << reply.body;
+      EXPECT_EQ(member(reply.body, "error.code"), "INVALID_INPUT") << path << " " << body;
+      EXPECT_EQ(member(reply.body, "error.timestamp").size(), 20U);
+    }
+  }
+  for (const char* options :
+       {R"("x")", R"({"confidence_threshold":2})", R"({"confidence_threshold":-0.1})",
+        R"({"confidence_threshold":1e999})", R"({"confidence_threshold":"high"})",
+        R"({"return_positions":1,"return_probabilities":1})"}) {
+    const std::string body = fmt::format(R"({{"text":"x","options":{}}})", options);
+    EXPECT_EQ(ask("/api/v1/classify/pii", body).status, 400) << body;
+  }
+  EXPECT_EQ(get_it("/api/v1/classify/pii").status, 405);
+  EXPECT_EQ(ask("/api/v1/classify/poetry", "{}").status, 404);
+}
+
+TEST_F(ClassifyApi, says_what_it_is_made_of) {
+  const Reply models = get_it("/info/models");
+  EXPECT_EQ(member(models.body, "models.0.name"), "embedding");
+  EXPECT_EQ(member(models.body, "models.1.name"), "domain_classifier");
+  EXPECT_EQ(member(models.body, "models.1.loaded"), "true");
+  EXPECT_EQ(member(models.body, "models.1.categories.0"), "math");
+  EXPECT_EQ(member(models.body, "system.gpu_available"), "false");
+  const Reply classifier = get_it("/info/classifier");
+  EXPECT_EQ(member(classifier.body, "config.pii.model_path"), "pii");
+  EXPECT_EQ(member(classifier.body, "decisions.0"), "maths");
+  EXPECT_EQ(member(get_it("/startup-status").body, "phase"), "ready");
+}
+
+TEST(ClassifyWithoutModels, names_what_to_configure) {
+  const auto daemon = start(std::string(kHead), open_nothing);
+  const auto ask = [&](std::string_view path, std::string_view body) {
+    Wire client = Wire::connect(daemon->port("management"));
+    client.send(post(path, body));
+    return client.read_reply();
+  };
+  for (const auto& [path, key] :
+       std::vector<std::pair<std::string, std::string>>{{"pii", "pii_classifier"},
+                                                        {"security", "prompt_guard"},
+                                                        {"fact-check", "fact_check_classifier"},
+                                                        {"user-feedback", "feedback_detector"},
+                                                        {"batch", "domain_classifier"}}) {
+    const Reply reply = ask("/api/v1/classify/" + path, R"({"text":"x","texts":["x"]})");
+    EXPECT_EQ(reply.status, 503) << path;
+    EXPECT_EQ(member(reply.body, "error.code"), "MODEL_NOT_AVAILABLE");
+    EXPECT_NE(reply.body.find("global.model_catalog.system." + key), std::string::npos)
+        << reply.body;
+  }
+  const Reply embeddings = ask("/api/v1/embeddings", R"({"texts":["x"]})");
+  EXPECT_EQ(embeddings.status, 503);
+  EXPECT_NE(embeddings.body.find("there is no model at"), std::string::npos) << embeddings.body;
+  // The routing knows something of intents by itself.
+  const Reply intent = ask("/api/v1/classify/intent", R"({"text":"a theorem"})");
+  EXPECT_EQ(intent.status, 200) << intent.body;
+  EXPECT_EQ(member(intent.body, "classification.category"), "maths");
+  EXPECT_EQ(member(intent.body, "classification.source"), "routing");
+  const Reply combined = ask("/api/v1/classify/combined", R"({"text":"a theorem"})");
+  EXPECT_EQ(combined.status, 200);
+  EXPECT_EQ(member(combined.body, "pii.error.code"), "CLASSIFIER_NOT_CONFIGURED");
+}
+
+TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
+  std::atomic<int> opened = 0;
+  const auto daemon =
+      start(std::string(kHead) + "  model_catalog: {system: {prompt_guard: /}}\n",
+            [&](const config::Config&) {
+              router::Models models;
+              models.open = [&](const std::string&) -> Result<router::ModelCache::Model> {
+                if (++opened == 1) return fail(Code::kCorrupt, "half a file");
+                return std::make_shared<const FakeClassifier>(
+                    std::vector<std::string>{"benign", "jailbreak"}, HeadKind::kSequence, false);
+              };
+              return Result<router::Models>(std::move(models));
+            });
+  const auto ask = [&] {
+    Wire client = Wire::connect(daemon->port("management"));
+    client.send(post("/api/v1/classify/security", R"({"text":"jailbreak"})"));
+    return client.read_reply();
+  };
+  EXPECT_EQ(opened, 0);
+  const Reply broken = ask();
+  EXPECT_EQ(broken.status, 503);
+  EXPECT_NE(broken.body.find("half a file"), std::string::npos);
+  EXPECT_EQ(member(ask().body, "is_jailbreak"), "true");
+  EXPECT_EQ(member(ask().body, "is_jailbreak"), "true");
+  EXPECT_EQ(opened, 2);
+}
+
+}  // namespace
+}  // namespace signalbox::test

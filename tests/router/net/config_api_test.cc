@@ -1,0 +1,312 @@
+// The configuration over the management API, as operators and their tools use it.
+
+#include <gtest/gtest.h>
+
+#include "router/config/document.h"
+#include "tests/router/net/file_daemon.h"
+#include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace fs = std::filesystem;
+using router::Daemon;
+
+constexpr std::string_view kConfiguration = R"(# kept as long as nobody patches
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: general}
+  models:
+    - {name: general, backend_refs: [{name: echo, type: echo}]}
+routing:
+  signals:
+    keywords:
+      - {name: word, operator: OR, keywords: [word, "8"]}
+  decisions:
+    - name: one
+      priority: 10
+      rules: {operator: OR, conditions: [{type: keyword, name: word}]}
+      modelRefs: [{model: general}]
+global:
+  services:
+    response_api: {redis: {address: "redis:6379", password: hunter2}}
+    management_api:
+      bind_address: 127.0.0.1
+      port: 0
+)";
+
+Result<router::Models> open_nothing(const config::Config&) {
+  return router::Models{};
+}
+
+std::string request(std::string_view method, std::string_view path, std::string_view body = "",
+                    std::string_view headers = "") {
+  return fmt::format("{} {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n{}\r\n{}", method, path,
+                     body.size(), headers, body);
+}
+
+std::string changed(std::string text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+class ConfigApi : public testing::Test {
+ protected:
+  void start(std::string_view text = kConfiguration) {
+    file_ = folder_.write("config.yaml", text);
+    daemon_ = follow(file_, open_nothing);
+    ASSERT_NE(daemon_, nullptr);
+  }
+  Reply ask(const std::string& sent) const {
+    Wire client = Wire::connect(daemon_->port("management"));
+    client.send(sent);
+    return client.read_reply();
+  }
+  std::string on_disk() const { return read_file(file_, 1 << 20).value(); }
+  std::string decision() const {
+    Wire client = Wire::connect(daemon_->port("http"));
+    client.send(post("/v1/chat/completions",
+                     R"({"model":"auto","messages":[{"role":"user","content":"word"}]})"));
+    const Reply reply = client.read_reply();
+    const auto found = reply.headers.find("x-vsr-selected-decision");
+    return found == reply.headers.end() ? "none" : found->second;
+  }
+
+  Folder folder_;
+  fs::path file_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(ConfigApi, shows_the_file_without_its_secrets) {
+  start();
+  const Reply json = ask(get("/config/router"));
+  EXPECT_EQ(json.status, 200);
+  EXPECT_EQ(member(json.body, "routing.decisions.0.priority"), "10");
+  EXPECT_EQ(member(json.body, "routing.signals.keywords.0.keywords.1"), "8");
+  EXPECT_EQ(member(json.body, "global.services.response_api.redis.password"), config::kMasked);
+  EXPECT_EQ(member(json.body, "global.services.response_api.redis.address"), "redis:6379");
+  const std::string etag = json.headers.at("etag");
+  EXPECT_EQ(etag.size(), 66U);
+
+  const Reply yaml = ask(get("/config/router", "Accept: application/yaml\r\n"));
+  EXPECT_NE(yaml.body.find("password: \"********\""), std::string::npos) << yaml.body;
+  EXPECT_EQ(yaml.body.find("hunter2"), std::string::npos);
+  EXPECT_EQ(ask(get("/config/router", "If-None-Match: " + etag + "\r\n")).status, 304);
+
+  EXPECT_EQ(member(ask(get("/config/hash")).body, "activation_status"), "active");
+  const Reply status = ask(get("/config/status"));
+  EXPECT_EQ(member(status.body, "generation"), "1");
+  EXPECT_EQ(member(status.body, "refused"), "null");
+  EXPECT_NE(ask(get("/config/schema")).body.find("\"$schema\""), std::string::npos);
+}
+
+TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
+  start();
+  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  const Reply put = ask(request("PUT", "/config/router", next));
+  EXPECT_EQ(put.status, 200) << put.body;
+  EXPECT_EQ(member(put.body, "status"), "success");
+  EXPECT_EQ(decision(), "two");
+  EXPECT_EQ(on_disk(), next) << "its comments as well";
+  EXPECT_EQ(ask(get("/config/router")).headers.at("etag"), put.headers.at("etag"));
+
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_EQ(member(ask(get("/config/status")).body, "generation"), "2")
+      << "its own write is not taken for somebody else's";
+
+  const Reply versions = ask(get("/config/router/versions"));
+  const std::string version = member(put.body, "version");
+  EXPECT_EQ(member(versions.body, "0.version"), version);
+  const Reply back = ask(
+      request("POST", "/config/router/rollback", fmt::format(R"({{"version":"{}"}})", version)));
+  EXPECT_EQ(back.status, 200) << back.body;
+  EXPECT_EQ(decision(), "one");
+  EXPECT_EQ(on_disk(), kConfiguration);
+}
+
+TEST_F(ConfigApi, takes_back_what_it_showed_secrets_included) {
+  start();
+  const Reply json = ask(get("/config/router"));
+  EXPECT_EQ(ask(request("PUT", "/config/router", json.body)).status, 200);
+  EXPECT_NE(on_disk().find("password: hunter2"), std::string::npos) << on_disk();
+  EXPECT_EQ(decision(), "one");
+  const Reply yaml = ask(get("/config/router?format=yaml"));
+  EXPECT_EQ(ask(request("PUT", "/config/router",
+                        fmt::format(R"({{"yaml":"{}"}})", changed("version: v0.3\n", "\n", "\\n"))))
+                .status,
+            400);
+  EXPECT_EQ(ask(request("PUT", "/config/router", yaml.body)).status, 200);
+  EXPECT_NE(on_disk().find("password: hunter2"), std::string::npos);
+  const Reply nothing =
+      ask(request("PATCH", "/config/router",
+                  R"({"global":{"stores":{"response_cache":{"redis":{"password":"********"}}}}})"));
+  EXPECT_EQ(nothing.status, 400);
+  EXPECT_NE(nothing.body.find("stores.response_cache.redis.password"), std::string::npos);
+}
+
+TEST_F(ConfigApi, merges_patches) {
+  start();
+  const Reply patched = ask(request(
+      "PATCH", "/config/router",
+      R"({"routing":{"decisions":[{"name":"two","rules":{"operator":"OR","conditions":[{"type":"keyword","name":"word"}]},"modelRefs":[{"model":"general"}]}]},"global":{"services":{"response_api":null}}})"));
+  EXPECT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(decision(), "two");
+  EXPECT_EQ(on_disk().find("response_api"), std::string::npos);
+  const Reply yaml = ask(request("PATCH", "/config/router", "routing:\n  strategy: confidence\n"));
+  EXPECT_EQ(yaml.status, 200) << yaml.body;
+  EXPECT_EQ(member(ask(get("/config/router")).body, "routing.strategy"), "confidence");
+  EXPECT_EQ(ask(request("PATCH", "/config/router", "7")).status, 400);
+}
+
+TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
+  start();
+  const Reply wrong = ask(request(
+      "PUT", "/config/router", changed(std::string(kConfiguration), "name: word}]", "name: w}]")));
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(member(wrong.body, "error.code"), "CONFIG_VALIDATION_ERROR");
+  const std::string message = member(wrong.body, "error.message");
+  EXPECT_NE(message.find("config.yaml:16: routing.decisions[0].rules"), std::string::npos)
+      << message;
+  EXPECT_EQ(member(wrong.body, "error.timestamp").size(), 20U);
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), std::string("\xff"),
+        std::string("{\"version\":\"v0.3\",\"version\":1}"), std::string(5000, '['),
+        "{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}"}) {
+    for (const char* method : {"PUT", "PATCH"}) {
+      const Reply reply = ask(request(method, "/config/router", body));
+      if (std::string_view(method) == "PATCH" && body.empty()) continue;
+      EXPECT_TRUE(reply.status == 400 || reply.status == 413)
+          << method << " " << body.substr(0, 40) << ": " << reply.status << " " << reply.body;
+    }
+  }
+  EXPECT_EQ(on_disk(), kConfiguration);
+  EXPECT_EQ(ask(get("/config/router/versions")).body, "[]");
+  EXPECT_EQ(
+      ask(request("POST", "/config/router/rollback", R"({"version":"../../config.yaml"})")).status,
+      404);
+  EXPECT_EQ(ask(request("POST", "/config/router/rollback", "7")).status, 400);
+  EXPECT_EQ(member(ask(request("DELETE", "/config/router")).body, "error.code"),
+            "METHOD_NOT_ALLOWED");
+}
+
+TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
+  start();
+  const std::string stale = ask(get("/config/router")).headers.at("etag");
+  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  const std::string if_match = "If-Match: " + stale + "\r\n";
+  EXPECT_EQ(ask(request("PUT", "/config/router", next, if_match)).status, 200);
+  const Reply late = ask(request("PUT", "/config/router", kConfiguration, if_match));
+  EXPECT_EQ(late.status, 412);
+  EXPECT_EQ(member(late.body, "error.code"), "CONFIG_CHANGED");
+  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration, "If-Match: \"x\", *\r\n")).status,
+            200);
+  // Somebody is writing the file by hand.
+  folder_.write("config.yaml", "version: v0.3\n");
+  EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
+  EXPECT_TRUE(eventually([&] {
+    return member(ask(get("/config/status")).body, "refused.why").find("providers: missing") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(member(ask(get("/config/hash")).body, "activation_status"), "refused");
+  EXPECT_EQ(ask(request("PUT", "/config/router", next)).status, 200) << "mends it";
+  EXPECT_EQ(member(ask(get("/config/status")).body, "refused"), "null");
+}
+
+TEST_F(ConfigApi, checks_without_changing) {
+  start();
+  const Reply good =
+      ask(request("POST", "/config/router/validate",
+                  changed(std::string(kConfiguration), "port: 0, timeout", "port: 7, timeout")));
+  EXPECT_EQ(member(good.body, "valid"), "true");
+  EXPECT_NE(member(good.body, "takes_restart.0").find("listeners.http.port"), std::string::npos);
+  const Reply bad = ask(request("POST", "/config/router/validate", "{\"version\":\"v0.3\"}"));
+  EXPECT_EQ(member(bad.body, "valid"), "false");
+  EXPECT_NE(member(bad.body, "errors.0").find("providers: missing"), std::string::npos);
+  EXPECT_EQ(on_disk(), kConfiguration);
+}
+
+TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
+  if (::geteuid() == 0) {
+    // Root writes everywhere; a folder in the way is an obstacle to it as well.
+    start();
+    fs::create_directories(folder_.at("config.yaml.partial/x"));
+  } else {
+    start();
+    fs::permissions(folder_.at(""), fs::perms::owner_read | fs::perms::owner_exec);
+  }
+  const Reply put = ask(request("PUT", "/config/router",
+                                changed(std::string(kConfiguration), "name: one", "name: two")));
+  EXPECT_EQ(put.status, 500);
+  EXPECT_EQ(member(put.body, "error.code"), "WRITE_ERROR");
+  EXPECT_EQ(decision(), "one");
+  fs::permissions(folder_.at(""), fs::perms::owner_all);
+}
+
+class ManagementAccess : public ConfigApi {
+ protected:
+  void start_with_tokens() {
+    ::setenv("SIGNALBOX_TEST_ADMIN", "admin-token", 1);
+    ::setenv("SIGNALBOX_TEST_VIEWER", "viewer-token", 1);
+    ::unsetenv("SIGNALBOX_TEST_UNSET");
+    start(std::string(kConfiguration) +
+          "      auth: {mode: bearer, tokens: [{env: SIGNALBOX_TEST_ADMIN, role: admin}, {env: "
+          "SIGNALBOX_TEST_VIEWER, role: viewer}, {env: SIGNALBOX_TEST_UNSET, role: admin}]}\n");
+  }
+  static std::string with(std::string_view token) {
+    return fmt::format("Authorization: Bearer {}\r\n", token);
+  }
+};
+
+TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
+  start_with_tokens();
+  EXPECT_EQ(ask(get("/health")).status, 200) << "those who watch need no token";
+  EXPECT_EQ(ask(get("/ready")).status, 200);
+  const Reply nobody = ask(get("/config/router"));
+  EXPECT_EQ(nobody.status, 401);
+  EXPECT_EQ(nobody.headers.at("www-authenticate"), "Bearer");
+  EXPECT_EQ(member(nobody.body, "error.code"), "UNAUTHORIZED");
+  for (const char* token : {"", "wrong", "admin-toke", "admin-tokens", "Admin-token"})
+    EXPECT_EQ(ask(get("/config/router", with(token))).status, 401) << token;
+  EXPECT_EQ(ask(get("/config/router", "Authorization: Basic admin-token\r\n")).status, 401);
+
+  const Reply viewer = ask(get("/config/router", with("viewer-token")));
+  EXPECT_EQ(viewer.status, 200);
+  EXPECT_EQ(member(viewer.body, "global.services.response_api.redis.password"), config::kMasked);
+  EXPECT_EQ(ask(request("PATCH", "/config/router", "{}", with("viewer-token"))).status, 403);
+
+  const Reply admin = ask(get("/config/router", "authorization: bearer admin-token\r\n"));
+  EXPECT_EQ(member(admin.body, "global.services.response_api.redis.password"), "hunter2");
+  EXPECT_EQ(ask(request("PATCH", "/config/router", "{\"routing\":{\"strategy\":\"confidence\"}}",
+                        with("admin-token")))
+                .status,
+            200);
+}
+
+TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_token) {
+  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"));
+  EXPECT_EQ(ask(get("/config/router")).status, 200);
+  const Reply patched = ask(request("PATCH", "/config/router", "{}"));
+  EXPECT_EQ(patched.status, 403);
+  EXPECT_NE(patched.body.find("auth.mode"), std::string::npos);
+}
+
+TEST_F(ManagementAccess, keeps_pages_of_other_sites_out) {
+  start();
+  const std::string patch = R"({"routing":{"strategy":"confidence"}})";
+  for (const char* origin : {"http://evil.example", "null", "http://127.0.0.1.evil.example:8080"}) {
+    EXPECT_EQ(ask(request("PATCH", "/config/router", patch, fmt::format("Origin: {}\r\n", origin)))
+                  .status,
+              403)
+        << origin;
+  }
+  EXPECT_EQ(
+      ask(request("PATCH", "/config/router", patch, "Origin: http://localhost:8080\r\n")).status,
+      200);
+}
+
+}  // namespace
+}  // namespace signalbox::test
