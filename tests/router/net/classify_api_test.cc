@@ -323,7 +323,7 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
   EXPECT_EQ(member(intent.body, "classification.source"), "routing");
   const Reply combined = ask("/api/v1/classify/combined", R"({"text":"a theorem"})");
   EXPECT_EQ(combined.status, 200);
-  EXPECT_EQ(member(combined.body, "pii.error.code"), "CLASSIFIER_NOT_CONFIGURED");
+  EXPECT_EQ(member(combined.body, "pii.error.code"), "MODEL_NOT_AVAILABLE");
 }
 
 TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
