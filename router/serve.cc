@@ -14,6 +14,7 @@
 #include "router/api/config.h"
 #include "router/api/embeddings.h"
 #include "router/api/errors.h"
+#include "router/api/eval.h"
 #include "router/api/health.h"
 #include "router/api/info.h"
 #include "router/api/models.h"
@@ -59,7 +60,8 @@ struct Daemon::Impl {
 
   OpenModels open;
   std::atomic<bool> ready{false};
-  mutable selection::RuntimeStats stats;  // outlives reloads: how models do is no matter of the file
+  mutable selection::RuntimeStats
+      stats;  // outlives reloads: how models do is no matter of the file
   Live live;
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -107,6 +109,7 @@ http::Handler Daemon::Impl::management_handler() {
   add(api::info_routes(live, ready, *admin));
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
+  routes.push_back(api::eval_route(live, *asked));
   return api::make_routes(std::move(routes), api::management_error_body);
 }
 

@@ -123,25 +123,8 @@ Result<std::string> request_of(const Value& variant, std::string_view model,
 // --- what is found ---
 
 std::set<std::string> plugins_of(const config::Decision& decision) {
-  std::set<std::string> out;
-  const auto add = [&](bool has, const char* name) {
-    if (has) out.insert(name);
-  };
-  add(decision.system_prompt.has_value(), "system_prompt");
-  add(decision.fast_response.has_value(), "fast_response");
-  add(decision.header_mutation.has_value(), "header_mutation");
-  add(decision.request_params.has_value(), "request_params");
-  add(decision.response_cache.has_value(), "response_cache");
-  add(decision.context_compression.has_value(), "context_compression");
-  add(decision.tools.has_value(), "tools");
-  add(decision.tool_selection.has_value(), "tool_selection");
-  add(decision.hallucination.has_value(), "hallucination");
-  add(decision.response_jailbreak.has_value(), "response_jailbreak");
-  add(decision.router_replay.has_value(), "router_replay");
-  add(decision.memory.has_value(), "memory");
-  add(decision.rag.has_value(), "rag");
-  add(decision.image_gen.has_value(), "image_gen");
-  return out;
+  const auto names = config::plugin_names(decision);
+  return {names.begin(), names.end()};
 }
 
 std::string joined(const std::set<std::string>& names) {

@@ -3,34 +3,14 @@
 #include "router/api/classify.h"
 
 #include <algorithm>
-#include <array>
 
 #include "router/api/chat_request.h"
+#include "router/signals/plural.h"
 
 namespace signalbox::api {
 namespace {
 
 using router::State;
-
-/// How the lists of matched signals are called: as in routing.signals.
-std::string_view plural(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {{
-      {"keyword", "keywords"},
-      {"embedding", "embeddings"},
-      {"domain", "domains"},
-      {"user_feedback", "user_feedbacks"},
-      {"preference", "preferences"},
-      {"reask", "reasks"},
-      {"intent", "intents"},
-      {"classifier", "classifiers"},
-      {"event", "events"},
-      {"projection", "projections"},
-  }};
-  for (const auto& [one, many] : kNames) {
-    if (one == type) return many;
-  }
-  return type;
-}
 
 std::string chat_of(const State& state, std::string_view text, std::string_view messages) {
   const auto& names = state.config().auto_model_names;
@@ -84,7 +64,7 @@ void write_routed(json::Writer& out, const Routed& routed) {
   if (!routed.decision.empty()) out.member("routing_decision", routed.decision);
   out.key("matched_signals").begin_object();
   for (const router::Plan::Matched& type : routed.matched) {
-    out.key(plural(type.type)).begin_array();
+    out.key(router::plural(type.type)).begin_array();
     for (const std::string& name : type.names) out.string(name);
     out.end_array();
   }

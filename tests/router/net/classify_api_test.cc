@@ -353,5 +353,48 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
   EXPECT_EQ(opened, 2);
 }
 
+TEST(Eval, tells_the_decision_every_signal_and_the_model) {
+  const auto daemon = start(std::string(kHead), open_nothing);
+  Wire client = Wire::connect(daemon->port("management"));
+  client.send(post("/api/v1/eval", R"({"text":"prove the theorem"})"));
+  const Reply hit = client.read_reply();
+  ASSERT_EQ(hit.status, 200) << hit.body;
+  EXPECT_EQ(member(hit.body, "original_text"), "prove the theorem");
+  EXPECT_EQ(member(hit.body, "requested_model"), "auto");
+  EXPECT_EQ(member(hit.body, "recipe"), "default");
+  EXPECT_EQ(member(hit.body, "decision_result.decision_name"), "maths");
+  EXPECT_EQ(member(hit.body, "decision_result.algorithm"), "static");
+  EXPECT_EQ(member(hit.body, "selected_model"), "expert");
+  EXPECT_EQ(member(hit.body, "selection_status"), "selected");
+  EXPECT_NE(hit.body.find(R"("used_signals":{"keywords":["proof"]})"), std::string::npos);
+  EXPECT_NE(hit.body.find(R"("matched_signals":{"keywords":["proof"]})"), std::string::npos);
+  EXPECT_NE(hit.body.find(R"("unmatched_signals":{})"), std::string::npos);
+  EXPECT_NE(hit.body.find(R"("recommended_models":["expert"])"), std::string::npos);
+  EXPECT_NE(hit.body.find(R"("signal_confidences":{"keyword:proof":)"), std::string::npos);
+  EXPECT_NE(hit.body.find(R"("eval_trace":[{"decision":"maths")"), std::string::npos);
+
+  client.send(
+      post("/api/v1/eval",
+           R"({"messages":[{"role":"user","content":"hello"}],"options":{"trace":false}})"));
+  const Reply miss = client.read_reply();
+  ASSERT_EQ(miss.status, 200) << miss.body;
+  EXPECT_EQ(member(miss.body, "decision_result.decision_name"), "");
+  EXPECT_EQ(member(miss.body, "selected_model"), "general");
+  EXPECT_NE(miss.body.find(R"("unmatched_signals":{"keywords":["proof"]})"), std::string::npos);
+  EXPECT_EQ(miss.body.find("eval_trace"), std::string::npos);
+
+  client.send(post("/api/v1/eval", R"({"text":"x","recipe":"nowhere"})"));
+  const Reply lost = client.read_reply();
+  EXPECT_EQ(lost.status, 400);
+  EXPECT_NE(lost.body.find("nowhere"), std::string::npos) << lost.body;
+  for (const char* wrong : {R"({})", R"({"messages":"x"})", R"({"text":1})",
+                            R"({"text":"x","model":7})", R"([])", R"({"messages":[{"role":1}]})"}) {
+    client.send(post("/api/v1/eval", wrong));
+    const Reply reply = client.read_reply();
+    EXPECT_EQ(reply.status, 400) << wrong;
+    EXPECT_EQ(member(reply.body, "error.code"), "INVALID_INPUT") << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace signalbox::test
