@@ -181,8 +181,10 @@ Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& 
 
 Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
   std::vector<double> scores(pii_->types().size(), 0);
-  if (auto found = pii_->find(inputs.request().texts(), inputs, scores); !found)
-    return fail_in("personal data", std::move(found).error());
+  auto whole = pii_->find(inputs.request().texts(), inputs, scores);
+  if (!whole) return fail_in("personal data", std::move(whole).error());
+  if (!*whole)
+    return fail(Code::kTooLarge, "personal data: the request is too long to be looked at whole");
   for (size_t i = 0; i < scores.size(); ++i) {
     if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_->types()[i]);
   }

@@ -3,6 +3,8 @@
 
 #include "router/api/chat_request.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 namespace signalbox::router {
@@ -42,14 +44,20 @@ bool is_image(std::string_view type) {
 Result<void> append_part(const Value& part, const std::string& path, ChatMessage& message) {
   std::string& out = message.text;
   if (!part.is_object()) return wrong_type(path, "an object", part);
-  std::optional<Value> type, text;
-  SIGNALBOX_TRY_VOID(find_once(part, path + ".", {{"type", &type}, {"text", &text}}));
+  std::optional<Value> type, text, refusal;
+  SIGNALBOX_TRY_VOID(
+      find_once(part, path + ".", {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
   if (!type || !type->is_string()) return wrong(path + ".type", "expected a string");
   if (is_image(type->text())) ++message.images;
-  if (type->text() != "text") return {};
-  if (!text || !text->is_string()) return wrong(path + ".text", "expected a string");
-  if (!out.empty()) out.push_back('\n');
-  out += text->text();
+  if (type->text() == "text" && (!text || !text->is_string()))
+    return wrong(path + ".text", "expected a string");
+  // Whatever a part is called, a server may show its words to the model: nothing that guards hides
+  // in one.
+  for (const auto& words : {text, refusal}) {
+    if (!words || !words->is_string()) continue;
+    if (!out.empty()) out.push_back('\n');
+    out += words->text();
+  }
   return {};
 }
 
@@ -88,11 +96,18 @@ Result<ChatMessage> read_message(const Value& message, const std::string& path) 
   return out;
 }
 
+// Of a role that is none we know, the user is the one to distrust.
+bool is_users(const ChatMessage& message) {
+  constexpr std::array<std::string_view, 5> kOthers = {"system", "developer", "assistant", "tool",
+                                                       "function"};
+  return std::ranges::find(kOthers, message.role) == kOthers.end();
+}
+
 }  // namespace
 
 std::string_view ChatRequest::user_text() const {
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (message->role == "user") return message->text;
+    if (is_users(*message) && !message->text.empty()) return message->text;
   }
   return {};
 }
@@ -100,7 +115,7 @@ std::string_view ChatRequest::user_text() const {
 std::vector<std::string_view> ChatRequest::user_texts() const {
   std::vector<std::string_view> out;
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (message->role == "user" && !message->text.empty()) out.push_back(message->text);
+    if (is_users(*message) && !message->text.empty()) out.push_back(message->text);
   }
   return out;
 }

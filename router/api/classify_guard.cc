@@ -15,16 +15,15 @@ using router::State;
 Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
                                                   std::string_view text) {
   const size_t bytes = router::window_bytes(*classifier.model);
-  std::vector<std::string_view> windows = router::windows_of(text, bytes);
-  for (size_t i = 1; i < windows.size(); ++i) {
-    const char* end = windows[i - 1].data() + windows[i - 1].size();
-    if (windows[i].data() <= end) continue;
+  router::Windows windows = router::windows_of({text}, bytes);
+  if (!windows.whole) {
     return tl::unexpected<Failure>(
         Failure{413, "INPUT_TOO_LARGE",
                 fmt::format("text: {} bytes are more than {} windows of the model cover",
                             text.size(), router::kWindowsMax)});
   }
-  return windows;
+  if (windows.pieces.empty()) windows.pieces.emplace_back(text);
+  return std::move(windows.pieces);
 }
 
 std::string without_tag(std::string_view label) {

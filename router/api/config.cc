@@ -225,7 +225,8 @@ std::vector<Route> config_routes(const router::Live& live, Compute& pool, Find f
       [find](const Request& request, const State&) { return put(request, find); });
   add("PATCH", "/config/router", kConfigWrite,
       [find](const Request& request, const State&) { return patch(request, find); });
-  add("POST", "/config/router/validate", kConfigRead,
+  // Messages may say what a variable of the environment holds, which readers must not learn.
+  add("POST", "/config/router/validate", kConfigWrite,
       [find](const Request& request, const State& state) {
         return validate(request, state, find);
       });

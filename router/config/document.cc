@@ -55,7 +55,12 @@ void mask(Node& node, bool secret) {
     node.quoted = true;
   }
   for (Node& item : node.items) mask(item, secret);
-  for (yaml::Entry& entry : node.entries) mask(entry.value, is_secret(entry.key));
+  // {name: Authorization, value: ...}, as lists of header fields are written.
+  const Node* name = node.find("name");
+  const bool named = name != nullptr && is_secret(name->scalar);
+  for (yaml::Entry& entry : node.entries) {
+    mask(entry.value, secret || is_secret(entry.key) || (named && entry.key == "value"));
+  }
 }
 
 const Node* counterpart(const Node* list, const Node& item, size_t index) {

@@ -15,9 +15,12 @@ UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
     const bool removed =
         std::any_of(plugin.remove.begin(), plugin.remove.end(),
                     [&](const auto& name) { return http::iequals(name, field.name); });
+    const auto names_it = [&](const auto& pair) { return http::iequals(pair.name, field.name); };
+    // Two of this field would let the server take either.
+    const bool is_single = http::iequals(field.name, "authorization");
     const bool replaced =
-        std::any_of(plugin.update.begin(), plugin.update.end(),
-                    [&](const auto& pair) { return http::iequals(pair.name, field.name); });
+        std::any_of(plugin.update.begin(), plugin.update.end(), names_it) ||
+        (is_single && std::any_of(plugin.add.begin(), plugin.add.end(), names_it));
     if ((!removed && !replaced) || http::iequals(field.name, "connection"))
       out.client.add(field.name, field.value);
   }

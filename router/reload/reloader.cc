@@ -79,7 +79,10 @@ std::optional<Reloader::Refusal> Reloader::refusal() const {
 }
 
 void Reloader::watch() {
-  Sight before = tried_;
+  Sight before = [this] {
+    const std::lock_guard lock(installing_);
+    return tried_;
+  }();
   for (;;) {
     bool asked = false;
     {

@@ -84,21 +84,25 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
+    bool whole = true, found = false;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<std::string_view> texts =
           signals_[i].include_history ? inputs.request().texts() : last_text(inputs.request());
       Reading best;
       if (compares(i)) {
-        SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence));
+        SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
       }
       if (classifies(i)) {
-        SIGNALBOX_TRY(const Reading said, classify(i, texts, inputs));
+        SIGNALBOX_TRY(const Reading said, classify(i, texts, inputs, whole));
         const bool surer = said.matched != best.matched ? said.matched : said.score > best.score;
         if (!compares(i) || surer) best = said;
       }
       out[i] = best;
+      found = found || best.matched;
     }
-    return {};
+    // Nothing in a part of the text is not nothing.
+    if (whole || found) return {};
+    return fail(Code::kTooLarge, "the request is too long to be looked at whole");
   }
 
  private:
@@ -120,10 +124,12 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
 
   Result<Reading> compare(uint32_t signal, const std::vector<std::string_view>& texts,
-                          Inputs& inputs, std::vector<Evidence>& evidence) const {
+                          Inputs& inputs, std::vector<Evidence>& evidence, bool& whole) const {
     Reading out;
     std::string_view nearest;
-    for (const std::string_view window : windows_of(texts, kEmbeddedBytes)) {
+    const Windows windows = windows_of(texts, kEmbeddedBytes);
+    whole = whole && windows.whole;
+    for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
       const PrototypeBank::Score attempt = banks_[2 * signal].score(query);
       const double margin = attempt.score - banks_[2 * signal + 1].score(query).score;
@@ -140,9 +146,11 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
 
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
-                           Inputs& inputs) const {
+                           Inputs& inputs, bool& whole) const {
     Reading out;
-    for (const std::string_view window : windows_of(texts, window_bytes(*classifier_.model))) {
+    const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
+    whole = whole && windows.whole;
+    for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];

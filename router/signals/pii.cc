@@ -31,10 +31,13 @@ class Signals : public NamedSignals<config::PiiSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::vector<std::string>& types = finder_->types();
     std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY_VOID(finder_->find({inputs.request().user_text()}, inputs, now));
+    SIGNALBOX_TRY(bool whole, finder_->find({inputs.request().user_text()}, inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
-    if (history) SIGNALBOX_TRY_VOID(finder_->find(inputs.request().texts(), inputs, ever));
+    if (history) {
+      SIGNALBOX_TRY(const bool all, finder_->find(inputs.request().texts(), inputs, ever));
+      whole = whole && all;
+    }
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<double>& found = signals_[i].include_history ? ever : now;
       const double threshold = signals_[i].threshold > 0 ? signals_[i].threshold : threshold_;
@@ -48,6 +51,10 @@ class Signals : public NamedSignals<config::PiiSignal> {
         evidence.push_back({i, types[t], found[t]});
       }
     }
+    // Nothing in a part of the text is not nothing.
+    const bool found = std::ranges::any_of(out, &Reading::matched);
+    if (!whole && !found)
+      return fail(Code::kTooLarge, "the request is too long to be looked at whole");
     return {};
   }
 

@@ -35,9 +35,10 @@ PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)
   }
 }
 
-Result<void> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
+Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
                              std::vector<double>& scores) const {
-  for (const std::string_view window : windows_of(texts, window_bytes(*classifier_.model))) {
+  const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
+  for (const std::string_view window : windows.pieces) {
     SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
     for (const engine::Entity& entity : answers[classifier_.head].entities) {
       const auto type = type_of_own_.find(upper_ascii(entity.type));
@@ -49,7 +50,7 @@ Result<void> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs&
       score = std::max(score, static_cast<double>(entity.score));
     }
   }
-  return {};
+  return windows.whole;
 }
 
 }  // namespace signalbox::router

@@ -22,8 +22,9 @@ class PiiFinder {
   static constexpr double kDefaultThreshold = 0.9;
 
   /// Raises the score of each type, (types()), to that of its surest span in the texts, which are
-  /// looked at in windows. Errors are the model's; kCorrupt for a label that it has not declared.
-  Result<void> find(const std::vector<std::string_view>& texts, Inputs& inputs,
+  /// looked at in windows; false when they are too long to be looked at whole. Errors are the
+  /// model's; kCorrupt for a label that it has not declared.
+  Result<bool> find(const std::vector<std::string_view>& texts, Inputs& inputs,
                     std::vector<double>& scores) const;
 
  private:

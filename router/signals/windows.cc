@@ -19,6 +19,16 @@ size_t character_start(std::string_view text, size_t at) {
   return at;
 }
 
+std::vector<std::string_view> cut(std::string_view text, size_t bytes) {
+  std::vector<std::string_view> all;
+  for (size_t begin = 0;;) {
+    const size_t end = character_start(text, std::min(begin + bytes, text.size()));
+    all.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return all;
+    begin = character_start(text, end - bytes / 8);
+  }
+}
+
 }  // namespace
 
 size_t window_bytes(const engine::TextModel& model) {
@@ -26,32 +36,26 @@ size_t window_bytes(const engine::TextModel& model) {
   return tokens - std::min(tokens, kSpecialTokensMax);
 }
 
-std::vector<std::string_view> windows_of(std::string_view text, size_t bytes) {
+Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
   bytes = std::max(bytes, kBytesMin);
-  std::vector<std::string_view> all;
-  for (size_t begin = 0; begin < text.size() || all.empty();) {
-    const size_t end = character_start(text, std::min(begin + bytes, text.size()));
-    all.push_back(text.substr(begin, end - begin));
-    if (end == text.size()) break;
-    begin = character_start(text, end - bytes / 8);
-  }
-  if (all.size() <= kWindowsMax) return all;
-  std::vector<std::string_view> chosen;
-  for (size_t i = 0; i < kWindowsMax; ++i)
-    chosen.push_back(all[i * (all.size() - 1) / (kWindowsMax - 1)]);
-  return chosen;
-}
-
-std::vector<std::string_view> windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
-  std::vector<std::string_view> all;
+  Windows out;
+  size_t left = kWindowsMax * bytes;  // a window costs its bytes, or a sixteenth of the most
   for (const std::string_view text : texts) {
     if (text.empty()) continue;
-    for (const std::string_view window : windows_of(text, bytes)) {
-      if (all.size() == kWindowsOfTextsMax) return all;
-      all.push_back(window);
+    const std::vector<std::string_view> all = cut(text, bytes);
+    const size_t cost = std::max(std::min(text.size(), bytes), bytes / 16);
+    const size_t fit = left / cost;
+    if (all.size() <= fit) {
+      out.pieces.insert(out.pieces.end(), all.begin(), all.end());
+      left -= all.size() * cost;
+      continue;
     }
+    out.whole = false;
+    for (size_t i = 0; i < fit; ++i)
+      out.pieces.push_back(all[fit == 1 ? 0 : i * (all.size() - 1) / (fit - 1)]);
+    break;
   }
-  return all;
+  return out;
 }
 
 }  // namespace signalbox::router

@@ -9,7 +9,13 @@
 
 namespace signalbox::router {
 
-inline constexpr size_t kWindowsMax = 32;
+/// What a request may cost one signal. A short text costs a sixteenth of a window.
+inline constexpr size_t kWindowsMax = 256;
+
+struct Windows {
+  std::vector<std::string_view> pieces;
+  bool whole = true;  // together they hold every byte of what was given
+};
 
 /// A byte for each token that the model takes, special tokens left out: punctuation and byte-level
 /// tokenizers come to that, so that no window is cut, but for normalisers that make one character
@@ -17,12 +23,9 @@ inline constexpr size_t kWindowsMax = 32;
 size_t window_bytes(const engine::TextModel& model);
 
 /// Pieces of at most `bytes` (64 at least) that overlap by an eighth and end where a character
-/// does. Of more than kWindowsMax, the first, the last and evenly chosen ones between remain.
-std::vector<std::string_view> windows_of(std::string_view text, size_t bytes);
-
-/// The pieces of several texts, empty ones left out, in their order: of each as above, and of all
-/// the first kWindowsOfTextsMax.
-inline constexpr size_t kWindowsOfTextsMax = 64;
-std::vector<std::string_view> windows_of(const std::vector<std::string_view>& texts, size_t bytes);
+/// does, of the texts in their order, empty ones left out. Of a text that has more than kWindowsMax
+/// leaves, the first, the last and evenly chosen ones between remain; what then follows is left
+/// out.
+Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
 
 }  // namespace signalbox::router

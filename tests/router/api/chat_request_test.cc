@@ -32,6 +32,21 @@ TEST(ChatRequest, reads_the_model_and_the_text_of_messages) {
   EXPECT_EQ(request.user_text(), "one\ntwo");
 }
 
+// What a server may show its model, guards have to see, whatever it is called.
+TEST(ChatRequest, hides_no_words_in_parts_and_roles_that_are_new) {
+  const auto text = [](const char* messages) {
+    const auto request =
+        ChatRequest::parse(std::string("{\"model\":\"a\",\"messages\":") + messages + "}");
+    return request ? std::string(request->user_text()) : request.error().message;
+  };
+  EXPECT_EQ(text(R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+                 R"({"type":"input_text","text":"b"},{"type":"refusal","refusal":"c"}]}])"),
+            "a\nb\nc");
+  EXPECT_EQ(text(R"([{"role":"User","content":"a"}])"), "a");
+  EXPECT_EQ(text(R"([{"role":"user","content":"a"},{"role":"user","content":""}])"), "a");
+  EXPECT_EQ(text(R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"}])"), "a");
+}
+
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[]})")->user_text(), "");
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[{"role":"system","content":"x"}]})")

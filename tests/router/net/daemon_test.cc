@@ -243,6 +243,7 @@ TEST(Daemon, changes_headers_on_the_way_up_but_not_its_own) {
   EXPECT_TRUE(holds("X-Tier: premium"));
   EXPECT_TRUE(holds("x-source: router"));
   EXPECT_TRUE(holds("Authorization: Bearer theirs"));
+  EXPECT_FALSE(holds("Authorization: Bearer client"));  // one of them, not two
   EXPECT_FALSE(holds("X-Source: client"));
   EXPECT_FALSE(holds("X-Debug-Trace: 1"));
   EXPECT_FALSE(holds("X-Hop: 1"));

@@ -13,14 +13,15 @@ namespace signalbox::router {
 namespace {
 
 TEST(Windows, a_short_text_is_one) {
-  EXPECT_EQ(windows_of("abc", 100), (std::vector<std::string_view>{"abc"}));
-  EXPECT_EQ(windows_of("", 100), (std::vector<std::string_view>{""}));
+  EXPECT_EQ(windows_of({"abc"}, 100).pieces, (std::vector<std::string_view>{"abc"}));
+  EXPECT_TRUE(windows_of({""}, 100).pieces.empty());
+  EXPECT_TRUE(windows_of({""}, 100).whole);
 }
 
 TEST(Windows, cover_the_text_and_overlap_by_an_eighth) {
   std::string text;
   for (int i = 0; text.size() < 1000; ++i) text += fmt::format("word{} ", i);
-  const auto windows = windows_of(text, 128);
+  const auto windows = windows_of({text}, 128).pieces;
   size_t covered = 0;
   for (const std::string_view window : windows) {
     const auto begin = static_cast<size_t>(window.data() - text.data());
@@ -34,7 +35,7 @@ TEST(Windows, cover_the_text_and_overlap_by_an_eighth) {
 TEST(Windows, end_where_characters_do) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "\xE6\xA0\xB9";
-  const auto windows = windows_of(text, 100);
+  const auto windows = windows_of({text}, 100).pieces;
   for (const std::string_view window : windows) {
     EXPECT_TRUE(utf8::is_valid(window));
     EXPECT_EQ(window.size(), window.data() == windows.back().data() ? window.size() : 99U);
@@ -43,7 +44,8 @@ TEST(Windows, end_where_characters_do) {
 
 TEST(Windows, of_too_many_the_ends_and_evenly_chosen_ones_remain) {
   const std::string text(100'000, 'x');
-  const auto windows = windows_of(text, 64);
+  const auto [windows, whole] = windows_of({text}, 64);
+  EXPECT_FALSE(whole);
   ASSERT_EQ(windows.size(), kWindowsMax);
   EXPECT_EQ(windows.front().data(), text.data());
   EXPECT_EQ(windows.back().data() + windows.back().size(), text.data() + text.size());
@@ -56,7 +58,7 @@ TEST(Windows, of_too_many_the_ends_and_evenly_chosen_ones_remain) {
 TEST(Windows, bytes_that_are_no_characters_do_not_hang) {
   const std::string text(1000, '\x80');
   size_t total = 0;
-  for (const std::string_view window : windows_of(text, 64)) total += window.size();
+  for (const std::string_view window : windows_of({text}, 64).pieces) total += window.size();
   EXPECT_GE(total, 64U);
 }
 
@@ -65,7 +67,7 @@ TEST(Windows, fit_a_model_whose_tokens_are_bytes) {
   constexpr int32_t kSpecialTokens = 8;
   const std::string text(3000, '.');
   size_t covered = 0;
-  for (const std::string_view window : windows_of(text, window_bytes(model))) {
+  for (const std::string_view window : windows_of({text}, window_bytes(model)).pieces) {
     const auto tokens = model.tokens({.text = window});
     ASSERT_TRUE(tokens);
     EXPECT_LE(*tokens + kSpecialTokens, model.tokens_max());
@@ -75,15 +77,27 @@ TEST(Windows, fit_a_model_whose_tokens_are_bytes) {
   EXPECT_EQ(covered, text.size());
 }
 
-TEST(Windows, of_many_texts_are_bounded_and_the_first_text_has_its_own) {
-  const std::vector<std::string> texts(100, std::string(100, 'x'));
-  std::vector<std::string_view> views{""};
-  views.insert(views.end(), texts.begin(), texts.end());
-  const auto windows = windows_of(views, 64);
-  ASSERT_EQ(windows.size(), kWindowsOfTextsMax);
-  EXPECT_EQ(windows[0].data(), texts[0].data());
-  EXPECT_EQ(windows[0].size(), 64U);
-  EXPECT_EQ(windows[2].data(), texts[1].data());
+TEST(Windows, of_many_texts_are_bounded_by_what_they_cost) {
+  const auto of = [](size_t count, size_t bytes) {
+    static std::vector<std::string> texts;
+    texts.assign(count, std::string(bytes, 'x'));
+    std::vector<std::string_view> views{""};
+    views.insert(views.end(), texts.begin(), texts.end());
+    return windows_of(views, 64);
+  };
+  const Windows full = of(kWindowsMax, 64);
+  EXPECT_TRUE(full.whole);
+  EXPECT_EQ(full.pieces.size(), kWindowsMax);
+  EXPECT_FALSE(of(kWindowsMax + 1, 64).whole);
+  const Windows tiny = of(16 * kWindowsMax, 1);
+  EXPECT_TRUE(tiny.whole);
+  EXPECT_EQ(tiny.pieces.size(), 16 * kWindowsMax);
+  EXPECT_FALSE(of(16 * kWindowsMax + 1, 1).whole);
+  // Two windows a text: the first of the newest are there, in order.
+  const Windows two = of(200, 100);
+  EXPECT_FALSE(two.whole);
+  EXPECT_EQ(two.pieces[0].size(), 64U);
+  EXPECT_EQ(two.pieces[1].data() + two.pieces[1].size(), two.pieces[0].data() + 100);
 }
 
 }  // namespace
