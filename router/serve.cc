@@ -154,7 +154,8 @@ Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
-  impl_->admin.reset();  // its work uses the reloader
+  impl_->admin.reset();     // its work uses the reloader
+  impl_->reloader.reset();  // it may be making a state, which uses what follows
   impl_->asked.reset();
 }
 
