@@ -110,7 +110,20 @@ Answer change(const http::Request& request, const Find& find, bool needs_same_fi
                      "replace it as a whole"};
           return fail(Code::kInvalid, "");
         }
-        return make(*reloader, serving);
+        SIGNALBOX_TRY(std::string text, make(*reloader, serving));
+        const std::string name = reloader->file().string();
+        SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
+        SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
+        // Who may write could give himself every right otherwise.
+        if (before != after &&
+            serving.access.check(kSecretView, request.headers.find("authorization"),
+                                 request.headers.find("origin")) != Access::Verdict::kGranted) {
+          refused = {403, "FORBIDDEN",
+                     "global.services.management_api: only a role with every permission may change "
+                     "who may do what"};
+          return fail(Code::kInvalid, "");
+        }
+        return text;
       });
   return applied(result, refused);
 }

@@ -220,6 +220,16 @@ Syntax syntax_of(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{' ? Syntax::kJson : Syntax::kYaml;
 }
 
+Result<std::string> management_of(std::string_view text, std::string_view name) {
+  SIGNALBOX_TRY(const Node root, read(text, name));
+  const Node* node = &root;
+  for (const std::string_view key : {"global", "services", "management_api"}) {
+    node = node->find(key);
+    if (node == nullptr) return std::string();
+  }
+  return yaml::write(*node);
+}
+
 Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,
                          bool with_secrets) {
   SIGNALBOX_TRY(Node root, read(text, name));

@@ -19,6 +19,10 @@ enum class Syntax { kYaml, kJson };
 /// What a text looks like: JSON begins with a brace.
 Syntax syntax_of(std::string_view text);
 
+/// What a text says of global.services.management_api, as YAML; "" for nothing. Errors: kInvalid,
+/// kTooLarge.
+Result<std::string> management_of(std::string_view text, std::string_view name);
+
 /// `text` in another syntax, with its secrets masked or as they are. `name` stands for the file in
 /// messages. Errors: kInvalid, kTooLarge.
 Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,

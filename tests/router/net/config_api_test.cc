@@ -246,15 +246,27 @@ TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
   fs::permissions(folder_.at(""), fs::perms::owner_all);
 }
 
+TEST(ConfigDocument, masks_header_fields_and_what_lies_below_a_secret) {
+  const auto shown = config::show(
+      "add:\n- {name: Authorization, value: Bearer hush}\n- {name: X-Tier, value: plain}\n"
+      "credentials: {user: hush, more: [hush]}\n",
+      "file", config::Syntax::kJson, false);
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(shown->find("hush"), std::string::npos) << *shown;
+  EXPECT_NE(shown->find("plain"), std::string::npos) << *shown;
+}
+
 class ManagementAccess : public ConfigApi {
  protected:
   void start_with_tokens() {
     ::setenv("SIGNALBOX_TEST_ADMIN", "admin-token", 1);
     ::setenv("SIGNALBOX_TEST_VIEWER", "viewer-token", 1);
+    ::setenv("SIGNALBOX_TEST_OPERATOR", "operator-token", 1);
     ::unsetenv("SIGNALBOX_TEST_UNSET");
     start(std::string(kConfiguration) +
           "      auth: {mode: bearer, tokens: [{env: SIGNALBOX_TEST_ADMIN, role: admin}, {env: "
-          "SIGNALBOX_TEST_VIEWER, role: viewer}, {env: SIGNALBOX_TEST_UNSET, role: admin}]}\n");
+          "SIGNALBOX_TEST_VIEWER, role: viewer}, {env: SIGNALBOX_TEST_OPERATOR, role: operator}, "
+          "{env: SIGNALBOX_TEST_UNSET, role: admin}]}\n");
   }
   static std::string with(std::string_view token) {
     return fmt::format("Authorization: Bearer {}\r\n", token);
@@ -285,6 +297,27 @@ TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
   EXPECT_EQ(member(admin.body, "global.services.response_api.redis.password"), "hunter2");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "{\"routing\":{\"strategy\":\"confidence\"}}",
                         with("admin-token")))
+                .status,
+            200);
+}
+
+TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
+  start_with_tokens();
+  const auto patch = [&](std::string_view token, std::string_view change) {
+    return ask(request("PATCH", "/config/router", change, with(token)));
+  };
+  EXPECT_EQ(patch("operator-token", R"({"routing":{"strategy":"confidence"}})").status, 200);
+  for (const char* change :
+       {R"({"global":{"services":{"management_api":{"auth":null}}}})",
+        R"({"global":{"services":{"management_api":{"auth":{"mode":"disabled"}}}}})",
+        R"({"global":{"services":null}})"}) {
+    const Reply refused = patch("operator-token", change);
+    EXPECT_EQ(refused.status, 403) << change;
+    EXPECT_EQ(member(refused.body, "error.code"), "FORBIDDEN");
+  }
+  EXPECT_EQ(ask(get("/config/router")).status, 401) << "tokens are asked for as before";
+  EXPECT_EQ(patch("admin-token",
+                  R"({"global":{"services":{"management_api":{"auth":{"mode":"disabled"}}}}})")
                 .status,
             200);
 }
