@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "router/api/chat_request.h"
-#include "router/signals/plural.h"
+#include "router/api/plural.h"
 
 namespace signalbox::api {
 namespace {
@@ -13,15 +13,8 @@ namespace {
 using router::State;
 
 std::string chat_of(const State& state, std::string_view text, std::string_view messages) {
-  const auto& names = state.config().auto_model_names;
   json::Writer out;
-  out.begin_object().member("model", names.empty() ? "auto" : names.front()).key("messages");
-  if (!messages.empty()) {
-    out.raw(messages);
-  } else {
-    out.begin_array().begin_object().member("role", "user").member("content", text);
-    out.end_object().end_array();
-  }
+  begin_chat(out, state, "", text, messages);
   return out.end_object().take();
 }
 
@@ -64,7 +57,7 @@ void write_routed(json::Writer& out, const Routed& routed) {
   if (!routed.decision.empty()) out.member("routing_decision", routed.decision);
   out.key("matched_signals").begin_object();
   for (const router::Plan::Matched& type : routed.matched) {
-    out.key(router::plural(type.type)).begin_array();
+    out.key(plural(type.type)).begin_array();
     for (const std::string& name : type.names) out.string(name);
     out.end_array();
   }
@@ -170,6 +163,19 @@ Work work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
 }
 
 }  // namespace
+
+void begin_chat(json::Writer& out, const State& state, std::string_view model,
+                std::string_view text, std::string_view messages) {
+  const auto& names = state.config().auto_model_names;
+  if (model.empty()) model = names.empty() ? "auto" : names.front();
+  out.begin_object().member("model", model).key("messages");
+  if (!messages.empty()) {
+    out.raw(messages);
+  } else {
+    out.begin_array().begin_object().member("role", "user").member("content", text);
+    out.end_object().end_array();
+  }
+}
 
 Answer answer_of(const Outcome<std::string>& outcome) {
   return outcome ? Answer{200, *outcome} : Answer::of(outcome.error());

@@ -11,6 +11,11 @@ std::vector<Route> classify_routes(const router::Live& live, Compute& pool);
 
 // What the routes are made of, a JSON object each; combined and batch put several together.
 
+/// Begins an object with the model and the messages of a chat request: `messages` as JSON, or ""
+/// for `text` as the user's only one. `model` "": an automatic name.
+void begin_chat(json::Writer& out, const router::State& state, std::string_view model,
+                std::string_view text, std::string_view messages);
+
 struct IntentOptions {
   bool probabilities = false;
   bool every_signal = false;

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "router/api/chat_request.h"
-#include "router/api/classifiers.h"
-#include "router/signals/plural.h"
+#include "router/api/classify.h"
+#include "router/api/plural.h"
 
 namespace signalbox::api {
 namespace {
@@ -34,19 +34,14 @@ Outcome<Asked> read(const http::Request& request, const State& state) {
   const Value root = document.root();
   SIGNALBOX_OR_FAIL(const std::string_view model, optional_text(root, "model"));
   SIGNALBOX_OR_FAIL(const std::string_view recipe, optional_text(root, "recipe"));
-  const auto& names = state.config().auto_model_names;
-  json::Writer out;
-  out.begin_object();
-  out.member("model", !model.empty() ? model : names.empty() ? "auto" : names.front());
   const auto messages = root.find("messages");
-  out.key("messages");
+  json::Writer out;
   if (messages && !messages->is_null()) {
     if (!messages->is_array()) return invalid("messages: expected an array");
-    out.raw(messages->raw());
+    begin_chat(out, state, model, "", messages->raw());
   } else {
     SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
-    out.begin_array().begin_object().member("role", "user").member("content", text);
-    out.end_object().end_array();
+    begin_chat(out, state, model, text, "");
   }
   for (const std::string_view key : {"tools", "tool_choice", "metadata"}) {
     if (const auto found = root.find(key)) out.key(key).raw(found->raw());
@@ -77,7 +72,7 @@ void write_signals(json::Writer& out, std::string_view key, const Value& signals
     bool open = false;
     for (const auto& signal : type.value.members()) {
       if (!wanted(type.key, signal.key, signal.value)) continue;
-      if (!open) out.key(router::plural(type.key)).begin_array();
+      if (!open) out.key(plural(type.key)).begin_array();
       open = true;
       out.string(signal.key);
     }
@@ -160,7 +155,6 @@ Outcome<std::string> eval(const http::Request& request, const State& state) {
                    : state.router->evaluate_recipe(asked.recipe, asked.chat, headers);
   if (!begun) return invalid(fmt::format("recipe: {}", begun.error().message));
   router::Evaluation& evaluation = *begun;
-  static_cast<void>(evaluation.run_cheap());
   const Result<void> ran = evaluation.run_all();
   if (!ran && ran.error().code == Code::kOverloaded)
     return tl::unexpected<Failure>(failure_of(ran.error()));
@@ -189,8 +183,7 @@ Outcome<std::string> eval(const http::Request& request, const State& state) {
 Route eval_route(const router::Live& live, Compute& pool) {
   return management_route("POST", "/api/v1/eval", kClassify, live, pool,
                           [](const http::Request& request, const State& state) {
-                            const auto outcome = eval(request, state);
-                            return outcome ? Answer{200, *outcome} : Answer::of(outcome.error());
+                            return answer_of(eval(request, state));
                           });
 }
 

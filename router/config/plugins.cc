@@ -217,25 +217,11 @@ Value<Decision> plugins_value() {
           }};
 }
 
-std::vector<std::string_view> plugin_names(const Plugins& plugins) {
+std::vector<std::string_view> plugin_names(const Decision& decision) {
   std::vector<std::string_view> out;
-  const auto add = [&](bool has, std::string_view name) {
-    if (has) out.push_back(name);
-  };
-  add(plugins.system_prompt.has_value(), "system_prompt");
-  add(plugins.fast_response.has_value(), "fast_response");
-  add(plugins.header_mutation.has_value(), "header_mutation");
-  add(plugins.request_params.has_value(), "request_params");
-  add(plugins.response_cache.has_value(), "response_cache");
-  add(plugins.context_compression.has_value(), "context_compression");
-  add(plugins.tools.has_value(), "tools");
-  add(plugins.tool_selection.has_value(), "tool_selection");
-  add(plugins.hallucination.has_value(), "hallucination");
-  add(plugins.response_jailbreak.has_value(), "response_jailbreak");
-  add(plugins.router_replay.has_value(), "router_replay");
-  add(plugins.memory.has_value(), "memory");
-  add(plugins.rag.has_value(), "rag");
-  add(plugins.image_gen.has_value(), "image_gen");
+  for (const Kind& each : kinds()) {
+    if (each.is_given(decision)) out.push_back(each.names.front());
+  }
   return out;
 }
 

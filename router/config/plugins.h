@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace signalbox::config {
@@ -305,8 +304,5 @@ struct Plugins {
   std::optional<RagPlugin> rag;
   std::optional<ImageGenPlugin> image_gen;
 };
-
-/// The types of those that are there, in the order above.
-std::vector<std::string_view> plugin_names(const Plugins& plugins);
 
 }  // namespace signalbox::config

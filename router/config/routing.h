@@ -130,6 +130,9 @@ struct Decision : Plugins {
   uint32_t line = 0;
 };
 
+/// The types of the plugins that the decision has.
+std::vector<std::string_view> plugin_names(const Decision& decision);
+
 struct Routing {
   enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;

@@ -14,14 +14,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/plan_headers.h"
 #include "router/router.h"
-#include "tests/router/fake_classifier.h"
-#include "tests/router/fake_embedder.h"
+#include "tests/router/data_case.h"
 
 namespace signalbox::router {
 namespace {
@@ -31,12 +29,7 @@ namespace fs = std::filesystem;
 const fs::path kPlans = fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/plans";
 
 std::string raw(const json::Value& row, std::string_view key, std::string_view fallback) {
-  const auto found = row.find(key);
-  std::string out(found ? found->raw() : fallback);
-  constexpr std::string_view kData = "\"DATA";
-  for (size_t at = out.find(kData); at != std::string::npos; at = out.find(kData, at + 1))
-    out.replace(at + 1, kData.size() - 1, kPlans.string());
-  return out;
+  return member_text(row, key, fallback, kPlans);
 }
 
 std::string configuration(const json::Value& row) {
@@ -52,32 +45,6 @@ std::string configuration(const json::Value& row) {
               "effort": {"type": "reasoning_effort", "parameter": "reasoning_effort"}})"),
       raw(row, "models", R"([{"name": "m", "backend_refs": [{"type": "echo"}]}])"),
       raw(row, "global", "{}"), raw(row, "routing", "{}"));
-}
-
-Models models_of(const json::Value& row) {
-  Models out;
-  if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
-  const auto classifiers = row.find("classifiers");
-  if (!classifiers) return out;
-  for (const json::Member& each : classifiers->members()) {
-    std::vector<std::string> labels;
-    for (const json::Value& label : each.value.find("labels")->items())
-      labels.emplace_back(label.text());
-    const auto kind =
-        each.value.find("tokens") ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
-    out.classifiers.emplace(each.key, std::make_unique<FakeClassifier>(
-                                          labels, kind, each.value.find("fails").has_value()));
-  }
-  return out;
-}
-
-Result<ChatRequest> request_of(const json::Value& row) {
-  if (const auto request = row.find("request"))
-    return ChatRequest::parse(std::string(request->raw()));
-  json::Writer out;
-  out.begin_object().member("model", "auto").key("messages").begin_array();
-  out.begin_object().member("role", "user").member("content", row.find("text")->text());
-  return ChatRequest::parse(out.end_object().end_array().end_object().take());
 }
 
 std::string plan_json(const Plan& plan) {
@@ -172,13 +139,7 @@ void run(const json::Value& row) {
   }
   const auto request = request_of(row);
   ASSERT_TRUE(request) << request.error().message;
-  const auto headers = row.find("headers");
-  Evaluation evaluation =
-      (*router)->evaluate(*request, [&](std::string_view name) -> std::optional<std::string_view> {
-        const auto found = headers ? headers->find(name) : std::nullopt;
-        if (!found) return std::nullopt;
-        return found->text();
-      });
+  Evaluation evaluation = (*router)->evaluate(*request, headers_of(row));
   if (!evaluation.run_cheap()) static_cast<void>(evaluation.run_needed());
   const auto plan = evaluation.plan(circumstances_of(row));
   if (const auto error = row.find("error")) {
@@ -191,22 +152,7 @@ void run(const json::Value& row) {
 }
 
 TEST(Plans, come_out_as_the_cases_say) {
-  size_t files = 0;
-  for (const auto& entry : fs::directory_iterator(kPlans)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    ++files;
-    std::ifstream file(entry.path());
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-      if (line.empty()) continue;
-      const auto row = json::Document::parse(line);
-      const std::string where = fmt::format("{}:{}", entry.path().filename().string(), number);
-      ASSERT_TRUE(row) << where << ": " << row.error().message;
-      SCOPED_TRACE(fmt::format("{}: {}", where, row->root().find("name")->text()));
-      run(row->root());
-    }
-  }
-  EXPECT_GT(files, 0U);
+  run_cases(kPlans, run);
 }
 
 }  // namespace

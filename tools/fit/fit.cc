@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <map>
-#include <mutex>
-#include <thread>
 
 #include "base/file.h"
 #include "tokenizer/tokenizer.h"
@@ -29,27 +27,19 @@ constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
 
 using engine::TextModel;
 
-// Calls step(begin, end) for chunks of [0, count) on some threads; the first error of all.
-Result<void> in_chunks(size_t count, int32_t threads,
+// Calls step(begin, end) for chunks of [0, count); the first error of all.
+Result<void> in_chunks(size_t count, engine::Workers& workers,
                        const std::function<Result<void>(size_t begin, size_t end)>& step) {
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  Result<void> outcome;
-  const auto work = [&] {
-    for (size_t begin = next.fetch_add(kTextsAtOnce); begin < count;
-         begin = next.fetch_add(kTextsAtOnce)) {
-      auto done = step(begin, std::min(count, begin + kTextsAtOnce));
-      if (done) continue;
-      const std::lock_guard lock(mutex);
-      if (outcome) outcome = std::move(done);
-      return;
-    }
-  };
-  std::vector<std::jthread> others;
-  for (int32_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  others.clear();
-  return outcome;
+  std::vector<Result<void>> done((count + kTextsAtOnce - 1) / kTextsAtOnce);
+  std::atomic<bool> failed = false;
+  workers.for_each(static_cast<int32_t>(done.size()), [&](int32_t i, int32_t) {
+    if (failed) return;
+    const size_t begin = static_cast<size_t>(i) * kTextsAtOnce;
+    done[i] = step(begin, std::min(count, begin + kTextsAtOnce));
+    if (!done[i]) failed = true;
+  });
+  for (Result<void>& each : done) SIGNALBOX_TRY_VOID(std::move(each));
+  return {};
 }
 
 Result<void> check_size(uint64_t vectors, int32_t dim) {
@@ -92,9 +82,9 @@ std::vector<double> balance(const Vectors& vectors, int32_t classes) {
 // The layer for both parts, with the penalty that does best on the second when it learns from the
 // first alone, and its temperature there.
 Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, Vectors train,
-                                   Vectors validation, FitReport& report) {
+                                   Vectors validation, engine::Workers& workers,
+                                   FitReport& report) {
   SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
-  engine::Workers workers(options.threads);
   const double unit = 1 / rms(train);
   scale(train, unit);
   scale(validation, unit);
@@ -168,14 +158,14 @@ Result<std::unique_ptr<const TextModel>> open_fitted(const FitOptions& options) 
 // --- classes ---
 
 Result<Vectors> embed(const TextModel& model, const std::vector<Example>& examples,
-                      const FitOptions& options) {
+                      const FitOptions& options, engine::Workers& workers) {
   Vectors out;
   out.dim = model.dim();
   SIGNALBOX_TRY_VOID(check_size(examples.size(), out.dim));
   out.x.resize(examples.size() * out.dim);
   const engine::EmbedOptions how{.pooling = options.first_token ? engine::Pooling::kFirst
                                                                 : engine::Pooling::kMean};
-  SIGNALBOX_TRY_VOID(in_chunks(examples.size(), options.threads, [&](size_t begin, size_t end) {
+  SIGNALBOX_TRY_VOID(in_chunks(examples.size(), workers, [&](size_t begin, size_t end) {
     std::vector<std::string_view> texts;
     for (size_t i = begin; i < end; ++i) texts.emplace_back(examples[i].text);
     return model.embed(texts, how,
@@ -217,13 +207,13 @@ std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example&
 // A vector and a tag for each token of the texts that is not a special one.
 Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
                              const std::vector<Example>& examples,
-                             const std::vector<std::string>& types, const FitOptions& options) {
+                             const std::vector<std::string>& types, engine::Workers& workers) {
   std::map<std::string, int32_t, std::less<>> numbers;
   for (const std::string& type : types) numbers.emplace(type, static_cast<int32_t>(numbers.size()));
   std::vector<Vectors> parts(examples.size());
   std::atomic<uint64_t> tokens = 0;
   SIGNALBOX_TRY_VOID(
-      in_chunks(examples.size(), options.threads, [&](size_t begin, size_t end) -> Result<void> {
+      in_chunks(examples.size(), workers, [&](size_t begin, size_t end) -> Result<void> {
         tokenizer::Encoding encoding;
         for (size_t i = begin; i < end; ++i) {
           tokenizer.encode(examples[i].text, {.tokens_max = model.tokens_max()}, encoding);
@@ -293,15 +283,16 @@ FitReport report_on(const Examples& examples) {
 Result<FitReport> fit_classifier(const FitOptions& options) {
   SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
   FitReport report = report_on(examples);
+  engine::Workers workers(options.threads);
   const auto classes = static_cast<int32_t>(examples.labels.size());
   {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
     options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
-    SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, options));
-    SIGNALBOX_TRY(Vectors validation, embed(*model, examples.validation, options));
-    SIGNALBOX_TRY(const LinearClassifier layer,
-                  fit_layer(options, classes, std::move(train), std::move(validation), report));
+    SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, options, workers));
+    SIGNALBOX_TRY(Vectors validation, embed(*model, examples.validation, options, workers));
+    SIGNALBOX_TRY(const LinearClassifier layer, fit_layer(options, classes, std::move(train),
+                                                          std::move(validation), workers, report));
     SIGNALBOX_TRY_VOID(
         write_head(options, "LinearForSequenceClassification", examples.labels, layer));
   }
@@ -309,8 +300,8 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
   std::vector<float> scores(examples.held_out.size() * classes);
   std::vector<int32_t> truths;
   for (const Example& example : examples.held_out) truths.push_back(example.label);
-  SIGNALBOX_TRY_VOID(in_chunks(
-      examples.held_out.size(), options.threads, [&](size_t begin, size_t end) -> Result<void> {
+  SIGNALBOX_TRY_VOID(
+      in_chunks(examples.held_out.size(), workers, [&](size_t begin, size_t end) -> Result<void> {
         std::vector<engine::Input> inputs;
         for (size_t i = begin; i < end; ++i) inputs.push_back({.text = examples.held_out[i].text});
         SIGNALBOX_TRY(const auto answers, model->answer(inputs));
@@ -328,6 +319,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
 Result<FitReport> fit_tagger(const FitOptions& options) {
   SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
   FitReport report = report_on(examples);
+  engine::Workers workers(options.threads);
   const auto tags = tags_of(examples.labels);
   {
     SIGNALBOX_TRY(const auto model,
@@ -337,12 +329,12 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
     options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                             examples.labels.size()));
     SIGNALBOX_TRY(Vectors train,
-                  token_states(*model, *tokenizer, examples.train, examples.labels, options));
+                  token_states(*model, *tokenizer, examples.train, examples.labels, workers));
     SIGNALBOX_TRY(Vectors validation,
-                  token_states(*model, *tokenizer, examples.validation, examples.labels, options));
+                  token_states(*model, *tokenizer, examples.validation, examples.labels, workers));
     SIGNALBOX_TRY(const LinearClassifier layer,
                   fit_layer(options, static_cast<int32_t>(tags.size()), std::move(train),
-                            std::move(validation), report));
+                            std::move(validation), workers, report));
     SIGNALBOX_TRY_VOID(write_head(options, "LinearForTokenClassification", tags, layer));
   }
   SIGNALBOX_TRY(const auto model, open_fitted(options));

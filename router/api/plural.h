@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace signalbox::router {
+namespace signalbox::api {
 
 /// "keyword" to "keywords"; the type itself where the file has no other name for them.
 inline std::string_view plural(std::string_view type) {
@@ -27,4 +27,4 @@ inline std::string_view plural(std::string_view type) {
   return type;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::api
