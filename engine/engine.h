@@ -128,9 +128,10 @@ struct OpenOptions {
 /// trunk. Without a tokenizer.json only states() works; the others fail with kNotFound.
 class TextModel : public TextEmbedder {
  public:
-  /// Errors name the file: kNotFound, kIo, kCorrupt, kUnsupported (an architecture or option that
-  /// is not built).
-  static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& directory,
+  /// A model directory, or an adapter or a head of one (engine/model_path.h), which bring their
+  /// heads with them. Errors name the file: kNotFound, kIo, kCorrupt, kUnsupported (an architecture
+  /// or option that is not built).
+  static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& path,
                                                        const OpenOptions& options = {});
 
   /// Most tokens of one input, special tokens included.

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/entities.h"
 #include "engine/heads.h"
+#include "engine/model_path.h"
 #include "engine/pooling_config.h"
 #include "engine/precision.h"
 #include "engine/scratch.h"
@@ -372,10 +373,26 @@ Result<void> read_tokenizer(Parts& parts) {
   return {};
 }
 
+// The options with what the path brings: its adapter, and its heads before the others.
+Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options) {
+  OpenOptions out = options;
+  if (path.adapter.empty()) return out;
+  if (!options.adapter.empty()) {
+    return fail(Code::kInvalid, "{} is an adapter already, {} cannot be merged as well",
+                path.adapter.string(), options.adapter.string());
+  }
+  out.adapter = path.adapter;
+  out.heads.insert(out.heads.begin(), path.heads.begin(), path.heads.end());
+  return out;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::path& directory,
-                                                         const OpenOptions& options) {
+Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::path& path,
+                                                         const OpenOptions& asked) {
+  SIGNALBOX_TRY(const ModelPath place, find_model(path));
+  SIGNALBOX_TRY(const OpenOptions options, with_path(place, asked));
+  const std::filesystem::path& directory = place.trunk;
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
   }

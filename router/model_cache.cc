@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/model_path.h"
+
 namespace signalbox::router {
 namespace {
 
@@ -47,15 +49,18 @@ Result<ModelCache::Model> ModelCache::open_text_model(const std::string& directo
 }
 
 Result<ModelCache::Model> ModelCache::get(const std::string& directory) {
+  SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
+  const std::string name = path.model().string();
   // Under the lock: two that ask for one model at a time would else both read it.
   const std::lock_guard lock(mutex_);
   // Looked at first: of files that change while they are read, the next call finds others.
-  std::string identity = identity_of(directory);
-  Entry& entry = entries_[directory];
+  std::string identity = identity_of(path.trunk);
+  if (!path.adapter.empty()) identity += identity_of(path.adapter);
+  Entry& entry = entries_[name];
   if (entry.identity == identity) {
     if (Model known = entry.model.lock()) return known;
   }
-  SIGNALBOX_TRY(Model model, open_(directory));
+  SIGNALBOX_TRY(Model model, open_(name));
   entry = {std::move(identity), model};
   return model;
 }

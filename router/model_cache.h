@@ -25,8 +25,8 @@ class ModelCache {
   /// `open` reads a model; tests bring their own.
   explicit ModelCache(Open open = open_text_model) : open_(std::move(open)) {}
 
-  /// The model of a directory, read only when it is not there or its files are others by now.
-  /// Errors are those of `open`.
+  /// The model of a directory, read only when it is not there or its files are others by now; an
+  /// adapter and its heads are one model. Errors are those of `open` and of engine::find_model.
   Result<Model> get(const std::string& directory);
 
  private:
@@ -38,7 +38,7 @@ class ModelCache {
   };
   Open open_;
   std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // by directory
+  std::map<std::string, Entry> entries_;  // by engine::ModelPath::model()
 };
 
 /// Models that are opened when they are first asked for, and then kept. Thread-safe; who asks while

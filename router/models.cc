@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/model_path.h"
 #include "engine/served_model.h"
-
 #include "router/plugins/pii_policy.h"
 #include "router/selection/factory.h"
 
@@ -136,17 +136,28 @@ Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& d
 Result<Models> open_models(const config::Config& config, const OpenModel& open) {
   namespace fs = std::filesystem;
   Models models;
+  std::map<fs::path, std::shared_ptr<const engine::TextModel>>
+      opened;  // an adapter's heads are one
+  const auto open_once =
+      [&](const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
+    SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(path));
+    auto& model = opened[place.model()];
+    if (model == nullptr) {
+      SIGNALBOX_TRY(model, open(path));
+    }
+    return model;
+  };
   std::error_code ignored;
   const std::string& path = config.embedding_model.path;
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool must = !routing->embeddings.empty();
     if (models.embedder == nullptr && needs_embedder(*routing) &&
         (must || fs::exists(path, ignored))) {
-      SIGNALBOX_TRY(models.embedder, open(path));
+      SIGNALBOX_TRY(models.embedder, open_once(path));
     }
     for (const std::string& directory : classifier_directories(config, *routing)) {
       if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
-      SIGNALBOX_TRY(models.classifiers[directory], open(directory));
+      SIGNALBOX_TRY(models.classifiers[directory], open_once(directory));
     }
   }
   models.open = open;

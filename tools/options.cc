@@ -4,9 +4,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
+#include "engine/model_path.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 
@@ -118,9 +121,28 @@ int with_model(
   });
 }
 
+Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
+                           engine::HeadKind kind) {
+  if (parsed.count("head") != 0) {
+    const std::filesystem::path head = parsed["head"].as<std::string>();
+    return engine::find_head(model, (head / "").parent_path().filename().string(), kind);
+  }
+  SIGNALBOX_TRY(const auto path,
+                engine::find_model(model_directory(parsed["model"].as<std::string>())));
+  return engine::find_head(model, path.head, kind);
+}
+
 std::filesystem::path model_directory(const std::string& model) {
-  const bool is_name = model.find('/') == std::string::npos && !std::filesystem::exists(model);
-  return is_name ? std::filesystem::path("models") / model : std::filesystem::path(model);
+  namespace fs = std::filesystem;
+  if (model.find('/') != std::string::npos || fs::exists(model)) return model;
+  const fs::path named = fs::path("models") / model;
+  if (fs::exists(named)) return named;
+  std::vector<fs::path> heads;
+  std::error_code error;
+  for (fs::directory_iterator at("models", error), end; !error && at != end; at.increment(error)) {
+    if (fs::exists(at->path() / model / "config.json")) heads.push_back(at->path() / model);
+  }
+  return heads.empty() ? named : *std::ranges::min_element(heads);
 }
 
 }  // namespace signalbox::tools

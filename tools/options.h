@@ -31,7 +31,13 @@ int with_model(
     cxxopts::Options& options, int argc, char** argv,
     const std::function<int(const cxxopts::ParseResult&, const engine::TextModel&)>& body);
 
-/// What --model means: a directory, or the name of a model under models/ in the working directory.
+/// The head of that model which --model or --head names, or its first of the kind: its place in
+/// model.heads(). Errors: kInvalid, with what heads there are.
+Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
+                           engine::HeadKind kind);
+
+/// What --model means: a directory, or the name of a model under models/ in the working directory,
+/// or of a head of one ("domain": models/signals/domain).
 std::filesystem::path model_directory(const std::string& model);
 
 }  // namespace signalbox::tools

@@ -1,6 +1,7 @@
 // The order is that of the configuration's keys, which explanations follow.
 
 #include "router/signals/factory.h"
+#include "engine/model_path.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -294,15 +295,10 @@ class Factory {
 
 Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
                                 engine::HeadKind kind, const std::string& mapping) {
-  const auto heads = model.heads();
-  const auto head = std::find_if(heads.begin(), heads.end(),
-                                 [&](const engine::HeadInfo& each) { return each.kind == kind; });
-  if (head == heads.end()) {
-    const bool tokens = kind == engine::HeadKind::kTokens;
-    return fail(Code::kInvalid, "{}: expected a model that {}", directory,
-                tokens ? "marks spans of a text" : "classifies texts");
-  }
-  ModelChoice choice{&model, static_cast<size_t>(head - heads.begin()), head->labels};
+  SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
+  auto head = engine::find_head(model, path.head, kind);
+  if (!head) return fail_in(directory, std::move(head).error());
+  ModelChoice choice{&model, *head, model.heads()[*head].labels};
   const bool nameless = std::all_of(choice.labels.begin(), choice.labels.end(),
                                     [](const auto& label) { return label.starts_with("LABEL_"); });
   if (nameless && !mapping.empty()) {

@@ -2,6 +2,7 @@
 // were merged by the test; batches of several adapters, to the bit; and adapters that are refused,
 // from data/refused_adapters.jsonl.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <random>
 
 #include "engine/engine.h"
+#include "engine/model_path.h"
 #include "kernels/kernels.h"
 #include "tests/engine/pass_threads.h"
 #include "tests/engine/random_adapter.h"
@@ -335,6 +337,58 @@ TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
     }
   }
   EXPECT_GT(read, 20u);
+}
+
+// An adapter's directory as the project ships it: the heads below it, the trunk beside it.
+TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
+  const Case& adapted = case_of("modern_bert");
+  const auto network = network_of(adapted);
+  const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
+  const auto& directory = adapter.directory();
+  std::string config;
+  std::getline(std::ifstream(directory / "adapter_config.json"), config, '\0');
+  const auto set_trunk = [&](const std::string& trunk) {
+    std::ofstream(directory / "adapter_config.json") << merge_objects(
+        json::Document::parse(fmt::format(R"({{"signalbox_trunk": "{}"}})", trunk)).value().root(),
+        json::Document::parse(config).value().root());
+  };
+  set_trunk((std::filesystem::path("..") / network->directory().filename()).string());
+  const int hidden = TextModel::open(network->directory()).value()->hidden();
+  for (const char* name : {"tone", "topic"}) {
+    std::filesystem::create_directory(directory / name);
+    std::ofstream(directory / name / "config.json") << fmt::format(
+        R"({{"architectures": ["LinearForSequenceClassification"], "hidden_size": {}, "num_labels": 2}})",
+        hidden);
+    Checkpoint head;
+    head["classifier.bias"] = {{2}, {0, static_cast<float>(std::string_view(name).size())}};
+    head["classifier.weight"] = {{2, hidden}, std::vector<float>(2 * hidden, 0.01F)};
+    write_checkpoint(directory / name / "model.safetensors", head, "F32");
+  }
+  const auto whole = TextModel::open(directory);
+  ASSERT_TRUE(whole) << whole.error().message;
+  const auto apart =
+      TextModel::open(network->directory(),
+                      {.heads = {directory / "tone", directory / "topic"}, .adapter = directory});
+  ASSERT_TRUE(apart) << apart.error().message;
+  const std::vector<int32_t> ids = network->ids(7);
+  const States expected = (*apart)->states(ids).value();
+  EXPECT_EQ((*whole)->states(ids).value().logits, expected.logits);
+
+  const auto of_head = TextModel::open(directory / "topic");
+  ASSERT_TRUE(of_head) << of_head.error().message;
+  EXPECT_EQ((*of_head)->states(ids).value().logits, expected.logits);
+  const auto path = find_model(directory / "topic").value();
+  EXPECT_EQ(path.head, "topic");
+  const size_t topic = find_head(**of_head, "topic", HeadKind::kSequence).value();
+  EXPECT_EQ((*of_head)->heads()[topic].name, "topic");
+  EXPECT_THAT(find_head(**of_head, "tone", HeadKind::kTokens).error().message,
+              testing::HasSubstr("topic (classifies texts)"));
+
+  EXPECT_THAT(TextModel::open(directory, {.adapter = directory}).error().message,
+              testing::HasSubstr("is an adapter already"));
+  set_trunk("../nowhere");
+  EXPECT_THAT(TextModel::open(directory / "tone").error().message,
+              testing::HasSubstr("looked for it in"));
 }
 
 // Whatever the bytes of an adapter are, opening it ends with a model or an error.

@@ -22,13 +22,7 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
   return out.end_object().end_object().take();
 }
 
-int classify(const engine::TextModel& model) {
-  const auto heads = model.heads();
-  if (heads.empty() || heads[0].kind != engine::HeadKind::kSequence) {
-    return report(
-        {Code::kInvalid, fmt::format("the model has no head that classifies texts{}",
-                                     heads.empty() ? "" : " (it labels tokens: `signalbox tag`)")});
-  }
+int classify(const engine::TextModel& model, size_t head) {
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
@@ -37,7 +31,7 @@ int classify(const engine::TextModel& model) {
       SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
     }
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    return to_json(heads[0], answers[0].scores);
+    return to_json(model.heads()[head], answers[head].scores);
   });
   return done ? kExitOk : report(done.error());
 }
@@ -48,9 +42,11 @@ int run(int argc, char** argv) {
                            "\"score\", \"scores\": {label: "
                            "score}}.");
   add_model_options(options);
-  return with_model(
-      options, argc, argv,
-      [](const cxxopts::ParseResult&, const engine::TextModel& model) { return classify(model); });
+  return with_model(options, argc, argv,
+                    [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+                      const auto head = chosen_head(parsed, model, engine::HeadKind::kSequence);
+                      return head ? classify(model, *head) : report(head.error());
+                    });
 }
 
 }  // namespace

@@ -26,20 +26,13 @@ std::string to_json(std::string_view text, const std::vector<engine::Entity>& en
   return out.end_array().end_object().take();
 }
 
-int tag(const engine::TextModel& model) {
-  const auto heads = model.heads();
-  if (heads.empty() || heads[0].kind != engine::HeadKind::kTokens) {
-    return report(
-        {Code::kInvalid,
-         fmt::format("the model has no head that labels tokens{}",
-                     heads.empty() ? "" : " (it classifies texts: `signalbox classify`)")});
-  }
+int tag(const engine::TextModel& model, size_t head) {
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    return to_json(input.text, answers[0].entities);
+    return to_json(input.text, answers[head].entities);
   });
   return done ? kExitOk : report(done.error());
 }
@@ -51,9 +44,11 @@ int run(int argc, char** argv) {
       "\"text\", "
       "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive.");
   add_model_options(options);
-  return with_model(
-      options, argc, argv,
-      [](const cxxopts::ParseResult&, const engine::TextModel& model) { return tag(model); });
+  return with_model(options, argc, argv,
+                    [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+                      const auto head = chosen_head(parsed, model, engine::HeadKind::kTokens);
+                      return head ? tag(model, *head) : report(head.error());
+                    });
 }
 
 }  // namespace

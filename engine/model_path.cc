@@ -1,0 +1,98 @@
+// Looks at which configuration files there are, and into those of adapters.
+
+#include "engine/model_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weights/hf_config.h"
+
+namespace signalbox::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has(const fs::path& directory, const char* file) {
+  std::error_code ignored;
+  return fs::exists(directory / file, ignored);
+}
+
+bool is_model(const fs::path& directory) {
+  return has(directory, "config.json");
+}
+
+bool is_adapter(const fs::path& directory) {
+  return has(directory, "adapter_config.json") && !is_model(directory);
+}
+
+// The last name of a path: "pii" of "models/signals/pii/" too.
+std::string name_of(const fs::path& path) {
+  return (path / "").lexically_normal().parent_path().filename().string();
+}
+
+fs::path parent_of(const fs::path& path) {
+  return (path / "..").lexically_normal();
+}
+
+Result<fs::path> trunk_of(const fs::path& adapter) {
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(adapter / "adapter_config.json"));
+  SIGNALBOX_TRY(const std::string own, config.root().string("signalbox_trunk", ""));
+  SIGNALBOX_TRY(const std::string base, config.root().string("base_model_name_or_path", ""));
+  std::vector<fs::path> places;
+  if (!own.empty()) {
+    places = {(adapter / own).lexically_normal()};
+  } else if (!base.empty()) {
+    places = {base, (adapter / base).lexically_normal(), parent_of(adapter) / name_of(base)};
+  } else {
+    return fail(Code::kNotFound, "{}: names no base model",
+                config.root().where("base_model_name_or_path"));
+  }
+  const auto found = std::ranges::find_if(places, is_model);
+  if (found != places.end()) return *found;
+  std::string looked;
+  for (const fs::path& place : places)
+    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
+  return fail(Code::kNotFound, "{}: the adapter's base model is not there; looked for it in {}",
+              adapter.string(), looked);
+}
+
+std::vector<fs::path> heads_of(const fs::path& adapter) {
+  std::vector<fs::path> heads;
+  std::error_code error;
+  for (fs::directory_iterator at(adapter, error), end; !error && at != end; at.increment(error)) {
+    if (is_model(at->path())) heads.push_back(at->path());
+  }
+  std::ranges::sort(heads);
+  return heads;
+}
+
+}  // namespace
+
+Result<ModelPath> find_model(const fs::path& path) {
+  const fs::path parent = parent_of(path);
+  const bool is_head = !is_adapter(path) && is_model(path) && is_adapter(parent);
+  if (!is_head && !is_adapter(path)) return ModelPath{.trunk = path, .heads = {}};
+  const fs::path& adapter = is_head ? parent : path;
+  ModelPath out{.trunk = {}, .adapter = adapter, .heads = heads_of(adapter)};
+  SIGNALBOX_TRY(out.trunk, trunk_of(adapter));
+  if (is_head) out.head = name_of(path);
+  return out;
+}
+
+Result<size_t> find_head(const TextModel& model, std::string_view name, HeadKind kind) {
+  const auto heads = model.heads();
+  std::string known;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    if (heads[i].kind == kind && (name.empty() || heads[i].name == name)) return i;
+    const bool tokens = heads[i].kind == HeadKind::kTokens;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", heads[i].name,
+                         tokens ? "labels tokens" : "classifies texts");
+  }
+  return fail(Code::kInvalid, "the model has no head{}{} that {}; its heads: {}",
+              name.empty() ? "" : " ", name,
+              kind == HeadKind::kTokens ? "labels tokens" : "classifies texts",
+              known.empty() ? "none" : known);
+}
+
+}  // namespace signalbox::engine
