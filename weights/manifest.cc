@@ -82,12 +82,15 @@ Result<std::string> text(const Place& place, const Node& node, std::string_view 
 }
 
 Result<void> only_keys(const Place& place, const Node& node,
-                       std::initializer_list<std::string_view> keys) {
+                       std::initializer_list<std::string_view> keys,
+                       std::initializer_list<std::string_view> optional = {}) {
   if (node.kind != Kind::kMapping) return expected(place, node, "a mapping");
+  std::vector<std::string_view> known(keys);
+  known.insert(known.end(), optional);
   for (const Entry& entry : node.entries) {
-    if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       return fail(Code::kInvalid, "{}:{}: {}: unknown key (known: {})", place.file, entry.line,
-                  place.key(entry.key).path, fmt::join(keys, ", "));
+                  place.key(entry.key).path, fmt::join(known, ", "));
     }
   }
   for (const std::string_view key : keys) {
@@ -102,8 +105,8 @@ Result<void> only_keys(const Place& place, const Node& node,
 Result<ManifestFile> read_file(const Place& place, const Node& node) {
   SIGNALBOX_TRY_VOID(only_keys(place, node, {"name", "path", "bytes", "sha256"}));
   ManifestFile file;
-  SIGNALBOX_TRY(file.name,
-                text(place.key("name"), *node.find("name"), "a plain file name", is_plain_name));
+  SIGNALBOX_TRY(file.name, text(place.key("name"), *node.find("name"),
+                                "a relative path of plain names", is_plain_path));
   SIGNALBOX_TRY(file.path, text(place.key("path"), *node.find("path"),
                                 "a relative path of plain names", is_plain_path));
   SIGNALBOX_TRY(file.sha256,
@@ -136,7 +139,12 @@ Result<std::vector<ManifestFile>> read_files(const Place& place, const Node& nod
 
 Result<ManifestSource> read_source(const Place& place, const Node& node) {
   ManifestSource source;
-  if (node.find("hub") != nullptr) {
+  if (node.find("built-in") != nullptr) {
+    SIGNALBOX_TRY_VOID(only_keys(place, node, {"built-in", "files"}));
+    source.kind = ManifestSource::Kind::kBuiltIn;
+    SIGNALBOX_TRY(source.origin, text(place.key("built-in"), *node.find("built-in"),
+                                      "a directory of weights/adapters", is_plain_name));
+  } else if (node.find("hub") != nullptr) {
     SIGNALBOX_TRY_VOID(only_keys(place, node, {"hub", "revision", "files"}));
     source.kind = ManifestSource::Kind::kHub;
     SIGNALBOX_TRY(source.origin,
@@ -155,15 +163,31 @@ Result<ManifestSource> read_source(const Place& place, const Node& node) {
   return source;
 }
 
+Result<std::vector<std::string>> read_names(const Place& place, const Node& node) {
+  if (node.kind != Kind::kSequence) return expected(place, node, "a list of names");
+  std::vector<std::string> names;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    SIGNALBOX_TRY(names.emplace_back(),
+                  text(place.item(i), node.items[i], "a plain name", is_plain_name));
+  }
+  return names;
+}
+
 Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
   const Node& node = entry.value;
   if (!is_plain_name(entry.key)) return expected(place, node, "a plain name for the model");
-  SIGNALBOX_TRY_VOID(only_keys(place, node, {"summary", "licence", "sources"}));
+  SIGNALBOX_TRY_VOID(only_keys(place, node, {"summary", "licence", "sources"}, {"base", "heads"}));
   const auto any_text = [](std::string_view value) { return !value.empty(); };
   ManifestModel model;
   model.name = entry.key;
   SIGNALBOX_TRY(model.summary, text(place.key("summary"), *node.find("summary"), "text", any_text));
   SIGNALBOX_TRY(model.licence, text(place.key("licence"), *node.find("licence"), "text", any_text));
+  if (const Node* base = node.find("base"); base != nullptr) {
+    SIGNALBOX_TRY(model.base, text(place.key("base"), *base, "a plain name", is_plain_name));
+  }
+  if (const Node* heads = node.find("heads"); heads != nullptr) {
+    SIGNALBOX_TRY(model.heads, read_names(place.key("heads"), *heads));
+  }
   const Place at = place.key("sources");
   const Node& sources = *node.find("sources");
   if (sources.kind != Kind::kSequence || sources.items.empty()) {
@@ -182,7 +206,15 @@ Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
 }  // namespace
 
 std::string_view kind_name(ManifestSource::Kind kind) {
-  return kind == ManifestSource::Kind::kNpm ? "npm" : "hub";
+  switch (kind) {
+    case ManifestSource::Kind::kNpm:
+      return "npm";
+    case ManifestSource::Kind::kHub:
+      return "hub";
+    case ManifestSource::Kind::kBuiltIn:
+      return "built-in";
+  }
+  return "";
 }
 
 uint64_t ManifestSource::bytes() const {
@@ -199,10 +231,11 @@ const ManifestSource* ManifestModel::find(std::string_view kind) const {
 }
 
 const ManifestModel* Manifest::find(std::string_view name) const {
-  for (const ManifestModel& model : models) {
-    if (model.name == name) return &model;
-  }
-  return nullptr;
+  const auto is_named = [&](const ManifestModel& model) {
+    return model.name == name || std::ranges::find(model.heads, name) != model.heads.end();
+  };
+  const auto found = std::ranges::find_if(models, is_named);
+  return found == models.end() ? nullptr : &*found;
 }
 
 Result<Manifest> Manifest::parse(std::string_view yaml, std::string_view name) {
@@ -214,6 +247,10 @@ Result<Manifest> Manifest::parse(std::string_view yaml, std::string_view name) {
   if (models.kind != Kind::kMapping) return expected(place.key("models"), models, "a mapping");
   for (const Entry& entry : models.entries) {
     SIGNALBOX_TRY(auto model, read_model(place.key("models").key(entry.key), entry));
+    if (!model.base.empty() && manifest.find(model.base) == nullptr) {
+      return expected(place.key("models").key(entry.key).key("base"), *entry.value.find("base"),
+                      "a model before this one");
+    }
     manifest.models.push_back(std::move(model));
   }
   const Node& defaults = *root.find("default");

@@ -3,9 +3,13 @@
 
 #include "weights/manifest.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "base/sha256.h"
+#include "weights/shipped.h"
 
 namespace signalbox::weights {
 namespace {
@@ -87,9 +91,9 @@ TEST(Manifest, a_key_that_is_unknown_or_missing_is_named) {
 }
 
 TEST(Manifest, what_could_leave_the_directory_or_pass_for_an_option_is_refused) {
-  for (const char* name :
-       {"../config.json", "a/b", "\"\"", ".partial", "-rf", "\"a b\"", "[a]", "\"a\\0b\""}) {
-    EXPECT_NE(error_of(with("name", name)).find("expected a plain file name"), std::string::npos)
+  for (const char* name : {"../config.json", "a/../b", "/a", "\"\"", ".partial", "a/.b", "-rf",
+                           "\"a b\"", "[a]", "\"a\\0b\""}) {
+    EXPECT_NE(error_of(with("name", name)).find("expected a relative path"), std::string::npos)
         << name;
   }
   for (const char* path : {"../x", "/etc/passwd", "a//b", "a/../b", "a/", "\"\"", "-x", "a/./b"}) {
@@ -107,6 +111,49 @@ TEST(Manifest, what_could_leave_the_directory_or_pass_for_an_option_is_refused) 
         << version;
   }
   EXPECT_NE(error_of(with("model", "../up")).find("expected a plain name"), std::string::npos);
+}
+
+TEST(Manifest, an_adapter_is_found_by_its_heads_and_comes_after_its_base) {
+  const std::string adapter = R"(
+default: [trunk, tone]
+models:
+  trunk:
+    summary: s
+    licence: MIT
+    sources: [{npm: p, version: 1.0.0, files: [{name: a/b, path: c, bytes: 1, sha256: )" +
+                              std::string(64, 'a') + R"(}]}]
+  voice:
+    summary: s
+    licence: MIT
+    base: trunk
+    heads: [tone, topic]
+    sources: [{built-in: voice, files: [{name: a, path: a, bytes: 1, sha256: )" +
+                              std::string(64, 'b') + R"(}]}]
+)";
+  const auto manifest = Manifest::parse(adapter, "m.yaml");
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->find("topic"), &manifest->models[1]);
+  EXPECT_EQ(manifest->models[1].base, "trunk");
+  EXPECT_EQ(kind_name(manifest->models[1].sources[0].kind), "built-in");
+  std::string backwards = adapter;
+  backwards.replace(backwards.find("base: trunk"), 11, "base: other");
+  EXPECT_NE(error_of(backwards).find("models.voice.base: expected a model before this one"),
+            std::string::npos);
+}
+
+// The list and the bytes that the build carries are kept in two places.
+TEST(Manifest, what_is_built_in_is_there_as_it_says) {
+  const Manifest manifest = Manifest::built_in().value();
+  for (const ManifestModel& model : manifest.models) {
+    const ManifestSource* source = model.find("built-in");
+    if (source == nullptr) continue;
+    for (const ManifestFile& file : source->files) {
+      const auto bytes = shipped_file(fmt::format("{}/{}", source->origin, file.path));
+      ASSERT_TRUE(bytes) << model.name << " " << file.path;
+      EXPECT_EQ(bytes->size(), file.bytes) << file.path;
+      EXPECT_EQ(sha256_hex(*bytes), file.sha256) << file.path;
+    }
+  }
 }
 
 TEST(Manifest, bytes_that_do_not_fit_or_are_no_number_are_refused) {

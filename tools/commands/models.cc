@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cxxopts.hpp>
 
@@ -29,7 +30,10 @@ Result<Manifest> read_manifest(const cxxopts::ParseResult& options) {
 
 std::string known_names(const Manifest& manifest) {
   std::vector<std::string_view> names;
-  for (const ManifestModel& model : manifest.models) names.push_back(model.name);
+  for (const ManifestModel& model : manifest.models) {
+    names.push_back(model.name);
+    names.insert(names.end(), model.heads.begin(), model.heads.end());
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -46,7 +50,11 @@ Result<std::vector<const ManifestModel*>> choose(const Manifest& manifest,
     if (model == nullptr) {
       return fail(Code::kInvalid, "unknown model \"{}\" (known: {})", name, known_names(manifest));
     }
-    models.push_back(model);
+    const auto add = [&](const ManifestModel* wanted) {
+      if (std::ranges::find(models, wanted) == models.end()) models.push_back(wanted);
+    };
+    if (!model->base.empty()) add(manifest.find(model->base));
+    add(model);
   }
   return models;
 }
@@ -84,6 +92,12 @@ int list_all(const Manifest& manifest, const fs::path& models) {
     row.member("name", model.name).member("summary", model.summary);
     row.member("licence", model.licence).member("state", state_of(model, models));
     row.member("directory", (models / model.name).string());
+    if (!model.base.empty()) row.member("base", model.base);
+    if (!model.heads.empty()) {
+      row.key("heads").begin_array();
+      for (const std::string& head : model.heads) row.string(head);
+      row.end_array();
+    }
     row.key("sources").begin_array();
     for (const ManifestSource& source : model.sources) {
       row.begin_object().member("from", kind_name(source.kind));
