@@ -25,7 +25,7 @@ def read_lists(*names):
     for name in names:
         entries = None
         for number, line in enumerate((WORDS / f"{name}.txt").read_text("utf-8").split("\n"), 1):
-            opened = re.fullmatch(r"\[([a-z_0-9]+)\]", line)
+            opened = re.fullmatch(r"\[([a-z_0-9 ]+)\]", line)
             if opened:
                 if opened[1] in lists:
                     raise ValueError(f"{name}.txt:{number}: a second list [{opened[1]}]")
