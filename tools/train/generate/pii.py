@@ -34,7 +34,7 @@ KINDS = ("sentences", "surroundings", "negatives")
 TYPES = {
     "PERSON": "name first last name_turned name_simple last_upper",
     "TITLE": "title title_short job",
-    "STREET_ADDRESS": "address street street_only building unit zip_part",
+    "STREET_ADDRESS": "address street street_only invented_street building unit unit_long zip_part",
     "GPE": "gpe city city_plain country state state_long",
     "ZIP_CODE": "zip",
     "ORGANIZATION": "org",

@@ -178,7 +178,7 @@ class Values:
 
     def city(self, place):
         city = self.pick(place.cities)
-        return city.upper() if self.chance(0.08) else city
+        return city.upper() if self.chance(0.16) else city
 
     def country(self):
         return self.place().name if self.chance(0.55) else self.word("country")
