@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # Training data for the tagger of personal data: lines of text with their entities, from templates and word lists.
-"""Prints {"text", "entities": [{"type", "start", "end", "value"}], "template"} lines; offsets count code points, the end
-is exclusive, entities are sorted and do not overlap. The same options and seed give the same bytes.
+"""Prints {"text", "entities": [{"type", "start", "end", "value"}], "template"} lines; offsets count code points, the
+end is exclusive, entities are sorted and do not overlap. The same options and seed give the same bytes.
 
-Three kinds: `sentences` (words/sentences.txt), `surroundings` (prompts, chats, logs, code, JSON, letters;
-words/surroundings.txt) and `negatives` (words/negatives.txt), in which nothing is marked.
+Three kinds: `sentences` (words/pii_sentences.txt), `surroundings` (prompts, chats, logs, code, JSON, letters;
+words/pii_surroundings.txt) and `negatives` (words/pii_negatives.txt), in which nothing is marked.
 
 What a span holds follows presidio-research's synthetic sentences, so that a tagger learns one convention:
-- A salutation or an occupation is TITLE and stands beside PERSON, not in it; "ms" and "Princess Royal" in prose are none.
-- An address in running text is one STREET_ADDRESS with its city, country, postal code and line breaks. On an envelope
-  and in "lives at 12 Mill Lane" forms the building's number, the street, the unit and the last line's postal code are
-  STREET_ADDRESS each, the city and country GPE. ZIP_CODE stands alone or in a field or line of its own.
+- A salutation or an occupation is TITLE and stands beside PERSON, not in it; "Princess Royal" in prose is none.
+- An address in running text is one STREET_ADDRESS with its city, country, postal code and line breaks. On an
+  envelope and in "lives at 12 Mill Lane" forms the building's number, the street, the unit and the last line's
+  postal code are STREET_ADDRESS each, the city and country GPE. ZIP_CODE stands alone or in a field of its own.
 - AGE is the number without "years old"; DATE_TIME a date, year, weekday or time stamp. Durations, "next week",
   "tomorrow" and "Friday night" without a person's business are none. NRP is an adjective or a people.
 - A URL is DOMAIN_NAME as a whole. "University of Lund": the town alone. Bands, products and laws are none.
@@ -139,7 +139,8 @@ class Filler:
             "email": lambda: v.email(person.first, person.last),
             "zip_part": lambda: v.digits(5),
             "country": lambda: v.country_of(place) if v.chance(0.5) else v.country(),
-            "state_long": lambda: v.pick(("California", "Texas", "Ohio", "Nevada", "Oregon", "Utah", "Georgia", "Maine")),
+            "state_long": lambda: v.pick(("California", "Texas", "Ohio", "Nevada", "Oregon", "Utah", "Georgia",
+                                          "Maine")),
             "clf": lambda: (f"{v.number(1, 28):02d}/{v.pick(MONTHS)[:3]}/{v.number(2005, 2026)}:{v.number(0, 23):02d}:"
                             f"{v.number(0, 59):02d}:{v.number(0, 59):02d} +0000"),
             "weekday": lambda: v.pick(DAYS),
@@ -156,7 +157,7 @@ class Filler:
 
 
 def read_templates(kind):
-    text = (WORDS / f"{kind}.txt").read_text("utf-8")
+    text = (WORDS / f"pii_{kind}.txt").read_text("utf-8")
     if kind == "surroundings":
         return text.split("\n", 1)[1].rstrip("\n").split("\n----\n")
     return [line.replace("\\n", "\n") for line in text.splitlines() if line and not line.startswith("# ")]

@@ -1,8 +1,8 @@
 """Values of personal data for pii.py: names, addresses, numbers with their check digits, dates, organisations.
 
-Everything is drawn from one random.Random, so a seed fixes the output. Words come from words/places.txt (a country's
-people, cities, streets, postal codes, phone numbers) and words/general.txt. A value that stands for a few entities
-(an envelope's lines) is made of the slots of a template instead, not here."""
+Everything is drawn from one random.Random, so a seed fixes the output. Words come from words/pii_places.txt (a
+country's people, cities, streets, postal codes, phone numbers) and words/pii_words.txt. What holds several entities
+(an envelope's lines) is made of a template's slots instead, not here."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import string
 import unicodedata
 
 WORDS = pathlib.Path(__file__).parent / "words"
-PARTICLES = {"de", "De", "la", "La", "van", "Van", "von", "den", "der", "ten", "Ben", "El", "Abdel", "Dela", "Ó", "Ní"}
+PARTICLES = set("de De la La van Van von den der ten Ben El Abdel Dela Ó Ní".split())
 MONTHS = ("January February March April May June July August September October November December").split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 IBAN_FORMS = {  # country: what follows the check digits; # a digit, @ a letter (ISO 13616 registry)
@@ -20,7 +20,8 @@ IBAN_FORMS = {  # country: what follows the check digits; # a digit, @ a letter 
     "FI": "##############", "PL": "########################", "PT": "#####################", "IE": "@@@@##############",
     "CZ": "####################", "HU": "########################", "GR": "#######################",
     "EE": "################", "HR": "#################", "SI": "###############", "LT": "################",
-    "TR": "######################", "IL": "###################", "SA": "####################", "RO": "@@@@################",
+    "TR": "######################", "IL": "###################", "SA": "####################",
+    "RO": "@@@@################",
 }
 CARDS = (  # leading digits, length
     ("4", 16), ("4", 16), ("4", 13), ("4", 19), ("51", 16), ("53", 16), ("55", 16), ("2221", 16), ("2345", 16),
@@ -94,9 +95,9 @@ class Values:
     def __init__(self, random):
         self.random = random
         self.pick = random.choice
-        self.places = [Place(name, lines) for name, lines in read_sections(WORDS / "places.txt").items()]
+        self.places = [Place(name, lines) for name, lines in read_sections(WORDS / "pii_places.txt").items()]
         self.words = {kind: [w.strip() for line in lines for w in line.split(";")]
-                      for kind, lines in read_sections(WORDS / "general.txt").items()}
+                      for kind, lines in read_sections(WORDS / "pii_words.txt").items()}
 
     def word(self, kind):
         return self.pick(self.words[kind])
@@ -159,8 +160,10 @@ class Values:
     def email(self, first, last, host=None):
         first, last = ascii_word(first), ascii_word(last)
         host = host or (self.site().lower() if self.chance(0.3) else self.word("mail_host"))
-        local = self.pick((f"{first}{last}", f"{first}{last}", f"{first}.{last}", f"{first[:1]}{last}", f"{first}_{last}",
-                           f"{last}.{first}", f"{first}{self.number(1, 99)}", f"{first}-{last}", f"{first}{self.initial()}{last}",
+        local = self.pick((f"{first}{last}", f"{first}{last}", f"{first}.{last}", f"{first[:1]}{last}",
+                           f"{first}_{last}",
+                           f"{last}.{first}", f"{first}{self.number(1, 99)}", f"{first}-{last}",
+                           f"{first}{self.initial()}{last}",
                            f"{first}.{last}+{self.pick(('news', 'bank', 'shop'))}"))
         return f"{local if self.chance(0.4) else local.lower()}@{host}"
 
@@ -215,8 +218,10 @@ class Values:
         return self.digits(self.number(2, 5))
 
     def unit(self):
-        return self.pick((f"Apt. {self.digits(3)}", f"Suite {self.digits(3)}", f"Apt. {self.digits(3)}", f"Suite {self.digits(3)}",
-                          f"Apt {self.number(1, 40)}{self.pick('ABC')}", f"Unit {self.number(1, 60)}", f"Flat {self.number(1, 30)}",
+        return self.pick((f"Apt. {self.digits(3)}", f"Suite {self.digits(3)}", f"Apt. {self.digits(3)}",
+                          f"Suite {self.digits(3)}",
+                          f"Apt {self.number(1, 40)}{self.pick('ABC')}", f"Unit {self.number(1, 60)}",
+                          f"Flat {self.number(1, 30)}",
                           f"#{self.number(1, 900)}", f"Floor {self.number(1, 20)}"))
 
     def unit_long(self):
@@ -231,7 +236,8 @@ class Values:
     def corner(self, place):
         """A street corner; street_only or a bare name may stand for either street."""
         one = self.pick((self.street(place), self.street(place), self.street_only(place), self.first(place)))
-        two = self.pick((self.street(self.place()), self.invented_street(), self.invented_street(), self.street_only(place)))
+        two = self.pick((self.street(self.place()), self.invented_street(), self.invented_street(),
+                         self.street_only(place)))
         return f"{'the corner of ' if self.chance(0.6) else ''}{one} and {two}"
 
     def address_mixed(self, place):
@@ -245,26 +251,38 @@ class Values:
         unit = self.unit_long()
         return self.pick((
             f"{head} {unit}, {city}, {country} {code}", f"{head} {unit}, {city}, {country}",
-            f"{head} {unit} {city} {state}", f"{head} {unit} {city} {country}", f"{head} {unit} {self.unit_long()}, {city}, {country} {code}",
-            f"{head}, {city}, {country}", f"{head}\n{city}\n, {state}\n {code}", f"{head}\n{city}\n, {state}\n {country} {code}",
-            f"{head} {unit}\n{city}\n, {state}\n {code}", f"{head} {unit}\n{city}, {state} {code}", f"{head}\n{city}, {state} {code}",
-            f"{head}\n {unit}\n {city}\n {country} {code}", f"{head}\n {unit}\n {city}\n {country}", f"{head} {unit}\n{city}\n, {state}\n {country} {code}"))
+            f"{head} {unit} {city} {state}", f"{head} {unit} {city} {country}",
+            f"{head} {unit} {self.unit_long()}, {city}, {country} {code}",
+            f"{head}, {city}, {country}", f"{head}\n{city}\n, {state}\n {code}",
+            f"{head}\n{city}\n, {state}\n {country} {code}",
+            f"{head} {unit}\n{city}\n, {state}\n {code}", f"{head} {unit}\n{city}, {state} {code}",
+            f"{head}\n{city}, {state} {code}",
+            f"{head}\n {unit}\n {city}\n {country} {code}", f"{head}\n {unit}\n {city}\n {country}",
+            f"{head} {unit}\n{city}\n, {state}\n {country} {code}"))
 
     def address_local(self, place):
         """As a letter of that country is addressed."""
-        street, city, code, state, country = self.street(place), self.city(place), self.zip(place), self.state(place), place.name
+        street, city, code = self.street(place), self.city(place), self.zip(place)
+        state, country = self.state(place), place.name
         if state == "nan":
             state = city
         unit = self.unit()
         if place.code in ("US", "AU", "CA"):
-            return self.pick((f"{street}, {city}, {state} {code}", f"{street}, {unit}, {city}, {state} {code}", f"{street}\n{city}, {state} {code}",
-                              f"{street} {unit}\n{city}, {state} {code}", f"{street}, {city} {state}", f"{street}, {city}, {state}",
-                              f"{street}, {city}, {state} {code}, {country}", f"{street}\n{unit}\n{city}, {state} {code}"))
+            return self.pick((f"{street}, {city}, {state} {code}", f"{street}, {unit}, {city}, {state} {code}",
+                              f"{street}\n{city}, {state} {code}",
+                              f"{street} {unit}\n{city}, {state} {code}", f"{street}, {city} {state}",
+                              f"{street}, {city}, {state}",
+                              f"{street}, {city}, {state} {code}, {country}",
+                              f"{street}\n{unit}\n{city}, {state} {code}"))
         if place.code in ("GB", "IE", "NZ", "ZA", "IN", "NG", "KE"):
-            return self.pick((f"{street}, {city} {code}", f"{street}, {city}, {code}", f"{unit}, {street}, {city} {code}",
-                              f"{street}\n{city}\n{code}", f"{unit}\n{street}\n{city} {code}\n{country}", f"{street}, {city}"))
-        return self.pick((f"{street}, {code} {city}", f"{street}, {code} {city}, {country}", f"{street}\n{code} {city}", f"{street}, {city}",
-                          f"{street}\n{code} {city}\n{country}", f"{street}, {unit}, {code} {city}", f"{street} - {code} {city}", f"{street}, {city}, {country}"))
+            return self.pick((f"{street}, {city} {code}", f"{street}, {city}, {code}",
+                              f"{unit}, {street}, {city} {code}",
+                              f"{street}\n{city}\n{code}", f"{unit}\n{street}\n{city} {code}\n{country}",
+                              f"{street}, {city}"))
+        return self.pick((f"{street}, {code} {city}", f"{street}, {code} {city}, {country}",
+                          f"{street}\n{code} {city}", f"{street}, {city}",
+                          f"{street}\n{code} {city}\n{country}", f"{street}, {unit}, {code} {city}",
+                          f"{street} - {code} {city}", f"{street}, {city}, {country}"))
 
     def address(self, place):
         form = self.random.random()
@@ -300,8 +318,10 @@ class Values:
         if form < 0.95:
             return f"{last()} & {self.pick(('Sons', 'Daughters', 'Co.', 'Associates', last()))}"
         if form < 0.97:
-            return self.pick((f"Bank of {self.pick(self.place().cities)}", f"{self.pick(self.place().cities)} Medical Center",
-                              f"{self.pick(self.place().cities)} United", f"{self.number(2, 7)} {self.word('org_head')} {self.word('org_word')} Inc"))
+            return self.pick((f"Bank of {self.pick(self.place().cities)}",
+                              f"{self.pick(self.place().cities)} Medical Center",
+                              f"{self.pick(self.place().cities)} United",
+                              f"{self.number(2, 7)} {self.word('org_head')} {self.word('org_word')} Inc"))
         return self.word("org_public")
 
     # Numbers with rules
@@ -364,24 +384,33 @@ class Values:
         year, month, day = self.number(1930, 2027), self.number(1, 12), self.number(1, 28)
         name = MONTHS[month - 1]
         ordinal = str(day) + ("th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th"))
-        return self.pick((f"{month}/{day}/{year}", f"{month}/{day}/{year}", f"{month}/{day}/{year}", f"{year}-{month:02d}-{day:02d}",
-                          f"{year}-{month:02d}-{day:02d}", f"{day:02d}.{month:02d}.{year}", f"{day:02d}/{month:02d}/{year}",
-                          f"{name} {day}, {year}", f"{name} {ordinal}, {year}", f"{day} {name} {year}", f"{name[:3]} {day}, {year}",
-                          f"{ordinal} of {name} {year}", f"{ordinal} {name} {year}", f"{name} {day}", f"{day} {name[:3]}", f"{ordinal} of {name}",
-                          f"{day}-{name[:3]}-{year}", f"{month:02d}/{day:02d}/{year % 100:02d}", f"{name} {year}", f"{year}/{month:02d}/{day:02d}"))
+        return self.pick((f"{month}/{day}/{year}", f"{month}/{day}/{year}", f"{month}/{day}/{year}",
+                          f"{year}-{month:02d}-{day:02d}",
+                          f"{year}-{month:02d}-{day:02d}", f"{day:02d}.{month:02d}.{year}",
+                          f"{day:02d}/{month:02d}/{year}",
+                          f"{name} {day}, {year}", f"{name} {ordinal}, {year}", f"{day} {name} {year}",
+                          f"{name[:3]} {day}, {year}",
+                          f"{ordinal} of {name} {year}", f"{ordinal} {name} {year}", f"{name} {day}",
+                          f"{day} {name[:3]}", f"{ordinal} of {name}",
+                          f"{day}-{name[:3]}-{year}", f"{month:02d}/{day:02d}/{year % 100:02d}", f"{name} {year}",
+                          f"{year}/{month:02d}/{day:02d}"))
 
     def date_plain(self):
         """A day that forms hold: year, month and day."""
         year, month, day = self.number(1930, 2026), self.number(1, 12), self.number(1, 28)
         return self.pick((f"{year}-{month:02d}-{day:02d}", f"{month}/{day}/{year}", f"{day:02d}.{month:02d}.{year}",
-                          f"{day:02d}/{month:02d}/{year}", f"{day} {MONTHS[month - 1]} {year}", f"{MONTHS[month - 1]} {day}, {year}"))
+                          f"{day:02d}/{month:02d}/{year}", f"{day} {MONTHS[month - 1]} {year}",
+                          f"{MONTHS[month - 1]} {day}, {year}"))
 
     def date_time(self):
         year, month, day = self.number(1970, 2026), self.number(1, 12), self.number(1, 28)
         clock = f"{self.number(0, 23):02d}:{self.number(0, 59):02d}:{self.number(0, 59):02d}"
-        return self.pick((f"{year}-{month:02d}-{day:02d} {clock}", f"{year}-{month:02d}-{day:02d} {clock}", f"{year}-{month:02d}-{day:02d} {clock}",
-                          f"{year}-{month:02d}-{day:02d}T{clock}Z", f"{day:02d}/{MONTHS[month - 1][:3]}/{year}:{clock} +0000",
-                          f"{DAYS[day % 7][:3]}, {day} {MONTHS[month - 1][:3]} {year} {clock} +0000", f"{year}/{month:02d}/{day:02d} {clock[:5]}"))
+        return self.pick((f"{year}-{month:02d}-{day:02d} {clock}", f"{year}-{month:02d}-{day:02d} {clock}",
+                          f"{year}-{month:02d}-{day:02d} {clock}",
+                          f"{year}-{month:02d}-{day:02d}T{clock}Z",
+                          f"{day:02d}/{MONTHS[month - 1][:3]}/{year}:{clock} +0000",
+                          f"{DAYS[day % 7][:3]}, {day} {MONTHS[month - 1][:3]} {year} {clock} +0000",
+                          f"{year}/{month:02d}/{day:02d} {clock[:5]}"))
 
     def stamp(self):
         return (f"{self.number(2005, 2026)}-{self.number(1, 12):02d}-{self.number(1, 28):02d}"
@@ -399,21 +428,25 @@ class Values:
     # What is no personal data
 
     def money(self):
-        amount = self.pick((str(self.number(1, 999)), f"{self.number(1, 99)},{self.digits(3)}", f"{self.number(1, 9999)}.{self.digits(2)}"))
-        return self.pick((f"${amount}", f"${amount}", f"£{amount}", f"€{amount}", f"{amount} euros", f"{amount} dollars"))
+        amount = self.pick((str(self.number(1, 999)), f"{self.number(1, 99)},{self.digits(3)}",
+                            f"{self.number(1, 9999)}.{self.digits(2)}"))
+        return self.pick((f"${amount}", f"${amount}", f"£{amount}", f"€{amount}", f"{amount} euros",
+                          f"{amount} dollars"))
 
     def version(self):
-        return self.pick((f"{self.number(0, 20)}.{self.number(0, 30)}.{self.number(0, 20)}", f"v{self.number(0, 9)}.{self.number(0, 30)}"))
+        return self.pick((f"{self.number(0, 20)}.{self.number(0, 30)}.{self.number(0, 20)}",
+                          f"v{self.number(0, 9)}.{self.number(0, 30)}"))
 
     def hash(self):
         return "".join(self.pick("0123456789abcdef") for _ in range(self.pick((7, 12, 32, 40))))
 
     def order(self):
-        return self.pick((f"#{self.digits(6)}", f"ORD-{self.digits(7)}", self.digits(8), f"{self.shape('@@')}-{self.digits(5)}", f"INV{self.digits(5)}"))
+        return self.pick((f"#{self.digits(6)}", f"ORD-{self.digits(7)}", self.digits(8),
+                          f"{self.shape('@@')}-{self.digits(5)}", f"INV{self.digits(5)}"))
 
 
 def ascii_word(text):
     """Letters for a mail address: accents go, other scripts become a plain word."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text.replace("ø", "o").replace("ł", "l").replace("đ", "d").replace("ß", "ss"))
-                    if c.isascii() and c.isalnum())
+    text = text.translate(str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ß": "ss"}))
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if c.isascii() and c.isalnum())
     return plain or "user"

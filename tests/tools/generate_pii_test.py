@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of pii.py and pii_values.py: python3 tools/train/generate/pii_test.py
+# Tests of tools/train/generate/pii.py: python3 tests/tools/generate_pii_test.py
 """The rows keep what a trainer relies on: the same seed gives the same bytes, spans lie where they say, numbers with
 check digits are valid, every type and kind occurs, nothing is left unfilled."""
 
@@ -11,14 +11,15 @@ import sys
 import unittest
 from collections import Counter
 
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/train/generate/pii.py"
+sys.path.insert(0, str(SCRIPT.parent))
 import pii
 
-SCRIPT = pathlib.Path(pii.__file__)
 ROWS = 6000
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], check=True, capture_output=True).stdout
+    return subprocess.run([sys.executable, "-B", SCRIPT, *map(str, arguments)], check=True, capture_output=True).stdout
 
 
 def passes_luhn(number):
@@ -97,7 +98,7 @@ class PiiTest(unittest.TestCase):
                     pii.Filler(maker.values).fill(template)
 
     def test_an_unknown_kind_is_refused(self):
-        result = subprocess.run([sys.executable, SCRIPT, "--kinds", "poems"], capture_output=True, text=True)
+        result = subprocess.run([sys.executable, "-B", SCRIPT, "--kinds", "poems"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
         self.assertIn('"poems" is none of sentences, surroundings, negatives', result.stderr)
 
