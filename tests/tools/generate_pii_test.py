@@ -15,7 +15,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/train/generate/pii
 sys.path.insert(0, str(SCRIPT.parent))
 import pii
 
-ROWS = 6000
+ROWS = 4000
 
 
 def run(*arguments):
