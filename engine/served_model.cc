@@ -42,6 +42,10 @@ class ServedModel : public TextModel {
     return model_->states(ids, adapter);
   }
   Result<int32_t> tokens(const Input& input) const override { return model_->tokens(input); }
+  Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
+                                                int32_t overlap) const override {
+    return model_->windows(text, tokens, overlap);
+  }
   Result<std::vector<int32_t>> encode(std::string_view text) const override {
     return model_->encode(text);
   }

@@ -60,6 +60,10 @@ class GatedModel final : public TextModel {
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return std::vector<int32_t>{};
   }
+  Result<std::vector<std::string_view>> windows(std::string_view text, int32_t,
+                                                int32_t) const override {
+    return std::vector{text};
+  }
 
   void open() {
     const std::lock_guard lock(mutex_);

@@ -37,6 +37,32 @@ TEST(TextModel, hidden_states_equal_the_network_in_double_precision_for_every_dt
   }
 }
 
+TEST(TextModel, windows_hold_all_of_a_text_between_its_words) {
+  const TinyModel tiny(tiny_config(), "F32");
+  const auto model = open(tiny);
+  std::string text = "  abc de f ";
+  for (int i = 0; i < 30; ++i) text += std::string(1 + i % 5, 'g') + (i % 7 == 0 ? "\n " : " ");
+  for (const bool long_word : {false, true}) {
+    if (long_word) text += std::string(300, 'h');
+    const auto windows = model->windows(text, 16, 5);
+    ASSERT_TRUE(windows) << windows.error().message;
+    ASSERT_GT(windows->size(), 4u);
+    size_t covered = 0;
+    for (const std::string_view window : *windows) {
+      const auto begin = static_cast<size_t>(window.data() - text.data());
+      EXPECT_LE(begin, covered);
+      EXPECT_GT(begin + window.size(), covered);
+      covered = begin + window.size();
+      EXPECT_LE(model->tokens({window}).value(), 16) << window;
+      if (!long_word && begin > 0) EXPECT_TRUE(text[begin - 1] == ' ' || text[begin] == ' ');
+    }
+    EXPECT_EQ(covered, text.size());
+    EXPECT_EQ(windows->front().data(), text.data());
+  }
+  EXPECT_TRUE(model->windows("", 16, 5).value().empty());
+  EXPECT_EQ(model->windows("abc", 16, 5).value(), std::vector<std::string_view>{"abc"});
+}
+
 TEST(TextModel, understands_the_prefix_of_models_with_a_head) {
   const TinyModel plain(tiny_config(), "F32"), prefixed(tiny_config(), "F32", "bert.");
   EXPECT_EQ(open(plain)->states(std::vector<int32_t>{2, 9, 3}).value().last_hidden_state,

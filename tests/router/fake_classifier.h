@@ -47,6 +47,16 @@ class FakeClassifier : public engine::TextModel {
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return fail(Code::kUnsupported, "a fake has no tokens");
   }
+  // A byte is a token.
+  Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
+                                                int32_t overlap) const override {
+    std::vector<std::string_view> out;
+    for (size_t begin = 0; begin < text.size(); begin += tokens - overlap) {
+      out.push_back(text.substr(begin, tokens));
+      if (begin + tokens >= text.size()) break;
+    }
+    return out;
+  }
 
  private:
   engine::Answer answer_one(std::string_view text) const {
