@@ -1,0 +1,236 @@
+"""Labelled texts of every task, from public sets (README.md says where each comes from) and from the
+generators beside this file.
+
+An example is a dict: task, text, pair or None, and either label (an index) or spans (type, begin, end).
+Which examples are held out follows from the text alone, so it stays the same whatever else changes."""
+
+import csv
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+DOMAINS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health",
+           "history", "law", "math", "other", "philosophy", "physics", "psychology"]
+PII_TYPES = ["AGE", "CREDIT_CARD", "DATE_TIME", "DOMAIN_NAME", "EMAIL_ADDRESS", "GPE", "IBAN_CODE", "IP_ADDRESS",
+             "NRP", "ORGANIZATION", "PERSON", "PHONE_NUMBER", "STREET_ADDRESS", "TITLE", "US_DRIVER_LICENSE",
+             "US_SSN", "ZIP_CODE"]
+LABELS = {
+    "domain": DOMAINS,
+    "jailbreak": ["benign", "jailbreak"],
+    "jailbreak-type": ["prompt_injection", "instruction_override", "role_play", "social_engineering"],
+    "pii": ["O"] + [place + kind for kind in PII_TYPES for place in ("B-", "I-")],
+    "fact-check": ["NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED"],
+    "feedback": ["SAT", "NEED_CLARIFICATION", "WRONG_ANSWER", "WANT_DIFFERENT"],
+    "modality": ["AR", "DIFFUSION", "BOTH"],
+    "nli": ["entailment", "neutral", "contradiction"],
+    "hallucination": ["O", "HALLUCINATION"],
+}
+TOKEN_TASKS = ("pii", "hallucination")
+
+# Which of the 14 domains each subject of MMLU belongs to, as MMLU-Pro grouped them; moral_scenarios repeats one
+# frame a thousand times and is left out.
+SUBJECTS = {
+    "physics": "astronomy college_physics conceptual_physics high_school_physics",
+    "chemistry": "college_chemistry high_school_chemistry",
+    "biology": "college_biology high_school_biology",
+    "computer science": "college_computer_science computer_security high_school_computer_science machine_learning",
+    "math": "abstract_algebra college_mathematics elementary_mathematics high_school_mathematics "
+            "high_school_statistics",
+    "engineering": "electrical_engineering",
+    "law": "international_law jurisprudence professional_law",
+    "health": "anatomy clinical_knowledge college_medicine human_aging medical_genetics nutrition "
+              "professional_medicine virology",
+    "economics": "econometrics high_school_macroeconomics high_school_microeconomics",
+    "business": "business_ethics management marketing",
+    "psychology": "high_school_psychology professional_psychology",
+    "philosophy": "formal_logic logical_fallacies moral_disputes philosophy world_religions",
+    "history": "high_school_european_history high_school_us_history high_school_world_history prehistory",
+    "other": "global_facts high_school_geography high_school_government_and_politics human_sexuality miscellaneous "
+             "professional_accounting public_relations security_studies sociology us_foreign_policy",
+}
+
+
+def held_out(text, share):
+    """Whether a text is kept from training."""
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) < share * 2**32
+
+
+def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""):
+    key = text if pair is None else pair + text
+    if isinstance(label, str):
+        label = LABELS[task].index(label)
+    return {"task": task, "text": text, "pair": pair, "label": label, "spans": spans, "origin": origin,
+            "held_out": held_out(key, share)}
+
+
+def json_lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def generated(name, rows, seed=1, *options):
+    script = Path(__file__).parent / "generate" / f"{name}.py"
+    out = subprocess.run([sys.executable, script, "--rows", str(rows), "--seed", str(seed), *options],
+                         capture_output=True, check=True, text=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def sample(items, count, seed=1):
+    items = list(items)
+    random.Random(seed).shuffle(items)
+    return items[:count]
+
+
+def everyday(data, count):
+    """Short requests and questions as people type them."""
+    texts = [row["text"] for row in json_lines(data / "intents_clinc150.jsonl")]
+    texts += [row["text"] for row in json_lines(data / "intents_banking77.jsonl")]
+    return sample(texts, count)
+
+
+def domain(data):
+    subject_domain = {subject: label for label, subjects in SUBJECTS.items() for subject in subjects.split()}
+    seen = set()
+    for row in json_lines(data / "domain_mmlupro.jsonl"):
+        seen.add(row["text"].strip())
+        yield example("domain", row["text"], row["label"], origin="mmlu-pro")
+    for row in json_lines(data / "domain_mmlu_subjects.jsonl"):
+        text = row["text"].strip()
+        if text not in seen and row["subject"] in subject_domain:
+            seen.add(text)
+            yield example("domain", row["text"], subject_domain[row["subject"]], share=0.03, origin="mmlu")
+    for row in generated("domain_plain", 5000):
+        yield example("domain", row["text"], row["label"], share=0.05, origin="generated")
+    for text in everyday(data, 1200):
+        yield example("domain", text, "other", share=0.05, origin="everyday")
+
+
+def jailbreak(data):
+    def both(text, label, kind=None, share=0.1, origin=""):
+        yield example("jailbreak", text, label, share=share, origin=origin)
+        if kind is not None:
+            yield example("jailbreak-type", text, kind, share=share, origin=origin)
+
+    for row in json_lines(data / "jailbreak_prompts.jsonl"):
+        yield from both(row["text"], "jailbreak", share=0.2, origin="wild")
+    for row in generated("jailbreak", 9000):
+        yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
+    more = data / "more"
+    for name in ("hijacking_few_shot_example", "extraction_few_shot_example"):
+        with open(more / "promptfuzz" / f"{name}.csv", encoding="utf-8", errors="replace") as file:
+            for row in csv.reader(file):
+                for cell in row[-1:]:
+                    if 20 < len(cell) < 4000:
+                        yield from both(cell, "jailbreak", "prompt_injection", origin="promptfuzz")
+    benign = [(text, "everyday") for text in everyday(data, 5000)]
+    benign += [(row["text"], "mmlu-pro") for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 2500)]
+    with open(more / "awesome-prompts" / "prompts.csv", encoding="utf-8") as file:
+        benign += [(row["prompt"], "awesome") for row in csv.DictReader(file)]
+    for name in ("v0.1_question", "v2.0_question"):
+        for row in json_lines(more / "arena-hard" / f"{name}.jsonl"):
+            text = row["turns"][0]["content"] if "turns" in row else row.get("prompt", "")
+            benign.append((text, "arena"))
+    benign += [(row["prompt"], "ifeval") for row in json_lines(more / "ifeval" / "input_data.jsonl")]
+    for row in json_lines(more / "self-instruct" / "user_oriented_instructions.jsonl"):
+        benign.append((row["instruction"] + "\n" + row["instances"][0]["input"], "self-instruct"))
+    with open(more / "harmful-behaviours" / "advbench_behaviors.csv", encoding="utf-8") as file:
+        benign += [(row[-2] if len(row) > 2 else row[0], "harmful") for row in list(csv.reader(file))[1:400]]
+    for text, origin in benign:
+        if len(text) > 3:
+            yield from both(text, "benign", origin=origin)
+
+
+def pii(data):
+    def make(text, spans, share, origin):
+        return example("pii", text, spans=spans, share=share, origin=origin)
+
+    for row in json_lines(data / "pii_presidio_v2.jsonl"):
+        spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
+        yield make(row["text"], spans, 0.15, "presidio-v2")
+    renamed = {"LOCATION": "GPE", "ADDRESS": "STREET_ADDRESS", "PREFIX": "TITLE"}
+    for row in json_lines(data / "pii_presidio_large_older_types.jsonl"):
+        spans = []
+        for e in row["entities"]:
+            kind = renamed.get(e["type"], e["type"])
+            if e["type"] == "ADDRESS" and (e["value"].isdigit() or len(e["value"]) < 4):
+                kind = None  # a house number, a ZIP code or a state: the newer set tells them apart, this one does not
+            spans.append((kind, e["start"], e["end"]))
+        # The older set leaves years unmarked.
+        spans += [(None, i, i + 4) for i in range(len(row["text"]) - 3) if row["text"][i:i + 4].isdigit()
+                  and not any(b < i + 4 and i < e for _, b, e in spans)]
+        yield make(row["text"], spans, 0.05, "presidio-older")
+    for row in generated("pii", 9000):
+        spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
+        yield make(row["text"], spans, 0.05, "generated")
+    for text in everyday(data, 2500):
+        yield make(text, [], 0.1, "everyday")
+    for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 2500, seed=2):
+        yield make(row["text"], [], 0.1, "mmlu-pro")
+
+
+def fact_check(data):
+    names = LABELS["fact-check"]
+    for row in generated("fact_check", 4000):
+        needed = "no" not in row["label"].lower().split("_")[0]
+        yield example("fact-check", row["text"], names[needed], origin="generated")
+    for row in sample(json.load(open(data / "more" / "claimbuster" / "two_class_train.json")), 3000):
+        yield example("fact-check", row["text"], names[int(row["label"])], origin="claimbuster")
+    with open(data / "more" / "truthfulqa" / "TruthfulQA.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            yield example("fact-check", row["Question"], names[1], origin="truthfulqa")
+
+
+def feedback(data):
+    for row in generated("feedback", 3000):
+        yield example("feedback", row["text"], upstream_feedback(row["label"]), origin="generated")
+
+
+def upstream_feedback(label):
+    return {"satisfied": "SAT", "need_clarification": "NEED_CLARIFICATION", "wrong_answer": "WRONG_ANSWER",
+            "want_different": "WANT_DIFFERENT"}.get(label, label)
+
+
+def modality(data):
+    for row in generated("modality", 3000):
+        yield example("modality", row["text"], row["label"], origin="generated")
+    for text in everyday(data, 600):
+        yield example("modality", text, "AR", origin="everyday")
+
+
+def nli(data):
+    names = LABELS["nli"]
+    more = data / "more"
+
+    def table(path, premise, hypothesis, label, origin, share, delimiter="\t"):
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+            for row in csv.DictReader(file, delimiter=delimiter, quoting=quoting):
+                name = row[label]
+                name = names[int(name)] if name in ("0", "1", "2") else name
+                if name in names and row[premise] and row[hypothesis]:
+                    yield example("nli", row[premise].strip('"'), name, pair=row[hypothesis].strip('"'), origin=origin,
+                                  share=share)
+
+    yield from table(more / "snli" / "becel_snli_validation.tsv", "premise", "hypothesis", "label", "snli", 0.1)
+    yield from table(more / "snli" / "becel_snli_negational.tsv", "premise", "hypothesis_neg", "neg_label", "snli-neg",
+                     0.1)
+    yield from table(more / "nli" / "mnli" / "dev.csv", "premise", "hypothesis", "label", "mnli", 0.05, ",")
+    yield from sample(table(more / "conjnli" / "adversarial_train_15k.tsv", "Premise", "Hypothesis", "Label", "conjnli",
+                            0.05), 5000)
+    yield from sample(table(more / "med" / "MED.tsv", "sentence1", "sentence2", "gold_label", "med", 0.05), 2000)
+    for row in generated("nli_numbers", 5000):
+        yield example("nli", row["text"], row["label"], pair=row["pair"], origin="generated")
+
+
+def hallucination(data):
+    for row in generated("hallucination", 6000):
+        spans = [("HALLUCINATION", s["start"], s["end"]) for s in row["spans"]]
+        context = row["context"] + "\n" + row["question"]
+        yield example("hallucination", context, pair=row["answer"], spans=spans, origin="generated")
+
+
+TASKS = {"domain": domain, "jailbreak": jailbreak, "pii": pii, "fact-check": fact_check, "feedback": feedback,
+         "modality": modality, "nli": nli, "hallucination": hallucination}

@@ -1,0 +1,68 @@
+"""Writes what was learnt as the engine reads it: the adapter as PEFT does, and a directory for each head.
+
+    OUT/adapter_config.json, adapter_model.safetensors    float16
+    OUT/TASK/config.json, model.safetensors                one linear layer, float32
+
+Scores must mean what they say: the logits of each head are divided by the temperature that fits the held-out texts best
+(Guo et al., 2017), which becomes part of its weights."""
+
+import json
+import random
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import corpus
+import safetensors
+import tokens
+import train
+import trunk
+
+
+def write(out, model, heads, held, args):
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / "adapter_config.json", {
+        "peft_type": "LORA", "task_type": "FEATURE_EXTRACTION", "base_model_name_or_path":
+        "sentence-transformers/all-MiniLM-L6-v2", "signalbox_trunk": "../minilm", "r": model.rank, "lora_alpha": model.alpha, "lora_dropout": 0.0,
+        "bias": "none", "inference_mode": True, "fan_in_fan_out": False,
+        "target_modules": list(trunk.LINEARS.values())})
+    safetensors.write(out / "adapter_model.safetensors", model.adapter_tensors())
+    for task, head in heads.items():
+        directory = out / task
+        directory.mkdir(exist_ok=True)
+        heat = temperature(model, heads, task, held[task], args.limit)
+        print(f"{task}: temperature {heat:.3f}", flush=True)
+        of_tokens = task in corpus.TOKEN_TASKS
+        labels = corpus.LABELS[task]
+        config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
+                                    "LinearForSequenceClassification"],
+                  "hidden_size": trunk.HIDDEN, "num_labels": len(labels), "id2label": {str(i): label for i, label in enumerate(labels)}}
+        if not of_tokens:
+            config["classifier_pooling"] = "mean"
+        write_json(directory / "config.json", config)
+        safetensors.write(directory / "model.safetensors", {
+            "classifier.bias": (head.bias.detach() / heat).numpy().astype(np.float32),
+            "classifier.weight": (head.weight.detach() / heat).numpy().astype(np.float32)})
+
+
+def write_json(path, value):
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def temperature(model, heads, task, examples, limit):
+    """The one of a fine grid under which the truth is likeliest."""
+    model.eval()
+    logits, truths = [], []
+    with torch.no_grad():
+        examples = random.Random(0).sample(examples, min(1500, len(examples)))
+        for e in examples:
+            ids, segments, mask, truth = train.padded([(*tokens.crop(e, limit, random.Random(0)), e["label"])])
+            found = train.logits_of(model, heads, task, ids, segments, mask).flatten(0, -2)
+            keep = truth.flatten() != -100
+            logits.append(found[keep])
+            truths.append(truth.flatten()[keep])
+    model.train()
+    logits, truths = torch.cat(logits), torch.cat(truths)
+    grid = np.geomspace(0.3, 4, 80)
+    return float(min(grid, key=lambda heat: F.cross_entropy(logits / heat, truths).item()))

@@ -1,0 +1,60 @@
+"""Text to ids by the tokenizer that will read it in service, `signalbox tokenize`: training and inference cannot
+disagree."""
+
+import json
+import subprocess
+
+CLS, SEP = 101, 102
+
+
+def encode(program, tokenizer, examples):
+    """Adds to each example ids, offsets (code points of its own text, (0, 0) for special tokens) and segments, without
+    truncation."""
+    lines = "".join(json.dumps({"text": e["text"], "pair": e["pair"]} if e["pair"] is not None else
+                               {"text": e["text"]}) + "\n" for e in examples)
+    out = subprocess.run([program, "tokenize", "--tokenizer", tokenizer], input=lines, capture_output=True, check=True,
+                         text=True).stdout
+    for e, line in zip(examples, out.splitlines(), strict=True):
+        row = json.loads(line)
+        e["ids"], e["offsets"], e["segments"] = row["ids"], row["offsets"], row["type_ids"]
+
+
+def tags(e, labels):
+    """A label a token of the part that is judged (the pair if there is one), -100 elsewhere: the first token of a span
+    begins it."""
+    judged = 0 if e["pair"] is None else 1
+    out, opened = [], None
+    for (begin, end), segment in zip(e["offsets"], e["segments"]):
+        if begin == end or segment != judged:
+            out.append(-100)
+            continue
+        span = next((s for s in e["spans"] if begin < s[2] and s[1] < end), None)
+        if span is None:
+            out.append(0)
+        elif span[0] is None:
+            out.append(-100)
+        elif span[0] in labels:
+            out.append(labels.index(span[0]))
+        else:
+            out.append(labels.index(("I-" if span is opened else "B-") + span[0]))
+        opened = span
+    return out
+
+
+def crop(e, limit, random):
+    """(ids, segments, tags or None) of at most `limit` tokens: of a single text a window anywhere, mostly the first, as
+    long texts are read in service; of a pair the longer part is cut on the right."""
+    ids, segments, marks = e["ids"], e["segments"], e.get("tags")
+    if len(ids) <= limit:
+        return ids, segments, marks
+    if e["pair"] is None:
+        room = limit - 2
+        begin = 1 if random.random() < 0.5 else random.randint(1, len(ids) - 1 - room)
+        keep = slice(begin, begin + room)
+        around = lambda inner, edge: [edge] + inner[keep] + [edge]
+        return ([CLS] + ids[keep] + [SEP], segments[:limit], None if marks is None else around(marks, -100))
+    first = segments.index(1)
+    keep_first = max(limit - (len(ids) - first), limit // 4)
+    index = (list(range(keep_first - 1)) + [first - 1] + list(range(first, len(ids))))[:limit]
+    pick = lambda values: None if values is None else [values[i] for i in index]
+    return pick(ids), pick(segments), pick(marks)

@@ -1,0 +1,99 @@
+"""all-MiniLM-L6-v2 in torch with a low-rank adapter (LoRA) beside every linear layer.
+
+Only the adapter learns: W' = W + (alpha / rank) B A, A (rank, in), B (out, rank); Hu et al., 2021.
+Texts of one batch are padded to the longest; the padding is masked out of the attention."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import safetensors
+
+HIDDEN, HEADS, LAYERS = 384, 12, 6
+LINEARS = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "out": "attention.output.dense",
+    "up": "intermediate.dense",
+    "down": "output.dense",
+}
+
+
+class LoraLinear(nn.Module):
+    def __init__(self, weight, bias, rank, alpha):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(weight, False), nn.Parameter(bias, False)
+        self.scale = alpha / rank
+        self.a = nn.Parameter(torch.randn(rank, weight.shape[1]) / math.sqrt(weight.shape[1]))
+        self.b = nn.Parameter(torch.zeros(weight.shape[0], rank))
+
+    def forward(self, x):  # (rows, in) to (rows, out)
+        return F.linear(x, self.weight, self.bias) + F.linear(F.linear(x, self.a), self.b * self.scale)
+
+
+class Layer(nn.Module):
+    def __init__(self, tensors, prefix, rank, alpha):
+        super().__init__()
+        for name, path in LINEARS.items():
+            weight, bias = (torch.from_numpy(tensors[f"{prefix}{path}.{part}"]) for part in ("weight", "bias"))
+            setattr(self, name, LoraLinear(weight, bias, rank, alpha))
+        self.norm_attention = fixed_norm(tensors, prefix + "attention.output.LayerNorm")
+        self.norm_output = fixed_norm(tensors, prefix + "output.LayerNorm")
+
+    def forward(self, x, far, dropout):  # x (texts, tokens, hidden); far (texts, 1, 1, tokens)
+        texts, tokens, _ = x.shape
+        split = lambda y: y.view(texts, tokens, HEADS, HIDDEN // HEADS).transpose(1, 2)
+        q, k, v = split(self.query(x)), split(self.key(x)), split(self.value(x))
+        weights = (q @ k.transpose(-1, -2) / math.sqrt(HIDDEN // HEADS) + far).softmax(-1)
+        mixed = (weights @ v).transpose(1, 2).reshape(texts, tokens, HIDDEN)
+        x = self.norm_attention(x + F.dropout(self.out(mixed), dropout, self.training))
+        return self.norm_output(x + F.dropout(self.down(F.gelu(self.up(x))), dropout, self.training))
+
+
+class Trunk(nn.Module):
+    def __init__(self, model_file, rank, alpha, dropout=0.0):
+        super().__init__()
+        tensors = safetensors.read(model_file)
+        self.rank, self.alpha, self.dropout = rank, alpha, dropout
+        fixed = lambda name: nn.Parameter(torch.from_numpy(tensors["embeddings." + name + ".weight"]), False)
+        self.word, self.position = fixed("word_embeddings"), fixed("position_embeddings")
+        self.segment = fixed("token_type_embeddings")
+        self.norm = fixed_norm(tensors, "embeddings.LayerNorm")
+        self.layers = nn.ModuleList(
+            Layer(tensors, f"encoder.layer.{i}.", rank, alpha) for i in range(LAYERS)
+        )
+
+    def forward(self, ids, segments, mask):  # each (texts, tokens); to (texts, tokens, hidden)
+        x = F.embedding(ids, self.word) + self.position[: ids.shape[1]] + F.embedding(segments, self.segment)
+        x = F.dropout(self.norm(x), self.dropout, self.training)
+        far = (1 - mask)[:, None, None, :] * -1e9
+        for layer in self.layers:
+            x = layer(x, far, self.dropout)
+        return x
+
+    def adapter_tensors(self):
+        """The adapter under the names that PEFT gives it."""
+        out = {}
+        for i, layer in enumerate(self.layers):
+            for name, path in LINEARS.items():
+                linear = getattr(layer, name)
+                prefix = f"base_model.model.encoder.layer.{i}.{path}."
+                out[prefix + "lora_A.weight"] = linear.a.detach().numpy().astype(np.float16)
+                out[prefix + "lora_B.weight"] = linear.b.detach().numpy().astype(np.float16)
+        return out
+
+
+def fixed_norm(tensors, name):
+    norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+    norm.weight.data = torch.from_numpy(tensors[name + ".weight"])
+    norm.bias.data = torch.from_numpy(tensors[name + ".bias"])
+    return norm.requires_grad_(False)
+
+
+def pooled(states, mask):
+    """The mean over a text's tokens: (texts, tokens, hidden) to (texts, hidden)."""
+    return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
