@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "engine/model_path.h"
@@ -14,10 +15,46 @@
 namespace signalbox::router {
 namespace {
 
-bool asks(const config::Rule& rule, std::string_view type) {
-  if (rule.op == config::Rule::Operator::kLeaf && rule.type == type) return true;
+using Condition = std::function<bool(std::string_view type, std::string_view name)>;
+
+bool holds(const config::Rule& rule, const Condition& condition) {
+  if (rule.op == config::Rule::Operator::kLeaf && condition(rule.type, rule.name)) return true;
   return std::any_of(rule.conditions.begin(), rule.conditions.end(),
-                     [&](const config::Rule& each) { return asks(each, type); });
+                     [&](const config::Rule& each) { return holds(each, condition); });
+}
+
+// Whether a condition of a decision, or what conditions are made of, is such a one.
+bool any_condition(const config::Routing& routing, const Condition& condition) {
+  for (const config::Decision& decision : routing.decisions) {
+    if (holds(decision.rules, condition)) return true;
+    for (const config::DifficultyCase& each : decision.difficulty) {
+      if (holds(each.when, condition)) return true;
+    }
+  }
+  for (const config::ComplexitySignal& signal : routing.complexity) {
+    if (signal.composer && holds(*signal.composer, condition)) return true;
+  }
+  for (const config::Score& score : routing.projections.scores) {
+    for (const config::ScoreInput& input : score.inputs) {
+      if (condition(input.type, input.name)) return true;
+    }
+  }
+  return false;
+}
+
+/// A directory, and the key it stands in.
+struct Named {
+  std::string directory;
+  std::string key;
+};
+
+bool is_contrastive(const config::JailbreakSignal& signal) {
+  return signal.method != config::JailbreakSignal::Method::kClassifier &&
+         !signal.jailbreak_patterns.empty();
+}
+
+bool compares_cards(const config::Decision& decision) {
+  return decision.model_refs.size() > 1 && selection::compares_meanings(decision.algorithm.type);
 }
 
 std::string system_model(const config::SystemModels& models, std::string_view ref) {
@@ -35,96 +72,145 @@ std::string system_model(const config::SystemModels& models, std::string_view re
   return "";
 }
 
-std::string directory_of(const config::Config& config, const config::ClassifierModel& model,
-                         std::string_view default_ref) {
-  if (!model.enabled) return "";
+Named named_by(const config::Config& config, std::string_view module,
+               const config::ClassifierModel& model, std::string_view default_ref) {
+  if (!model.enabled) return {};
+  const auto of_system = [&](std::string_view ref) {
+    return Named{system_model(config.system_models, ref),
+                 fmt::format("global.model_catalog.system.{}", ref)};
+  };
   if (!model.model_ref.empty()) {
-    std::string directory = system_model(config.system_models, model.model_ref);
-    if (!directory.empty()) return directory;
+    Named named = of_system(model.model_ref);
+    if (!named.directory.empty()) return named;
   }
-  return model.model_id.empty() ? system_model(config.system_models, default_ref) : model.model_id;
+  if (model.model_id.empty()) return of_system(default_ref);
+  return {model.model_id, fmt::format("global.model_catalog.modules.{}.model_id", module)};
 }
+
+Named classifier_of(const config::Config& config, std::string_view type) {
+  const config::Modules& m = config.modules;
+  const auto by = [&](std::string_view module, const config::ClassifierModel& model,
+                      std::string_view default_ref) {
+    return named_by(config, module, model, default_ref);
+  };
+  if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
+  if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
+  if (type == "jailbreak") return by("prompt_guard", m.prompt_guard, "prompt_guard");
+  if (type == "user_feedback")
+    return by("feedback_detector", m.feedback_detector, "feedback_detector");
+  if (type == "fact_check") {
+    return by("hallucination_mitigation.fact_check", m.hallucination_mitigation.fact_check,
+              "fact_check_classifier");
+  }
+  if (type == "nli") {
+    return by("hallucination_mitigation.explainer", m.hallucination_mitigation.explainer,
+              "hallucination_explainer");
+  }
+  const config::ModalityDetection& modality = m.modality_detector;
+  if (type == "modality" && modality.enabled && modality.method != "keyword") {
+    return {modality.classifier.model_path,
+            "global.model_catalog.modules.modality_detector.classifier.model_path"};
+  }
+  return {};
+}
+
+// Whether a decision rests on similarities of meaning.
+bool rests_on_embedder(const config::Config& config, const config::Routing& routing) {
+  const auto& decisions = routing.decisions;
+  if (std::any_of(decisions.begin(), decisions.end(), compares_cards)) return true;
+  const auto contrastive = [&](std::string_view name) {
+    return std::any_of(routing.jailbreak.begin(), routing.jailbreak.end(),
+                       [&](const auto& each) { return each.name == name && is_contrastive(each); });
+  };
+  return any_condition(routing, [&](std::string_view type, std::string_view name) {
+    if (type == "jailbreak") return contrastive(name);
+    if (type == "preference") return config.modules.classifier.preference.use_contrastive;
+    return type == "embedding" || type == "intent" || type == "reask" || type == "complexity" ||
+           type == "kb" || type == "kb_metric";
+  });
+}
+
+bool is_there(const std::string& directory) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory, ignored);
+}
+
+/// Gathers what is missing, so that it is told at once.
+class Missing {
+ public:
+  explicit Missing(const std::string& source) : source_(source) {}
+
+  void add(const ModelNeed& need) {
+    const std::string line = fmt::format(
+        "{}: {}: there is no model at \"{}\", and decisions rest on {}; "
+        "--missing-models ignore serves without them",
+        source_, need.key, need.directory, need.what);
+    if (lines_.find(line) != std::string::npos) return;
+    lines_ += (lines_.empty() ? "" : "\n") + line;
+  }
+
+  Result<void> verdict() const {
+    if (lines_.empty()) return {};
+    return fail(Code::kInvalid, "{}", lines_);
+  }
+
+ private:
+  const std::string& source_;
+  std::string lines_;
+};
 
 }  // namespace
 
 bool asks_for(const config::Routing& routing, std::string_view type) {
-  for (const config::Decision& decision : routing.decisions) {
-    if (asks(decision.rules, type)) return true;
-    for (const config::DifficultyCase& each : decision.difficulty) {
-      if (asks(each.when, type)) return true;
-    }
-  }
-  for (const config::ComplexitySignal& signal : routing.complexity) {
-    if (signal.composer && asks(*signal.composer, type)) return true;
-  }
-  for (const config::Score& score : routing.projections.scores) {
-    for (const config::ScoreInput& input : score.inputs) {
-      if (input.type == type) return true;
-    }
-  }
-  return false;
+  return any_condition(routing,
+                       [&](std::string_view each, std::string_view) { return each == type; });
 }
 
 std::string classifier_directory(const config::Config& config, std::string_view type) {
-  const config::Modules& modules = config.modules;
-  if (type == "domain") return directory_of(config, modules.classifier.domain, "domain_classifier");
-  if (type == "fact_check") {
-    return directory_of(config, modules.hallucination_mitigation.fact_check,
-                        "fact_check_classifier");
-  }
-  if (type == "user_feedback")
-    return directory_of(config, modules.feedback_detector, "feedback_detector");
-  if (type == "jailbreak") return directory_of(config, modules.prompt_guard, "prompt_guard");
-  if (type == "pii") return directory_of(config, modules.classifier.pii, "pii_classifier");
-  if (type == "nli") {
-    return directory_of(config, modules.hallucination_mitigation.explainer,
-                        "hallucination_explainer");
-  }
-  if (type == "modality" && modules.modality_detector.enabled &&
-      modules.modality_detector.method != "keyword")
-    return modules.modality_detector.classifier.model_path;
-  return "";
+  return classifier_of(config, type).directory;
 }
 
 bool needs_embedder(const config::Routing& r) {
-  const bool contrastive =
-      std::any_of(r.jailbreak.begin(), r.jailbreak.end(), [](const auto& signal) {
-        return signal.method != config::JailbreakSignal::Method::kClassifier &&
-               !signal.jailbreak_patterns.empty();
-      });
-  const auto& decisions = r.decisions;
-  const bool compares_cards =
-      std::any_of(decisions.begin(), decisions.end(), [](const config::Decision& decision) {
-        return decision.model_refs.size() > 1 &&
-               selection::compares_meanings(decision.algorithm.type);
-      });
-  return contrastive || compares_cards || !r.embeddings.empty() || !r.intents.empty() ||
-         !r.complexity.empty() || !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() ||
-         asks_for(r, "kb_metric");
+  return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
+         !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
+         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }
 
-std::vector<std::string> classifier_directories(const config::Config& config,
-                                                const config::Routing& routing) {
-  std::vector<std::string> out;
-  const auto add = [&](bool asked, const std::string& directory) {
-    if (!asked || directory.empty()) return;
-    if (std::find(out.begin(), out.end(), directory) == out.end()) out.push_back(directory);
+std::vector<ModelNeed> classifier_needs(const config::Config& config,
+                                        const config::Routing& routing) {
+  std::vector<ModelNeed> out;
+  const auto add = [&](Named named, std::string_view type, bool declared, bool asked) {
+    if (named.directory.empty() || !(declared || asked)) return;
+    out.push_back(
+        {std::move(named.directory), std::move(named.key), fmt::format("{} signals", type), asked});
   };
-  const auto add_type = [&](std::string_view type, bool configured) {
-    add(configured || asks_for(routing, type), classifier_directory(config, type));
+  const auto add_type = [&](std::string_view type, bool declared) {
+    add(classifier_of(config, type), type, declared, asks_for(routing, type));
   };
   add_type("domain", !routing.domains.empty());
   add_type("fact_check", !routing.fact_check.empty());
   add_type("user_feedback", !routing.user_feedbacks.empty());
   add_type("modality", !routing.modality.empty());
+  // A model whose pii_policy cannot be seen to gets no requests: that fails closed by itself.
   const auto& models = config.providers.models;
   add_type("pii", !routing.pii.empty() || std::any_of(models.begin(), models.end(), restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {
-    add(signal.method != config::JailbreakSignal::Method::kContrastive,
-        classifier_directory(config, "jailbreak"));
+    if (signal.method == config::JailbreakSignal::Method::kContrastive) continue;
+    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
+      return type == "jailbreak" && name == signal.name;
+    });
+    add(classifier_of(config, "jailbreak"), "jailbreak", true, asked);
   }
-  for (const config::ClassifierSignal& signal : routing.classifiers)
-    add(signal.type == config::ClassifierSignal::Type::kLocal, signal.model_path);
+  for (const config::ClassifierSignal& signal : routing.classifiers) {
+    if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
+    const std::string labels = signal.name + ":";
+    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
+      return type == "classifier" && (name == signal.name || name.starts_with(labels));
+    });
+    add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
+        "classifier", true, asked);
+  }
   return out;
 }
 
@@ -133,10 +219,10 @@ Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& d
   return model;
 }
 
-Result<Models> open_models(const config::Config& config, const OpenModel& open) {
-  namespace fs = std::filesystem;
+Result<Models> open_models(const config::Config& config, MissingModels missing,
+                           const OpenModel& open) {
   Models models;
-  std::map<fs::path, std::shared_ptr<const engine::TextModel>>
+  std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>>
       opened;  // an adapter's heads are one
   const auto open_once =
       [&](const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
@@ -147,19 +233,31 @@ Result<Models> open_models(const config::Config& config, const OpenModel& open) 
     }
     return model;
   };
-  std::error_code ignored;
+  Missing absent(config.source);
+  const auto miss = [&](const ModelNeed& need) {
+    if (need.asked && missing == MissingModels::kRefuse) absent.add(need);
+  };
   const std::string& path = config.embedding_model.path;
   for (const config::Routing* routing : config::routings_of(config)) {
-    const bool must = !routing->embeddings.empty();
-    if (models.embedder == nullptr && needs_embedder(*routing) &&
-        (must || fs::exists(path, ignored))) {
-      SIGNALBOX_TRY(models.embedder, open_once(path));
+    if (models.embedder == nullptr && needs_embedder(*routing)) {
+      const bool insists = !routing->embeddings.empty();
+      if (is_there(path) || (insists && missing == MissingModels::kLeaveOut)) {
+        SIGNALBOX_TRY(models.embedder, open_once(path));
+      } else {
+        miss({path, "global.model_catalog.embeddings.semantic.minilm_model_path",
+              "similarities of meaning", insists || rests_on_embedder(config, *routing)});
+      }
     }
-    for (const std::string& directory : classifier_directories(config, *routing)) {
-      if (models.classifiers.contains(directory) || !fs::exists(directory, ignored)) continue;
-      SIGNALBOX_TRY(models.classifiers[directory], open_once(directory));
+    for (const ModelNeed& need : classifier_needs(config, *routing)) {
+      if (models.classifiers.contains(need.directory)) continue;
+      if (is_there(need.directory)) {
+        SIGNALBOX_TRY(models.classifiers[need.directory], open_once(need.directory));
+      } else {
+        miss(need);
+      }
     }
   }
+  SIGNALBOX_TRY_VOID(absent.verdict());
   models.open = open;
   return models;
 }

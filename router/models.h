@@ -34,9 +34,18 @@ std::string classifier_directory(const config::Config& config, std::string_view 
 /// Whether a signal or an algorithm of the routing compares meanings.
 bool needs_embedder(const config::Routing& routing);
 
-/// The directories of the classifiers that signals of the routing ask for; each once.
-std::vector<std::string> classifier_directories(const config::Config& config,
-                                                const config::Routing& routing);
+/// A model that a routing has a use for.
+struct ModelNeed {
+  std::string directory;
+  std::string key;     // of the configuration, where the directory is named
+  std::string what;    // "pii signals"
+  bool asked = false;  // a condition, a score or an algorithm rests on it; else it is only declared
+};
+
+/// The classifiers that signals of the routing ask for; those that are configured nowhere are left
+/// out.
+std::vector<ModelNeed> classifier_needs(const config::Config& config,
+                                        const config::Routing& routing);
 
 /// One model by its directory.
 using OpenModel = ModelCache::Open;
@@ -45,10 +54,16 @@ using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 /// Opens one model. Errors are engine::TextModel's.
 Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory);
 
-/// Opens what the configuration's signals need, of every routing, each once. A directory that is
-/// not there is left out, and the router says so; only embedding signals insist on their model.
-/// Errors are those of `open`.
-Result<Models> open_models(const config::Config& config, const OpenModel& open = open_model);
+/// What becomes of a configured model that decisions rest on and that is not there. Who serves
+/// refuses: a guard without its model lets everything pass.
+enum class MissingModels : uint8_t { kRefuse, kLeaveOut };
+
+/// Opens what the configuration's signals need, of every routing, each once. Directories that are
+/// not there and that no decision rests on are left out either way, and the router says so;
+/// embedding signals insist on their model. Errors are those of `open`, and kInvalid that names
+/// every missing directory with the key it stands in, one a line.
+Result<Models> open_models(const config::Config& config, MissingModels missing,
+                           const OpenModel& open = open_model);
 
 /// Opens models for a process that serves many requests at once: each stands behind a queue
 /// (model_queue_max; what comes then fails with kOverloaded) and threads of its own

@@ -2,6 +2,7 @@
 
 #include "tools/jsonl.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -82,7 +83,13 @@ void print_line(std::string_view line) {
 }
 
 int report(const Error& error) {
-  print_line(fmt::format("signalbox: {}", error.message));
+  // A configuration has one line for each thing that is wrong with it.
+  std::string_view left = error.message;
+  do {
+    const size_t end = std::min(left.find('\n'), left.size());
+    print_line(fmt::format("signalbox: {}", left.substr(0, end)));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  } while (!left.empty());
   return kExitFailure;
 }
 

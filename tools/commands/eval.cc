@@ -23,7 +23,9 @@ Result<ProbeReport> evaluate(const Choices& choices) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(choices.config));
   if (!choices.embedder.empty())
     loaded.config.embedding_model.path = model_directory(choices.embedder).string();
-  SIGNALBOX_TRY(router::Models models, router::open_models(loaded.config));
+  // Nobody is served here; what is unavailable is told.
+  SIGNALBOX_TRY(router::Models models,
+                router::open_models(loaded.config, router::MissingModels::kLeaveOut));
   const std::vector<std::string>& names = loaded.config.auto_model_names;
   const std::string model = names.empty() ? "auto" : names.front();
   SIGNALBOX_TRY(const auto router,

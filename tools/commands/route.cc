@@ -23,7 +23,9 @@ struct Choices {
 Result<std::unique_ptr<const router::Router>> open_router(const std::string& path) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
-  SIGNALBOX_TRY(router::Models models, router::open_models(loaded.config));
+  // Nobody is served here; what is unavailable is told.
+  SIGNALBOX_TRY(router::Models models,
+                router::open_models(loaded.config, router::MissingModels::kLeaveOut));
   auto router = router::Router::create(std::move(loaded.config), std::move(models));
   if (!router) return router;
   for (const std::string& notice : (*router)->notices())

@@ -52,7 +52,7 @@ class Signals {
   sigset_t set_{};
 };
 
-int serve(const std::filesystem::path& file) {
+int serve(const std::filesystem::path& file, router::MissingModels missing) {
   const auto begin = std::chrono::steady_clock::now();
   const Signals signals;
   auto text = read_file(file, config::kFileBytesMax);
@@ -65,9 +65,9 @@ int serve(const std::filesystem::path& file) {
   // Shared by all configurations that the daemon reads in its life.
   const auto cache =
       std::make_shared<router::ModelCache>(router::open_served(inspection.config->http));
-  const auto open = [cache](const config::Config& config) {
+  const auto open = [cache, missing](const config::Config& config) {
     return router::open_models(
-        config, [cache](const std::string& directory) { return cache->get(directory); });
+        config, missing, [cache](const std::string& directory) { return cache->get(directory); });
   };
   auto daemon =
       router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
@@ -95,6 +95,10 @@ int run(int argc, char** argv) {
   // In a checkout the default configuration is meant; anywhere else none is guessed.
   if (std::filesystem::exists(kDefaultConfig, ignored)) config->default_value(kDefaultConfig);
   options.add_options()("config", "configuration file", std::move(config));
+  options.add_options()("missing-models",
+                        "refuse, or ignore: serve although decisions rest on models that are not "
+                        "there; conditions on their signals, guards too, then never match",
+                        cxxopts::value<std::string>()->default_value("refuse"));
   options.add_options()("log-level", "debug, info, warn or error",
                         cxxopts::value<std::string>()->default_value("info"));
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
@@ -107,7 +111,16 @@ int run(int argc, char** argv) {
       std::fprintf(stderr, "signalbox serve: --log-level: %s\n", level.error().message.c_str());
       return kExitUsage;
     }
-    return serve(parsed["config"].as<std::string>());
+    const auto& missing = parsed["missing-models"].as<std::string>();
+    if (missing != "refuse" && missing != "ignore") {
+      std::fprintf(stderr,
+                   "signalbox serve: --missing-models: expected refuse or ignore, found \"%s\"\n",
+                   missing.c_str());
+      return kExitUsage;
+    }
+    return serve(parsed["config"].as<std::string>(), missing == "ignore"
+                                                         ? router::MissingModels::kLeaveOut
+                                                         : router::MissingModels::kRefuse);
   });
 }
 

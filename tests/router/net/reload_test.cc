@@ -113,6 +113,26 @@ TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
   EXPECT_TRUE(eventually([&] { return decision_of(*daemon) == "two"; }));
 }
 
+TEST_F(Reload, refuses_a_guard_whose_model_is_missing) {
+  const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
+  const auto daemon = follow(file, [](const config::Config& config) {
+    return router::open_models(config, router::MissingModels::kRefuse);
+  });
+  std::string guarded = configuration("two", upstream_.port());
+  guarded.replace(guarded.find("    keywords:"), 0, "    jailbreak: [{name: j}]\n");
+  guarded.replace(guarded.find("{type: keyword"), 0, "{type: jailbreak, name: j}, ");
+  folder_.write("config.yaml", guarded + "  model_catalog: {system: {prompt_guard: /gone}}\n");
+  std::string status;
+  EXPECT_TRUE(eventually([&] {
+    Wire client = Wire::connect(daemon->port("management"));
+    client.send(get("/config/status"));
+    status = client.read_reply().body;
+    return status.find("/gone") != std::string::npos;
+  })) << status;
+  EXPECT_NE(status.find("global.model_catalog.system.prompt_guard"), std::string::npos) << status;
+  EXPECT_EQ(decision_of(*daemon), "one");
+}
+
 TEST_F(Reload, reads_again_when_asked_and_not_by_itself) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   std::atomic<int> builds = 0;

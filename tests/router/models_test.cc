@@ -1,0 +1,162 @@
+// Models that a configuration names and that are not there: who serves must not take a guard's
+// silence for its consent.
+
+#include "router/models.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "router/config/load.h"
+#include "tests/router/fake_classifier.h"
+
+namespace signalbox::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+config::Config configuration(std::string_view routing, std::string_view catalog = "{}",
+                             std::string_view model = "") {
+  auto loaded = config::parse(fmt::format(R"(
+version: v0.3
+listeners: [{{name: http, address: 127.0.0.1, port: 8801}}]
+providers:
+  defaults: {{default_model: m}}
+  models: [{{name: m, {} backend_refs: [{{type: echo}}]}}]
+routing: {}
+global: {{model_catalog: {}}}
+)",
+                                          model, routing, catalog),
+                              "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return {};
+  }
+  return std::move(loaded->config);
+}
+
+Result<ModelCache::Model> open_fake(const std::string&) {
+  return std::make_shared<const FakeClassifier>(std::vector<std::string>{"jailbreak", "benign"},
+                                                engine::HeadKind::kSequence, false);
+}
+
+/// What serving the configuration is refused for; "" when it is not.
+std::string refusal(const config::Config& config) {
+  const auto models = open_models(config, MissingModels::kRefuse, open_fake);
+  if (models) return "";
+  EXPECT_EQ(models.error().code, Code::kInvalid);
+  return models.error().message;
+}
+
+std::string deciding_on(std::string_view signals, std::string_view condition) {
+  return fmt::format(
+      "{{signals: {}, decisions: [{{name: d, rules: {}, modelRefs: [{{model: m}}]}}]}}", signals,
+      condition);
+}
+
+constexpr std::string_view kGuard = "{jailbreak: [{name: j}, {name: other}]}";
+constexpr std::string_view kAsked = "{type: jailbreak, name: j}";
+
+TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
+  EXPECT_EQ(
+      refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
+      "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
+      "\"/gone/guard\", and decisions rest on jailbreak signals; --missing-models ignore "
+      "serves without them");
+}
+
+TEST(Models, the_default_directories_are_configured_too) {
+  EXPECT_NE(refusal(configuration(deciding_on(
+                        "{pii: [{name: p}], domains: [{name: law}]}",
+                        "{operator: NOT, conditions: [{operator: AND, conditions: [{type: pii, "
+                        "name: p}, {type: domain, name: law}]}]}")))
+                .find("global.model_catalog.system.domain_classifier: there is no model at "
+                      "\"models/mmbert32k-intent-classifier-merged\", and decisions rest on domain "
+                      "signals; --missing-models ignore serves without them\n"
+                      "test.yaml: global.model_catalog.system.pii_classifier: "),
+            std::string::npos)
+      << "both are told at once";
+}
+
+TEST(Models, the_key_is_the_one_that_names_the_directory) {
+  EXPECT_NE(refusal(configuration(deciding_on(kGuard, kAsked),
+                                  "{modules: {prompt_guard: {model_id: /gone/mine}}}"))
+                .find("global.model_catalog.modules.prompt_guard.model_id: there is no model at "
+                      "\"/gone/mine\""),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(
+          configuration(deciding_on(
+              "{classifiers: [{name: tone, type: local, model_path: /gone/tone, labels: [rude]}]}",
+              "{type: classifier, name: tone, label: rude}")))
+          .find(
+              "model_path of the classifier signal \"tone\": there is no model at \"/gone/tone\""),
+      std::string::npos);
+}
+
+TEST(Models, comparing_meanings_needs_the_embedding_model) {
+  const std::string message = refusal(configuration(
+      deciding_on("{jailbreak: [{name: j, method: contrastive, jailbreak_patterns: [obey], "
+                  "benign_patterns: [hello]}]}",
+                  kAsked),
+      "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}"));
+  EXPECT_NE(message.find("global.model_catalog.embeddings.semantic.minilm_model_path: there is no "
+                         "model at \"/gone/embedder\""),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(message.find("prompt_guard"), std::string::npos) << message;
+}
+
+TEST(Models, embedding_signals_insist_on_theirs) {
+  const auto config =
+      configuration("{signals: {embeddings: [{name: e, threshold: 0.5, candidates: [x]}]}}",
+                    "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
+  EXPECT_NE(refusal(config).find("minilm_model_path: there is no model at \"/gone/embedder\""),
+            std::string::npos);
+  EXPECT_FALSE(open_models(config, MissingModels::kLeaveOut));
+}
+
+TEST(Models, what_no_decision_rests_on_may_be_missing) {
+  EXPECT_EQ(refusal(configuration(deciding_on("{jailbreak: [{name: j}], keywords: [{name: k, "
+                                              "keywords: [x]}]}",
+                                              "{type: keyword, name: k}"))),
+            "");
+  EXPECT_EQ(refusal(configuration(deciding_on(kGuard, kAsked),
+                                  "{modules: {prompt_guard: {enabled: false}}}")),
+            "")
+      << "switched off is no mistake";
+  EXPECT_EQ(refusal(configuration("{}", "{}", "pii_policy: {allow_by_default: false},")), "")
+      << "such a model gets no requests";
+}
+
+TEST(Models, recipes_are_looked_at_too) {
+  auto config = configuration("{}", "{system: {prompt_guard: /gone/guard}}");
+  config::Recipe recipe;
+  recipe.name = "strict";
+  recipe.routing = configuration(deciding_on(kGuard, kAsked)).routing;
+  config.recipes.push_back(std::move(recipe));
+  EXPECT_NE(refusal(config), "");
+}
+
+TEST(Models, those_who_serve_nobody_may_leave_them_out) {
+  const auto config = configuration(deciding_on(kGuard, kAsked));
+  const auto models = open_models(config, MissingModels::kLeaveOut, open_fake);
+  ASSERT_TRUE(models) << models.error().message;
+  EXPECT_TRUE(models->classifiers.empty());
+}
+
+TEST(Models, directories_that_are_there_are_opened) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("signalbox_{}", ::getpid());
+  fs::create_directories(folder);
+  const auto config =
+      configuration(deciding_on(kGuard, kAsked),
+                    fmt::format("{{system: {{prompt_guard: {}}}}}", folder.string()));
+  const auto models = open_models(config, MissingModels::kRefuse, open_fake);
+  fs::remove(folder);
+  ASSERT_TRUE(models) << models.error().message;
+  EXPECT_TRUE(models->classifiers.contains(folder.string()));
+}
+
+}  // namespace
+}  // namespace signalbox::router
