@@ -16,6 +16,7 @@
 #include "router/api/errors.h"
 #include "router/api/eval.h"
 #include "router/api/health.h"
+#include "router/api/hosts.h"
 #include "router/api/info.h"
 #include "router/api/models.h"
 #include "router/api/routes.h"
@@ -56,7 +57,7 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
-  http::Handler management_handler();
+  http::Handler management_handler(const config::ManagementApi& initial);
 
   OpenModels open;
   std::atomic<bool> ready{false};
@@ -100,7 +101,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   return state;
 }
 
-http::Handler Daemon::Impl::management_handler() {
+http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
   std::vector<api::Route> routes = api::health_routes(ready);
   const auto add = [&](std::vector<api::Route> more) {
     for (api::Route& route : more) routes.push_back(std::move(route));
@@ -110,7 +111,12 @@ http::Handler Daemon::Impl::management_handler() {
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));
-  return api::make_routes(std::move(routes), api::management_error_body);
+  const auto admits = [this, loading = api::Hosts(initial)](const http::Request& request) {
+    const auto host = request.headers.find("host");
+    const auto state = live.get();
+    return state ? state->hosts.admit(host) : loading.admit(host);
+  };
+  return api::only_for(admits, api::make_routes(std::move(routes), api::management_error_body));
 }
 
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
@@ -126,7 +132,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
     listener.name = kManagement;
     listener.address = config.management.bind_address;
     listener.port = config.management.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler()));
+    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(config.management)));
     management->start();
   }
   server = std::make_unique<http::Server>(config.http, error_body());

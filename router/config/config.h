@@ -60,6 +60,7 @@ struct ManagementApi {
   std::string bind_address = "127.0.0.1";
   uint16_t port = 8080;
   bool remote_exposure = false;
+  std::vector<std::string> allowed_hosts;  // names by which it may be asked, besides its address
   Auth auth;
 };
 

@@ -70,6 +70,8 @@ const Section<ManagementApi>& management_section() {
       optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask")
           .not_built("bind_address alone decides who can connect, and changes ask for auth.mode "
                      "bearer there"),
+      optional("allowed_hosts", texts(&M::allowed_hosts),
+               "names by which it may be asked besides localhost and its address"),
       optional("auth", object(&M::auth, management_auth_section), "who may ask"),
   }};
   return section;

@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "router/api/access.h"
+#include "router/api/hosts.h"
 #include "router/http/server.h"
 #include "router/router.h"
 #include "router/upstream/backends.h"
@@ -23,6 +24,7 @@ struct State {
         hash(sha256_hex(text)),
         backends(router->config()),
         access(router->config().management),
+        hosts(router->config().management),
         shelf(router->models().open) {}
 
   const config::Config& config() const { return router->config(); }
@@ -32,6 +34,7 @@ struct State {
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
   const api::Access access;            // to the management API
+  const api::Hosts hosts;              // under which it may be asked
   const ModelShelf shelf;              // models that no signal needs
   http::Handler handler;               // of requests on the data plane
   std::vector<std::string> notices;    // what an operator should know, one line each

@@ -44,8 +44,8 @@ Result<router::Models> open_nothing(const config::Config&) {
 
 std::string request(std::string_view method, std::string_view path, std::string_view body = "",
                     std::string_view headers = "") {
-  return fmt::format("{} {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n{}\r\n{}", method, path,
-                     body.size(), headers, body);
+  return fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n{}\r\n{}", method,
+                     path, body.size(), headers, body);
 }
 
 std::string changed(std::string text, std::string_view from, std::string_view to) {
@@ -328,6 +328,41 @@ TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_to
   const Reply patched = ask(request("PATCH", "/config/router", "{}"));
   EXPECT_EQ(patched.status, 403);
   EXPECT_NE(patched.body.find("auth.mode"), std::string::npos);
+}
+
+std::string asked_as(std::string_view host, std::string_view version = "1.1") {
+  return fmt::format("GET /config/router HTTP/{}\r\n{}\r\n", version,
+                     host.empty() ? "" : fmt::format("Host: {}\r\n", host));
+}
+
+TEST_F(ManagementAccess, answers_under_its_own_names_only) {
+  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+                "bind_address: 127.0.0.1\n      allowed_hosts: [router.internal]"));
+  for (const char* host : {"localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:8080", "[::1]:80",
+                           "127.8.9.1", "router.internal:8080", "Router.Internal."}) {
+    EXPECT_EQ(ask(asked_as(host)).status, 200) << host;
+  }
+  EXPECT_EQ(ask(asked_as("", "1.0")).status, 200) << "no browser sends none";
+  for (const char* host :
+       {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080",
+        "router.internal.x", "192.0.2.7", "[::1", "[", ":8080", "0.0.0.0", "[::ffff:192.0.2.7]"}) {
+    const Reply refused = ask(asked_as(host));
+    EXPECT_EQ(refused.status, 403) << host;
+    EXPECT_EQ(member(refused.body, "error.code"), "FORBIDDEN") << host;
+  }
+  EXPECT_EQ(ask("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n").status, 403);
+}
+
+TEST_F(ManagementAccess, has_every_address_where_it_listens_on_all) {
+  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+                "bind_address: 0.0.0.0\n      remote_exposure: true"));
+  EXPECT_EQ(ask(asked_as("192.0.2.7:8080")).status, 200);
+  EXPECT_EQ(ask(asked_as("evil.example")).status, 403);
+}
+
+TEST_F(ManagementAccess, asks_a_token_instead_of_a_name) {
+  start_with_tokens();
+  EXPECT_EQ(ask(asked_as("router.example")).status, 401);
 }
 
 TEST_F(ManagementAccess, keeps_pages_of_other_sites_out) {

@@ -244,7 +244,7 @@ uint16_t closed_port() {
 std::string post(std::string_view path, std::string_view body, std::string_view extra_headers) {
   std::string out = "POST ";
   out.append(path).append(
-      " HTTP/1.1\r\nHost: router.test\r\nContent-Type: application/json\r\nContent-Length: ");
+      " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ");
   out.append(std::to_string(body.size()))
       .append("\r\n")
       .append(extra_headers)
@@ -255,10 +255,7 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
 
 std::string get(std::string_view path, std::string_view extra_headers) {
   std::string out = "GET ";
-  out.append(path)
-      .append(" HTTP/1.1\r\nHost: router.test\r\n")
-      .append(extra_headers)
-      .append("\r\n");
+  out.append(path).append(" HTTP/1.1\r\nHost: localhost\r\n").append(extra_headers).append("\r\n");
   return out;
 }
 
