@@ -126,6 +126,13 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
   asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   if (config.management.enabled) {
+    const config::ManagementApi& api = config.management;
+    if (!api.remote_exposure && !api::is_loopback(api.bind_address)) {
+      return fail(Code::kInvalid,
+                  "{}: global.services.management_api.bind_address: other machines can ask \"{}\": "
+                  "set remote_exposure to true, or bind_address to 127.0.0.1",
+                  config.source, api.bind_address);
+    }
     management =
         std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
     config::Listener listener;

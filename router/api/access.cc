@@ -27,10 +27,6 @@ Roles default_roles() {
   return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
 }
 
-bool is_loopback(std::string_view address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
-
 bool same(std::string_view a, std::string_view b) {
   unsigned char difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -68,6 +64,10 @@ bool changes_something(std::string_view permission) {
 }
 
 }  // namespace
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
 
 Access::Access(const config::ManagementApi& management)
     : asks_for_tokens_(http::iequals(management.auth.mode, "bearer")),

@@ -16,6 +16,9 @@ inline constexpr std::string_view kConfigWrite = "config.write";
 inline constexpr std::string_view kClassify = "classify.invoke";
 inline constexpr std::string_view kSecretView = "secret_view";
 
+/// Whether only programs of this machine can connect to the address; localhost is one.
+bool is_loopback(std::string_view address);
+
 /// Immutable and thread-safe.
 class Access {
  public:

@@ -67,9 +67,7 @@ const Section<ManagementApi>& management_section() {
       optional("enabled", boolean(&M::enabled), "false opens no management port"),
       optional("bind_address", text(&M::bind_address), "interface to bind"),
       optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
-      optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask")
-          .not_built("bind_address alone decides who can connect, and changes ask for auth.mode "
-                     "bearer there"),
+      optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask"),
       optional("allowed_hosts", texts(&M::allowed_hosts),
                "names by which it may be asked besides localhost and its address"),
       optional("auth", object(&M::auth, management_auth_section), "who may ask"),

@@ -322,8 +322,21 @@ TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
             200);
 }
 
+TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
+  auto loaded = config::parse(
+      changed(std::string(kConfiguration), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"),
+      "test.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto daemon = Daemon::start(std::move(loaded->config), open_nothing);
+  ASSERT_FALSE(daemon);
+  EXPECT_EQ(daemon.error().message,
+            "test.yaml: global.services.management_api.bind_address: other machines can ask "
+            "\"0.0.0.0\": set remote_exposure to true, or bind_address to 127.0.0.1");
+}
+
 TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_token) {
-  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"));
+  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+                "bind_address: 0.0.0.0\n      remote_exposure: true"));
   EXPECT_EQ(ask(get("/config/router")).status, 200);
   const Reply patched = ask(request("PATCH", "/config/router", "{}"));
   EXPECT_EQ(patched.status, 403);
