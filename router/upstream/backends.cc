@@ -12,8 +12,8 @@
 namespace signalbox::upstream {
 namespace {
 
-std::unique_ptr<const Backend> make(const config::Model& model, const config::BackendRef& ref,
-                                    const config::HttpLimits& limits,
+std::unique_ptr<const Backend> make(const config::Config& config, const config::Model& model,
+                                    const config::BackendRef& ref,
                                     std::vector<std::string>& notices) {
   if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
   const auto note = [&](std::string what) {
@@ -30,7 +30,7 @@ std::unique_ptr<const Backend> make(const config::Model& model, const config::Ba
                        ref.api_key_env));
     }
   }
-  return std::make_unique<HttpBackend>(ref, limits, std::move(key));
+  return std::make_unique<HttpBackend>(ref, config.http, std::move(key), config.authz.identity);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Backends::Backends(const config::Config& config) {
     auto& choices = choices_[model.name];
     for (const config::BackendRef& ref : model.backend_refs) {
       sum += weightless ? 1 : ref.weight;
-      choices.push_back({make(model, ref, config.http, notices_), sum});
+      choices.push_back({make(config, model, ref, notices_), sum});
     }
   }
 }

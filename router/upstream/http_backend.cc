@@ -2,6 +2,8 @@
 
 #include "router/upstream/http_backend.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "router/upstream/http_answer.h"
@@ -12,11 +14,23 @@ namespace {
 
 using http::iequals;
 
+bool begins(std::string_view name, std::string_view prefix) {
+  return iequals(name.substr(0, prefix.size()), prefix);
+}
+
+bool ends(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() && iequals(name.substr(name.size() - suffix.size()), suffix);
+}
+
+/// Where clients of the usual providers put their keys.
+constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
+                                                          "x-goog-api-key"};
+
 }  // namespace
 
 HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
-                         std::optional<std::string> api_key)
-    : ref_(ref), limits_(limits) {
+                         std::optional<std::string> api_key, config::Authz::Identity identity)
+    : ref_(ref), limits_(limits), identity_(std::move(identity)) {
   const bool v6 = ref.host.find(':') != std::string::npos;
   address_ =
       v6 ? fmt::format("[{}]:{}", ref.host, ref.port) : fmt::format("{}:{}", ref.host, ref.port);
@@ -33,6 +47,20 @@ Error HttpBackend::named(Error error) const {
   return error;
 }
 
+bool HttpBackend::is_replaced(std::string_view name) const {
+  return !ref_.api_key_env.empty() &&
+         (iequals(name, "authorization") || iequals(name, ref_.auth_header));
+}
+
+// Of the client's fields; what the configuration adds is its own choice.
+bool HttpBackend::is_withheld(std::string_view name) const {
+  const auto same = [name](std::string_view other) { return iequals(name, other); };
+  const bool has_key = !ref_.api_key_env.empty() || !ref_.api_key.empty();
+  if (has_key && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
+  return same("cookie") || begins(name, "x-authz-") || same(identity_.user_id_header) ||
+         same(identity_.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
+}
+
 std::string HttpBackend::head_of(const Call& call) const {
   std::string head;
   head.reserve(call.headers.wire().size() + address_.size() + credentials_.size() + 256);
@@ -41,20 +69,16 @@ std::string HttpBackend::head_of(const Call& call) const {
   };
   head.append("POST ").append(ref_.path_prefix).append(call.target).append(" HTTP/1.1\r\n");
   add("Host", address_);
-  const auto is_credential = [this](std::string_view name) {
-    return !ref_.api_key_env.empty() &&
-           (iequals(name, "authorization") || iequals(name, ref_.auth_header));
-  };
   for (size_t i = 0; i < call.headers.size(); ++i) {
     const http::Field field = call.headers[i];
     if (iequals(field.name, "host") || iequals(field.name, "expect") ||
-        iequals(field.name, "x-request-id") || is_credential(field.name))
+        iequals(field.name, "x-request-id") || is_replaced(field.name) || is_withheld(field.name))
       continue;
     if (http::is_end_to_end(call.headers, i)) add(field.name, field.value);
   }
   for (size_t i = 0; i < call.added.size(); ++i) {
     const http::Field field = call.added[i];
-    if (!is_credential(field.name)) add(field.name, field.value);
+    if (!is_replaced(field.name)) add(field.name, field.value);
   }
   head.append(credentials_);
   add("x-request-id", call.request_id);

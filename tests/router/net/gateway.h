@@ -24,8 +24,9 @@ inline config::BackendRef backend_at(uint16_t port, std::string host = "127.0.0.
 class Gateway {
  public:
   explicit Gateway(config::BackendRef ref, std::chrono::milliseconds timeout = kPatience,
-                   config::HttpLimits limits = one_loop(), std::optional<std::string> api_key = {})
-      : backend_(ref, limits, std::move(api_key)),
+                   config::HttpLimits limits = one_loop(), std::optional<std::string> api_key = {},
+                   config::Authz::Identity identity = {})
+      : backend_(ref, limits, std::move(api_key), std::move(identity)),
         site_([this](http::Exchange exchange) { return handle(exchange); }, limits,
               listener(timeout)) {}
 

@@ -76,6 +76,34 @@ TEST(Upstream, receives_the_configured_key_instead_of_the_clients) {
   EXPECT_EQ(received.find("client"), std::string::npos);
 }
 
+TEST(Upstream, receives_nothing_of_who_the_client_is) {
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok("{}"));
+  });
+  config::BackendRef ref = backend_at(upstream.port());
+  const std::string sent = post("/", "{}",
+                                "Cookie: secret-1\r\nX-Authz-User-Id: secret-2\r\n"
+                                "x-authz-tenant-id: secret-3\r\nX-Our-User: secret-4\r\n"
+                                "x-our-groups: secret-5\r\nX-User-OpenAI-Key: secret-6\r\n"
+                                "x-user-agent-hint: passes\r\nx-api-key: own\r\n");
+  const auto ask = [&] {
+    Gateway gateway(ref, kPatience, Gateway::one_loop(), {},
+                    {.user_id_header = "x-our-user", .user_groups_header = "X-Our-Groups"});
+    Wire client = gateway.connect();
+    client.send(sent);
+    EXPECT_EQ(client.read_reply().status, 200);
+  };
+  ask();
+  EXPECT_EQ(received.find("secret"), std::string::npos) << received;
+  EXPECT_NE(received.find("x-user-agent-hint: passes\r\n"), std::string::npos) << received;
+  EXPECT_NE(received.find("x-api-key: own\r\n"), std::string::npos) << received;
+  ref.api_key_env = "KEY";
+  ask();
+  EXPECT_EQ(received.find("x-api-key"), std::string::npos) << received;
+}
+
 TEST(Upstream, reply_comes_back_with_its_status_headers_and_untouched_bytes) {
   const std::string gzip("\x1f\x8b\x08\x00\x00\r\n\r\n0\r\n", 12);
   Upstream upstream(once(
