@@ -7,6 +7,8 @@
 #include <array>
 #include <optional>
 
+#include "router/api/words.h"
+
 namespace signalbox::router {
 namespace {
 
@@ -85,14 +87,21 @@ uint32_t count_items(const std::optional<Value>& list) {
 
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
-  std::optional<Value> role, content, tool_calls;
-  SIGNALBOX_TRY_VOID(find_once(
-      message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
+  std::optional<Value> role, content, name, tool_calls, function_call;
+  SIGNALBOX_TRY_VOID(find_once(message, path + ".",
+                               {{"role", &role},
+                                {"content", &content},
+                                {"name", &name},
+                                {"tool_calls", &tool_calls},
+                                {"function_call", &function_call}}));
   if (!role) return wrong(path + ".role", "missing");
   if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
   SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
   out.tool_calls = count_items(tool_calls);
+  for (const auto& more : {name, tool_calls, function_call}) {
+    if (more) append_words(*more, out.aside);
+  }
   return out;
 }
 
@@ -101,6 +110,13 @@ bool is_users(const ChatMessage& message) {
   constexpr std::array<std::string_view, 5> kOthers = {"system", "developer", "assistant", "tool",
                                                        "function"};
   return std::ranges::find(kOthers, message.role) == kOthers.end();
+}
+
+void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
+  for (const std::string_view text :
+       {std::string_view(message.text), std::string_view(message.aside)}) {
+    if (!text.empty()) out.push_back(text);
+  }
 }
 
 }  // namespace
@@ -120,11 +136,26 @@ std::vector<std::string_view> ChatRequest::user_texts() const {
   return out;
 }
 
+std::vector<std::string_view> ChatRequest::turn_texts() const {
+  std::vector<std::string_view> out;
+  bool is_new = true;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (is_users(*message) && !message->text.empty()) {
+      out.insert(out.begin(), message->text);
+      if (!message->aside.empty()) out.push_back(message->aside);
+      break;
+    }
+    if (is_new) add_texts(*message, out);
+    if (message->role == "assistant") is_new = false;
+  }
+  return out;
+}
+
 std::vector<std::string_view> ChatRequest::texts() const {
   std::vector<std::string_view> out;
-  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (!message->text.empty()) out.push_back(message->text);
-  }
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message)
+    add_texts(*message, out);
+  if (!tool_words.empty()) out.push_back(tool_words);
   return out;
 }
 
@@ -137,16 +168,18 @@ std::optional<std::string_view> ChatRequest::metadata(std::string_view key) cons
 
 Result<ChatRequest> ChatRequest::parse(std::string body) {
   SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
-  ChatRequest request{.document = std::move(document), .model = {}, .messages = {}};
+  ChatRequest request{
+      .document = std::move(document), .model = {}, .messages = {}, .tool_words = {}};
   const Value root = request.document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  std::optional<Value> model, messages, stream, tools, metadata;
+  std::optional<Value> model, messages, stream, tools, functions, metadata;
   SIGNALBOX_TRY_VOID(find_once(root, "",
                                {{"model", &model},
                                 {"messages", &messages},
                                 {"stream", &stream},
                                 {"tools", &tools},
+                                {"functions", &functions},
                                 {"metadata", &metadata}}));
   if (!model) return wrong("model", "missing");
   if (!model->is_string()) return wrong_type("model", "a string", *model);
@@ -158,6 +191,9 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   if (tools) {
     request.tools = count_items(tools);
     request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
+  }
+  for (const auto& definitions : {tools, functions}) {
+    if (definitions) append_words(*definitions, request.tool_words);
   }
   if (!messages) return wrong("messages", "missing");
   if (!messages->is_array()) return wrong_type("messages", "an array", *messages);

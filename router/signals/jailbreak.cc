@@ -87,7 +87,7 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     bool whole = true, found = false;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<std::string_view> texts =
-          signals_[i].include_history ? inputs.request().texts() : last_text(inputs.request());
+          signals_[i].include_history ? inputs.request().texts() : inputs.request().turn_texts();
       Reading best;
       if (compares(i)) {
         SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
@@ -106,11 +106,6 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
 
  private:
-  static std::vector<std::string_view> last_text(const ChatRequest& request) {
-    const std::string_view text = request.user_text();
-    return text.empty() ? std::vector<std::string_view>{} : std::vector{text};
-  }
-
   std::string_view why_not_compared(size_t signal) const {
     return signals_[signal].jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
                                                        : "there is no embedding model";

@@ -31,7 +31,7 @@ class Signals : public NamedSignals<config::PiiSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::vector<std::string>& types = finder_->types();
     std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY(bool whole, finder_->find({inputs.request().user_text()}, inputs, now));
+    SIGNALBOX_TRY(bool whole, finder_->find(inputs.request().turn_texts(), inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
     if (history) {

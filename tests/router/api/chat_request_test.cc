@@ -47,6 +47,23 @@ TEST(ChatRequest, hides_no_words_in_parts_and_roles_that_are_new) {
   EXPECT_EQ(text(R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"}])"), "a");
 }
 
+TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
+  const auto request = ChatRequest::parse(R"({"model":"a","tools":[{"type":"function","function":
+    {"name":"f","parameters":{"type":"object","properties":{"x":{"type":"string","description":"of x"}}}}}],
+    "messages":[
+    {"role":"user","content":"older"},
+    {"role":"user","content":"asked","name":"ada"},
+    {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]},
+    {"role":"tool","content":"first"},
+    {"role":"assistant","content":"hm","tool_calls":[{"id":"2","function":{"name":"f","arguments":"{\"x\":\"y\"}"}}]},
+    {"role":"tool","content":"second"}]})");
+  ASSERT_TRUE(request) << request.error().message;
+  using Texts = std::vector<std::string_view>;
+  EXPECT_EQ(request->turn_texts(), (Texts{"asked", "second", "hm", "f\ny", "ada"}));
+  EXPECT_EQ(request->texts(),
+            (Texts{"second", "hm", "f\ny", "first", "f", "asked", "ada", "older", "f\nof x"}));
+}
+
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[]})")->user_text(), "");
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[{"role":"system","content":"x"}]})")
