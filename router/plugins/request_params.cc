@@ -100,7 +100,7 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
   if (!bound) return;
   bool given = false;
   for (const std::string_view name : kTokenBounds) given |= bound_param(name, *bound, body);
-  if (given || !tokens) return;
+  if (given) return;
   body.set(is_served_by(model, kOpenAi) ? "max_completion_tokens" : "max_tokens",
            std::to_string(*bound));
 }

@@ -13,12 +13,12 @@ namespace signalbox::router {
 /// blocked_params go; with strip_unknown so does every member that OpenAI's chat completions do not
 /// have, DeepSeek's `thinking` excepted for its own server. `n` becomes max_n at most, max_tokens
 /// and max_completion_tokens max_tokens_limit at most; a value that is not a number of tokens
-/// counts as over the bound, since servers differ in what they make of it. A request that names no
-/// bound is left without one. `model` and `messages` stay whatever the lists say.
+/// counts as over the bound, since servers differ in what they make of it. `model` and `messages`
+/// stay whatever the lists say.
 ///
-/// `tokens` is a bound of the request's own, by its difficulty: the lower of both holds, and it is
+/// `tokens` is a bound of the request's own, by its difficulty: the lower of both holds. It is
 /// asked for where the client names none (max_completion_tokens at OpenAI's own servers, max_tokens
-/// elsewhere).
+/// elsewhere): a limit that binds only those who ask for one would bind nobody.
 ///
 /// `plugin` may be null. First of all changes to `body`, so that what the router itself sets comes
 /// after.
