@@ -68,6 +68,16 @@ std::string quote(std::string_view text) {
   return out;
 }
 
+std::string quote_briefly(std::string_view text) {
+  constexpr size_t kBytesMax = 64;
+  if (text.size() <= kBytesMax) return quote(text);
+  size_t end = 0;
+  for (size_t next = 0; next <= kBytesMax; next += utf8::decode(text, next).bytes) end = next;
+  std::string out = quote(text.substr(0, end));
+  out.insert(out.size() - 1, "...");
+  return out;
+}
+
 void Writer::before_value() {
   if (levels_.empty()) {
     SIGNALBOX_CHECK(out_.empty());

@@ -17,6 +17,10 @@ void append_string(std::string& out, std::string_view text);
 /// append_string() to an empty string.
 std::string quote(std::string_view text);
 
+/// The same of a text that somebody else has made as long as he likes, for messages and the log: at
+/// most 64 bytes of it, to the end of a character, and "..." within the quotes where it is longer.
+std::string quote_briefly(std::string_view text);
+
 /// Builds one document. Misuse (a value without a key inside an object, unbalanced ends) is a bug
 /// and aborts.
 class Writer {

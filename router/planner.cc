@@ -26,7 +26,8 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
     for (const std::string& each : entrypoint.model_names) known += ", " + each;
   }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
-  return fail(Code::kNotFound, "model: unknown model \"{}\" (known: {})", name, known);
+  return fail(Code::kNotFound, "model: unknown model {} (known: {})", json::quote_briefly(name),
+              known);
 }
 
 Plan::Guarded guarded_by(const std::vector<Ground>& grounds) {

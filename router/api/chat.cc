@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr size_t kRequestIdBytesMax = 128;
-constexpr size_t kLoggedModelBytesMax = 64;
 constexpr int kBlockedStatus = 403;  // clients do not try it again
 
 /// The client's own id when it is fit for a log line, a new one otherwise.
@@ -37,13 +36,6 @@ std::string request_id_of(const http::Headers& headers) {
   thread_local std::mt19937_64 random{(uint64_t{std::random_device{}()} << 32) |
                                       std::random_device{}()};
   return fmt::format("req-{:016x}{:016x}", random(), random());
-}
-
-/// A client's own words cannot start a log line of their own, nor fill the disk.
-std::string for_log(std::string_view model) {
-  std::string out;
-  json::append_string(out, model.substr(0, kLoggedModelBytesMax));
-  return out;
 }
 
 void add_headers(const std::vector<router::Header>& headers, http::Headers& fields) {
@@ -83,8 +75,8 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   if (const auto encoding = request.headers.find("content-encoding");
       encoding && *encoding != "identity") {
     fields.add("Content-Type", "application/json");
-    const std::string body =
-        error_body(415, fmt::format("Content-Encoding \"{}\" is not supported", *encoding));
+    const std::string body = error_body(
+        415, fmt::format("Content-Encoding {} is not supported", json::quote_briefly(*encoding)));
     co_await exchange.reply.send(415, fields, body);
     co_return;
   }
@@ -96,7 +88,7 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   bool degraded = false;
   const Result<router::Plan> planned = co_await plan(*chat, request.headers, id, degraded);
   if (!planned) {
-    log::info("chat", "{}: model {}: refused: {}", id, for_log(chat->model),
+    log::info("chat", "{}: model {}: refused: {}", id, json::quote_briefly(chat->model),
               code_name(planned.error().code));
     add_headers(router::error_headers(), fields);
     co_await send_error(exchange.reply, std::move(fields), planned.error());

@@ -53,9 +53,10 @@ Outcome<void> check_name(const Embedder& embedder, const json::Value& root) {
   if (!model->is_string()) return invalid("model: expected a string");
   const std::string_view name = model->text();
   if (name == "auto" || name.empty() || name == embedder.name) return {};
-  return tl::unexpected<Failure>(Failure{
-      404, "MODEL_NOT_FOUND",
-      fmt::format("the model \"{}\" does not exist (known: auto, {})", name, embedder.name)});
+  return tl::unexpected<Failure>(
+      Failure{404, "MODEL_NOT_FOUND",
+              fmt::format("the model {} does not exist (known: auto, {})",
+                          json::quote_briefly(name), embedder.name)});
 }
 
 Outcome<engine::EmbedOptions> options_of(const Embedder& embedder, const json::Value& root,

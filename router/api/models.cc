@@ -26,7 +26,8 @@ http::Task<> send_one(http::Exchange exchange,
   http::Headers fields;
   const auto found = models->find(name);
   if (found == models->end()) {
-    const Error unknown{Code::kNotFound, fmt::format("the model \"{}\" does not exist", name)};
+    const Error unknown{Code::kNotFound,
+                        fmt::format("the model {} does not exist", json::quote_briefly(name))};
     co_await send_error(exchange.reply, std::move(fields), unknown);
     co_return;
   }

@@ -115,6 +115,14 @@ TEST(Json, survives_a_move_of_the_document) {
   EXPECT_EQ(moved.root().find("b")->raw(), "2");
 }
 
+TEST(JsonWriter, quotes_the_beginning_of_what_is_long) {
+  EXPECT_EQ(quote_briefly("a\n\"b\""), R"("a\n\"b\"")");
+  EXPECT_EQ(quote_briefly(std::string(64, 'x')), '"' + std::string(64, 'x') + '"');
+  EXPECT_EQ(quote_briefly(std::string(1000, 'x')), '"' + std::string(64, 'x') + "...\"");
+  EXPECT_EQ(quote_briefly(std::string(63, 'x') + "\xC3\xA9"), '"' + std::string(63, 'x') + "...\"");
+  EXPECT_EQ(quote_briefly(std::string(100, '\xFF')).size(), 3 * 64 + 5U) << "each a U+FFFD";
+}
+
 TEST(JsonWriter, writes_what_the_reader_reads) {
   const std::string text =
       "quote \" slash \\ line \n nul " + std::string(1, '\0') + " caf\xC3\xA9 bad \xFF";

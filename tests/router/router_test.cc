@@ -165,6 +165,16 @@ TEST_F(RouterTest, an_unknown_model_is_not_found) {
             "model: unknown model \"gpt-x\" (known: auto, vllm-sr/auto, MoM, small, big)");
 }
 
+TEST_F(RouterTest, an_unknown_name_is_repeated_in_part_and_escaped) {
+  const ChatRequest request = request_with("x", std::string(10'000, 'm'));
+  const auto plan = router_->evaluate(request).plan();
+  ASSERT_FALSE(plan);
+  EXPECT_LT(plan.error().message.size(), 200U);
+  const ChatRequest broken = request_with("x", "a\n\x1b[2J\"b");
+  EXPECT_NE(router_->evaluate(broken).plan().error().message.find(R"("a\n\u001b[2J\"b")"),
+            std::string::npos);
+}
+
 TEST_F(RouterTest, a_decision_with_a_missing_plugin_refuses_the_request) {
   const ChatRequest request = request_with("forbidden proof");
   Evaluation evaluation = router_->evaluate(request);
