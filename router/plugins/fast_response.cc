@@ -2,6 +2,8 @@
 
 #include "router/plugins/fast_response.h"
 
+#include <algorithm>
+
 #include "base/json_writer.h"
 
 namespace signalbox::router {
@@ -9,25 +11,35 @@ namespace {
 
 constexpr std::string_view kModel = "router";  // as upstream names itself
 
+/// As OpenAI has it: what is asked beyond it is not given.
+constexpr int64_t kChoicesMax = 128;
+
 class Completion {
  public:
-  Completion(std::string_view id, int64_t created) : id_(id), created_(created) {}
+  Completion(std::string_view id, int64_t created, int64_t choices)
+      : id_(id), created_(created), choices_(choices) {}
 
   std::string whole(std::string_view message) const {
     json::Writer out = open("chat.completion");
-    out.key("choices").begin_array().begin_object().member("index", 0);
-    out.key("message").begin_object().member("role", "assistant").member("content", message);
-    out.key("refusal").null().end_object().key("logprobs").null();
-    out.member("finish_reason", "stop").end_object().end_array();
+    out.key("choices").begin_array();
+    for (int64_t i = 0; i < choices_; ++i) {
+      out.begin_object().member("index", i).key("message").begin_object();
+      out.member("role", "assistant").member("content", message).key("refusal").null();
+      out.end_object().key("logprobs").null().member("finish_reason", "stop").end_object();
+    }
+    out.end_array();
     add_usage(out);
     return out.end_object().take();
   }
 
   std::string events(std::string_view message, bool with_usage) const {
-    std::string out = event(delta(R"({"role":"assistant","content":""})", false, with_usage));
-    out +=
-        event(delta(fmt::format(R"({{"content":{}}})", json::quote(message)), false, with_usage));
-    out += event(delta("{}", true, with_usage));
+    const std::string content = fmt::format(R"({{"content":{}}})", json::quote(message));
+    std::string out;
+    for (int64_t i = 0; i < choices_; ++i) {
+      out += event(delta(i, R"({"role":"assistant","content":""})", false, with_usage));
+      out += event(delta(i, content, false, with_usage));
+      out += event(delta(i, "{}", true, with_usage));
+    }
     if (with_usage) {
       json::Writer last = open("chat.completion.chunk");
       last.key("choices").begin_array().end_array();
@@ -45,9 +57,9 @@ class Completion {
     return out;
   }
 
-  std::string delta(std::string_view json, bool last, bool with_usage) const {
+  std::string delta(int64_t choice, std::string_view json, bool last, bool with_usage) const {
     json::Writer out = open("chat.completion.chunk");
-    out.key("choices").begin_array().begin_object().member("index", 0).key("delta").raw(json);
+    out.key("choices").begin_array().begin_object().member("index", choice).key("delta").raw(json);
     out.key("logprobs").null().key("finish_reason");
     last ? out.string("stop") : out.null();
     out.end_object().end_array();
@@ -64,7 +76,14 @@ class Completion {
 
   std::string_view id_;
   int64_t created_;
+  int64_t choices_;
 };
+
+// Values that are no number of choices count as one.
+int64_t choices_of(const ChatRequest& request) {
+  const auto n = request.document.root().find("n");
+  return std::clamp<int64_t>(n ? n->integer().value_or(1) : 1, 1, kChoicesMax);
+}
 
 bool wants_usage(const ChatRequest& request) {
   const auto options = request.document.root().find("stream_options");
@@ -76,7 +95,7 @@ bool wants_usage(const ChatRequest& request) {
 
 std::string fast_response(std::string_view message, const ChatRequest& request, std::string_view id,
                           int64_t created) {
-  const Completion completion(id, created);
+  const Completion completion(id, created, choices_of(request));
   return request.stream ? completion.events(message, wants_usage(request))
                         : completion.whole(message);
 }

@@ -11,8 +11,9 @@
 namespace signalbox::router {
 
 /// The body of the reply, as application/json or, where the client asks for a stream, as
-/// text/event-stream up to [DONE]; with an event for the usage if stream_options ask for it. `id`
-/// is the completion's, `created` in seconds since 1970.
+/// text/event-stream up to [DONE]; with an event for the usage if stream_options ask for it, and as
+/// many equal choices as `n` asks for, 128 at most. `id` is the completion's, `created` in seconds
+/// since 1970.
 std::string fast_response(std::string_view message, const ChatRequest& request, std::string_view id,
                           int64_t created);
 

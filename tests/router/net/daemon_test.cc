@@ -279,6 +279,32 @@ TEST(Daemon, answers_by_itself_where_a_decision_says_what) {
   EXPECT_NE(stream.body.find(R"("choices":[],"usage":{"prompt_tokens":0,)"), std::string::npos);
 }
 
+TEST(Daemon, gives_as_many_answers_of_its_own_as_are_asked_for) {
+  const auto daemon = start(configuration());
+  const auto choices = [&](std::string_view more) {
+    const Reply reply = chat(
+        *daemon,
+        fmt::format(R"({{"model":"auto",{},"messages":[{{"role":"user","content":"closed"}}]}})",
+                    more));
+    size_t count = 0;
+    for (size_t at = 0;
+         (at = reply.body.find(R"("finish_reason":"stop")", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(choices(R"("n":3)"), 3U);
+  EXPECT_EQ(choices(R"("n":3,"stream":true)"), 3U);
+  EXPECT_EQ(choices(R"("n":1000000)"), 128U);
+  EXPECT_EQ(choices(R"("n":null)"), 1U);
+  EXPECT_EQ(choices(R"("n":0)"), 1U);
+  const Reply stream = chat(
+      *daemon,
+      R"({"model":"auto","n":2,"stream":true,"messages":[{"role":"user","content":"closed"}]})");
+  EXPECT_NE(stream.body.find(R"({"index":1,"delta":{"content":"We are \"closed\"."})"),
+            std::string::npos)
+      << stream.body;
+}
+
 TEST(Daemon, measures_its_models_and_chooses_the_fastest) {
   const auto serve = [](milliseconds delay) {
     return [delay](Wire& wire, int) {
