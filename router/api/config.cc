@@ -96,35 +96,41 @@ Answer change(const http::Request& request, const Find& find, bool needs_same_fi
   Reloader* reloader = find();
   if (reloader == nullptr) return no_file();
   std::optional<Failure> refused;
-  const auto result =
-      reloader->apply([&](const State& serving, const std::string* disk) -> Result<std::string> {
-        const auto match = request.headers.find("if-match");
-        if (match && !names(*match, etag_of(serving))) {
-          refused = {412, "CONFIG_CHANGED",
-                     "the configuration is another by now; read it again and repeat the change"};
-          return fail(Code::kInvalid, "");
-        }
-        if (needs_same_file && (disk == nullptr || *disk != serving.text)) {
-          refused = {409, "CONFIG_CHANGED",
-                     "the file holds another configuration than the one that serves; reload it, or "
-                     "replace it as a whole"};
-          return fail(Code::kInvalid, "");
-        }
-        SIGNALBOX_TRY(std::string text, make(*reloader, serving));
-        const std::string name = reloader->file().string();
-        SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
-        SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
-        // Who may write could give himself every right otherwise.
-        if (before != after &&
-            serving.access.check(kSecretView, request.headers.find("authorization"),
-                                 request.headers.find("origin")) != Access::Verdict::kGranted) {
-          refused = {403, "FORBIDDEN",
-                     "global.services.management_api: only a role with every permission may change "
-                     "who may do what"};
-          return fail(Code::kInvalid, "");
-        }
-        return text;
-      });
+  const auto result = reloader->apply([&](const State& serving,
+                                          const std::string* disk) -> Result<std::string> {
+    const auto match = request.headers.find("if-match");
+    if (match && !names(*match, etag_of(serving))) {
+      refused = {412, "CONFIG_CHANGED",
+                 "the configuration is another by now; read it again and repeat the change"};
+      return fail(Code::kInvalid, "");
+    }
+    if (needs_same_file && disk == nullptr) {
+      refused = {409, "CONFIG_MISSING",
+                 "the file cannot be read, so that there is nothing to change a part of; put it "
+                 "back, or write it as a whole with PUT"};
+      return fail(Code::kInvalid, "");
+    }
+    if (needs_same_file && *disk != serving.text) {
+      refused = {409, "CONFIG_CHANGED",
+                 "the file holds another configuration than the one that serves; reload it, or "
+                 "replace it as a whole"};
+      return fail(Code::kInvalid, "");
+    }
+    SIGNALBOX_TRY(std::string text, make(*reloader, serving));
+    const std::string name = reloader->file().string();
+    SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
+    SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
+    // Who may write could give himself every right otherwise.
+    if (before != after &&
+        serving.access.check(kSecretView, request.headers.find("authorization"),
+                             request.headers.find("origin")) != Access::Verdict::kGranted) {
+      refused = {403, "FORBIDDEN",
+                 "global.services.management_api: only a role with every permission may change "
+                 "who may do what"};
+      return fail(Code::kInvalid, "");
+    }
+    return text;
+  });
   return applied(result, refused);
 }
 

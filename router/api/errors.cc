@@ -29,6 +29,8 @@ std::string_view path_of(std::string_view message) {
   const size_t colon = message.find(": ");
   if (colon == std::string_view::npos) return {};
   const std::string_view path = message.substr(0, colon);
+  // "JSON: unexpected content" speaks of all of it.
+  if (path.empty() || !(path.front() >= 'a' && path.front() <= 'z')) return {};
   const auto outside = [](char c) {
     return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '_' || c == '.' || c == '[' || c == ']');

@@ -239,7 +239,12 @@ class ResponseParser::Impl : public Base<false> {
  private:
   void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
                        BeastError&) override {}
-  void on_response_impl(int status, beast::string_view, int, BeastError&) override {
+  void on_response_impl(int status, beast::string_view, int, BeastError& failed) override {
+    // RFC 9110, section 15: others are nothing that a client could understand.
+    if (status < 100 || status > 599) {
+      failed = error::bad_status;
+      return;
+    }
     into_.status = status;
   }
   void on_field_impl(field name, beast::string_view text, beast::string_view value,

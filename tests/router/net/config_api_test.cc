@@ -207,6 +207,11 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   // Somebody is writing the file by hand.
   folder_.write("config.yaml", "version: v0.3\n");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
+  fs::remove(file_);
+  const Reply gone = ask(request("PATCH", "/config/router", "routing: {strategy: confidence}"));
+  EXPECT_EQ(gone.status, 409);
+  EXPECT_EQ(member(gone.body, "error.code"), "CONFIG_MISSING");
+  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration)).status, 200);
   EXPECT_TRUE(eventually([&] {
     return member(ask(get("/config/status")).body, "refused.why").find("providers: missing") !=
            std::string::npos;

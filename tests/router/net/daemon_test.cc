@@ -357,6 +357,19 @@ TEST(Daemon, refuses_what_no_model_may_see) {
   EXPECT_EQ(wrong.headers.at("x-vsr-response-path"), "error");
 }
 
+TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
+  const auto daemon = start(configuration());
+  const auto param = [&](std::string_view body) {
+    const Reply reply = chat(*daemon, body);
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    const auto document = json::Document::parse(reply.body);
+    return std::string(document->root().find("error")->find("param")->raw());
+  };
+  EXPECT_EQ(param(R"({"model":"auto","messages":[{"role":1}]})"), "\"messages[0].role\"");
+  EXPECT_EQ(param("{"), "null");
+  EXPECT_EQ(param("[]"), "null");
+}
+
 TEST(Daemon, knows_its_paths_and_their_methods) {
   const auto daemon = start(configuration());
   const Reply nowhere = ask(*daemon, get("/v2/chat"));

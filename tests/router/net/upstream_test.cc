@@ -76,6 +76,17 @@ TEST(Upstream, receives_the_configured_key_instead_of_the_clients) {
   EXPECT_EQ(received.find("client"), std::string::npos);
 }
 
+TEST(Upstream, a_status_that_is_none_is_not_passed_on) {
+  for (const char* status : {"099", "99", "000", "600", "999", "1000", "-20", "2x0"}) {
+    Upstream upstream(
+        once(fmt::format("HTTP/1.1 {} What\r\nContent-Length: 2\r\n\r\n{{}}", status)));
+    const Reply reply = Gateway(backend_at(upstream.port())).ask();
+    EXPECT_EQ(reply.status, 502) << status;
+    EXPECT_EQ(error_message(reply.body).find("backend \"a\": its reply is not well-formed"), 0U)
+        << reply.body;
+  }
+}
+
 TEST(Upstream, receives_nothing_of_who_the_client_is) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
