@@ -224,6 +224,11 @@ Answer status(const State& state, const Find& find) {
   } else {
     out.null();
   }
+  const auto counts = reloader == nullptr ? Reloader::Counts{} : reloader->counts();
+  out.key("reloads").begin_object().member("succeeded", static_cast<int64_t>(counts.succeeded));
+  out.member("failed", static_cast<int64_t>(counts.failed)).key("last_success");
+  counts.last_success ? out.string(timestamp(*counts.last_success)) : out.null();
+  out.end_object();
   lines(out, "takes_restart", state.unchanged);
   lines(out, "notices", state.notices);
   return {200, out.end_object().take()};

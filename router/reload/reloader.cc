@@ -78,6 +78,11 @@ std::optional<Reloader::Refusal> Reloader::refusal() const {
   return refusal_;
 }
 
+Reloader::Counts Reloader::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
 void Reloader::watch() {
   Sight before = [this] {
     const std::lock_guard lock(installing_);
@@ -119,6 +124,7 @@ void Reloader::refuse(const std::string& why) {
              live_.get()->generation);
   const std::lock_guard lock(mutex_);
   refusal_ = Refusal{why, std::chrono::system_clock::now()};
+  ++counts_.failed;
 }
 
 Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const {
@@ -151,6 +157,8 @@ std::shared_ptr<const State> Reloader::serve(std::unique_ptr<State> state) {
   live_.set(std::move(state));
   const std::lock_guard lock(mutex_);
   refusal_.reset();
+  ++counts_.succeeded;
+  counts_.last_success = std::chrono::system_clock::now();
   return live_.get();
 }
 
@@ -159,6 +167,15 @@ Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
   const auto serving = live_.get();
   const Sight before = look();
   SIGNALBOX_TRY(std::string text, edit(*serving, before.readable ? &before.text : nullptr));
+  auto applied = install(std::move(text), before.readable ? before.text : serving->text);
+  if (!applied) {
+    const std::lock_guard counting(mutex_);
+    ++counts_.failed;
+  }
+  return applied;
+}
+
+Result<Reloader::Applied> Reloader::install(std::string text, std::string_view before) {
   auto prepared = prepare(text);
   if (!prepared) {
     // kIo is left to what goes wrong with writing.
@@ -167,7 +184,7 @@ Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
     return tl::unexpected<Error>(std::move(error));
   }
   std::unique_ptr<State> state = *std::move(prepared);
-  SIGNALBOX_TRY(std::string version, versions_.keep(before.readable ? before.text : serving->text));
+  SIGNALBOX_TRY(std::string version, versions_.keep(before));
   SIGNALBOX_TRY_VOID(write_file(file_, text));
   tried_ = {true, std::move(text)};
   return Applied{std::move(version), serve(std::move(state))};

@@ -33,6 +33,14 @@ class Reloader {
     std::chrono::system_clock::time_point at;
   };
 
+  /// What became of configurations after the first, from the file or through the API. One that the
+  /// API refuses to take up at all, because of a precondition, counts as neither.
+  struct Counts {
+    uint64_t succeeded = 0;
+    uint64_t failed = 0;
+    std::optional<std::chrono::system_clock::time_point> last_success = {};
+  };
+
   /// `live` has a state, made of the text of `file`, and outlives this.
   Reloader(Live& live, std::filesystem::path file, Build build);
   /// Waits for a state that is being built.
@@ -68,6 +76,7 @@ class Reloader {
   const std::filesystem::path& file() const { return file_; }
   /// Why the newest text of the file does not serve; nothing when it does.
   std::optional<Refusal> refusal() const;
+  Counts counts() const;
 
  private:
   /// What one look at the file found.
@@ -81,6 +90,7 @@ class Reloader {
   Sight look() const;
   void act_on(const Sight& sight);
   Result<std::unique_ptr<State>> prepare(const std::string& text) const;
+  Result<Applied> install(std::string text, std::string_view before);
   std::shared_ptr<const State> serve(std::unique_ptr<State> state);
   void refuse(const std::string& why);
 
@@ -93,6 +103,7 @@ class Reloader {
 
   mutable std::mutex mutex_;
   std::optional<Refusal> refusal_;
+  Counts counts_;
   std::condition_variable wake_;
   bool asked_ = false;
   bool stopping_ = false;

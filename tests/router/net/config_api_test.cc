@@ -104,6 +104,24 @@ TEST_F(ConfigApi, shows_the_file_without_its_secrets) {
   EXPECT_NE(ask(get("/config/schema")).body.find("\"$schema\""), std::string::npos);
 }
 
+TEST_F(ConfigApi, counts_what_became_of_changes) {
+  start();
+  const auto reloads = [this] {
+    const std::string body = ask(get("/config/status")).body;
+    return member(body, "reloads.succeeded") + " " + member(body, "reloads.failed");
+  };
+  EXPECT_EQ(reloads(), "0 0");
+  EXPECT_EQ(member(ask(get("/config/status")).body, "reloads.last_success"), "null");
+  EXPECT_EQ(ask(request("PUT", "/config/router", "version: v0.3\nlisteners: 7\n")).status, 400);
+  EXPECT_EQ(reloads(), "0 1");
+  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  EXPECT_EQ(ask(request("PUT", "/config/router", next)).status, 200);
+  EXPECT_EQ(reloads(), "1 1");
+  EXPECT_NE(member(ask(get("/config/status")).body, "reloads.last_success"), "null");
+  folder_.write("config.yaml", "version: v0.3\nlisteners: 7\n");
+  EXPECT_TRUE(eventually([&] { return reloads() == "1 2"; })) << reloads();
+}
+
 TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
   start();
   const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
@@ -207,11 +225,6 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   // Somebody is writing the file by hand.
   folder_.write("config.yaml", "version: v0.3\n");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
-  fs::remove(file_);
-  const Reply gone = ask(request("PATCH", "/config/router", "routing: {strategy: confidence}"));
-  EXPECT_EQ(gone.status, 409);
-  EXPECT_EQ(member(gone.body, "error.code"), "CONFIG_MISSING");
-  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration)).status, 200);
   EXPECT_TRUE(eventually([&] {
     return member(ask(get("/config/status")).body, "refused.why").find("providers: missing") !=
            std::string::npos;
@@ -219,6 +232,15 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   EXPECT_EQ(member(ask(get("/config/hash")).body, "activation_status"), "refused");
   EXPECT_EQ(ask(request("PUT", "/config/router", next)).status, 200) << "mends it";
   EXPECT_EQ(member(ask(get("/config/status")).body, "refused"), "null");
+}
+
+TEST_F(ConfigApi, says_what_to_do_when_the_file_is_gone) {
+  start();
+  fs::remove(file_);
+  const Reply gone = ask(request("PATCH", "/config/router", "routing: {strategy: confidence}"));
+  EXPECT_EQ(gone.status, 409);
+  EXPECT_EQ(member(gone.body, "error.code"), "CONFIG_MISSING");
+  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration)).status, 200);
 }
 
 TEST_F(ConfigApi, checks_without_changing) {
