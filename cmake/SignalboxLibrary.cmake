@@ -27,7 +27,8 @@ target_include_directories(signalbox_lib INTERFACE
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/signalbox)
 install(TARGETS signalbox_lib EXPORT signalboxTargets COMPONENT library)
 install(FILES ${CMAKE_SOURCE_DIR}/engine/signalbox.h DESTINATION ${headers} COMPONENT library)
-install(FILES ${CMAKE_SOURCE_DIR}/engine/engine.h ${CMAKE_SOURCE_DIR}/engine/scheduler.h DESTINATION ${headers}/engine
+install(FILES ${CMAKE_SOURCE_DIR}/engine/engine.h ${CMAKE_SOURCE_DIR}/engine/patience.h
+    ${CMAKE_SOURCE_DIR}/engine/scheduler.h DESTINATION ${headers}/engine
   COMPONENT library)
 install(FILES ${CMAKE_SOURCE_DIR}/base/error.h DESTINATION ${headers}/base COMPONENT library)
 install(EXPORT signalboxTargets NAMESPACE signalbox:: DESTINATION ${package} COMPONENT library)

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/patience.h"
 
 namespace signalbox::engine {
 
@@ -32,6 +33,15 @@ class TextEmbedder {
   /// Precondition: out.size() is texts.size() * dim().
   virtual Result<void> embed(std::span<const std::string_view> texts,
                              std::span<float> out) const = 0;
+  /// The same for one of many callers, who may lose patience: a model that has them queue
+  /// (served_model.h) lets them take turns after every text, and fails with kDeadline or kCancelled
+  /// what still waits then. Other models run at once.
+  virtual Result<void> embed_within(const Patience& patience,
+                                    std::span<const std::string_view> texts,
+                                    std::span<float> out) const {
+    static_cast<void>(patience);
+    return embed(texts, out);
+  }
 };
 
 /// How the hidden states of a text become one vector: their mean, the first token's, the last's.
@@ -153,10 +163,24 @@ class TextModel : public TextEmbedder {
   virtual Result<void> embed(std::span<const std::string_view> texts, const EmbedOptions& options,
                              std::span<float> out) const = 0;
 
+  using TextEmbedder::embed_within;
+  virtual Result<void> embed_within(const Patience& patience,
+                                    std::span<const std::string_view> texts,
+                                    const EmbedOptions& options, std::span<float> out) const {
+    static_cast<void>(patience);
+    return embed(texts, options, out);
+  }
+
   /// Every head's answer to every input, (inputs, heads) row-major. Inputs over the limit are cut
   /// on the right, the longer text of a pair first. An input's answers do not depend on the others.
   /// kInvalid for an adapter that is not there.
   virtual Result<std::vector<Answer>> answer(std::span<const Input> inputs) const = 0;
+  /// As embed_within().
+  virtual Result<std::vector<Answer>> answer_within(const Patience& patience,
+                                                    std::span<const Input> inputs) const {
+    static_cast<void>(patience);
+    return answer(inputs);
+  }
 
   /// One sequence of ids through the trunk and all heads. kInvalid for an id or an adapter out of
   /// range, or more than tokens_max() ids.

@@ -10,17 +10,16 @@
 // A batch is formed of what waits when a worker is free, never by waiting for more: an idle
 // scheduler adds a wake-up and nothing else.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
-#include <stop_token>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/patience.h"
 
 namespace signalbox::engine {
 
@@ -35,12 +34,6 @@ struct SchedulerOptions {
   int32_t requests_max = 1024;
   int64_t tokens_max = 65536;      // at least the model's own tokens_max
   int64_t bytes_max = 64LL << 20;  // of text: a text may be far longer than its tokens
-};
-
-/// How long a request is willing to wait. Neither stops one whose batch has begun.
-struct Patience {
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  std::stop_token stop = {};
 };
 
 /// What waits at one moment.

@@ -3,9 +3,42 @@
 #include "engine/served_model.h"
 
 #include <algorithm>
+#include <deque>
+#include <future>
+#include <iterator>
+#include <utility>
 
 namespace signalbox::engine {
 namespace {
+
+/// Texts of one caller that wait at the same time: enough for a batch, few beside the queue.
+constexpr size_t kAtATime = 8;
+
+/// Asks for `count` things, of which few wait at a time, and takes them in their order. What still
+/// waits when one fails is thrown away.
+template <class T, class Ask, class Take>
+Result<void> in_turn(size_t count, const Ask& ask, const Take& take) {
+  std::deque<std::future<Result<T>>> waiting;
+  for (size_t asked = 0, taken = 0; taken < count; ++taken) {
+    while (asked < count && waiting.size() < kAtATime) {
+      // Owned by who waits and by the scheduler.
+      auto promise = std::make_shared<std::promise<Result<T>>>();
+      auto future = promise->get_future();
+      Scheduler::Done<T> done = [promise](Result<T> result) {
+        promise->set_value(std::move(result));
+      };
+      const Result<void> entered = ask(asked, std::move(done));
+      if (!entered && entered.error().code == Code::kOverloaded && !waiting.empty()) break;
+      if (!entered) return entered;
+      waiting.push_back(std::move(future));
+      ++asked;
+    }
+    SIGNALBOX_TRY(T result, waiting.front().get());
+    waiting.pop_front();
+    take(taken, std::move(result));
+  }
+  return {};
+}
 
 class ServedModel : public TextModel {
  public:
@@ -36,6 +69,37 @@ class ServedModel : public TextModel {
   Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
     if (inputs.size() != 1) return model_->answer(inputs);
     return scheduler_->answer(inputs[0]).get();
+  }
+
+  Result<void> embed_within(const Patience& patience, std::span<const std::string_view> texts,
+                            std::span<float> out) const override {
+    return embed_within(patience, texts, {}, out);
+  }
+
+  Result<void> embed_within(const Patience& patience, std::span<const std::string_view> texts,
+                            const EmbedOptions& options, std::span<float> out) const override {
+    const size_t width = out.size() / std::max<size_t>(texts.size(), 1);
+    const auto ask = [&](size_t i, Scheduler::Done<Scheduler::Embedding> done) {
+      return scheduler_->embed(texts[i], options, patience, std::move(done));
+    };
+    const auto take = [&](size_t i, const Scheduler::Embedding& vector) {
+      SIGNALBOX_CHECK(vector.size() == width);
+      std::copy(vector.begin(), vector.end(), &out[i * width]);
+    };
+    return in_turn<Scheduler::Embedding>(texts.size(), ask, take);
+  }
+
+  Result<std::vector<Answer>> answer_within(const Patience& patience,
+                                            std::span<const Input> inputs) const override {
+    std::vector<Answer> out;
+    const auto ask = [&](size_t i, Scheduler::Done<Scheduler::Answers> done) {
+      return scheduler_->answer(inputs[i], patience, std::move(done));
+    };
+    const auto take = [&](size_t, Scheduler::Answers answers) {
+      std::move(answers.begin(), answers.end(), std::back_inserter(out));
+    };
+    SIGNALBOX_TRY_VOID(in_turn<Scheduler::Answers>(inputs.size(), ask, take));
+    return out;
   }
 
   Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {

@@ -12,7 +12,10 @@ namespace signalbox::engine {
 
 /// The same model, with the same answers, for many threads. embed() and answer() of one text go
 /// through the queue and fail with kOverloaded when it is full; of several texts they are a batch
-/// already and run on the calling thread, as everything else does. Errors are Scheduler::create's.
+/// already and run on the calling thread, as everything else does: that is for loading.
+/// embed_within() and answer_within() bring every text to the queue, a few at a time, so that a
+/// request of many leaves others their turn; they are overloaded only when the queue has no room
+/// while none of their own is in it. Errors are Scheduler::create's.
 Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> model,
                                                const SchedulerOptions& options);
 

@@ -262,7 +262,8 @@ bool Evaluation::run_cheap() {
   return !state_->plan_needs_models();
 }
 
-Result<void> Evaluation::run_needed() {
+Result<void> Evaluation::run_needed(const engine::Patience& patience) {
+  state_->inputs.set_patience(patience);
   Result<void> done;
   if (!state_->bypass.bypassed) {
     state_->run_request_signals(false);

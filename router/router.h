@@ -32,8 +32,9 @@ class Evaluation {
   bool run_cheap();
   /// Computes what the outcome and its plan still need, cheapest first (signals/signal.h), and
   /// those of equal cost at the same time. Runs models: milliseconds. An error of a model is
-  /// returned, kOverloaded before others, and the outcome then stands on what is known.
-  Result<void> run_needed();
+  /// returned, kOverloaded before others, and the outcome then stands on what is known. A request
+  /// that has lost its patience leaves the queues of the models.
+  Result<void> run_needed(const engine::Patience& patience = {});
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();
 

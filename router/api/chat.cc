@@ -51,9 +51,8 @@ class Chat {
   http::Task<> operator()(http::Exchange exchange) const;
 
  private:
-  http::Task<Result<router::Plan>> plan(const router::ChatRequest& request,
-                                        const http::Headers& headers, std::string_view id,
-                                        bool& degraded) const;
+  http::Task<Result<router::Plan>> plan(http::Exchange exchange, const router::ChatRequest& request,
+                                        std::string_view id, bool& degraded) const;
   router::Circumstances circumstances() const;
   http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
                       const router::Plan& plan, http::Headers fields, std::string_view id) const;
@@ -86,10 +85,14 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     co_return;
   }
   bool degraded = false;
-  const Result<router::Plan> planned = co_await plan(*chat, request.headers, id, degraded);
+  const Result<router::Plan> planned = co_await plan(exchange, *chat, id, degraded);
   if (!planned) {
     log::info("chat", "{}: model {}: refused: {}", id, json::quote_briefly(chat->model),
               code_name(planned.error().code));
+    if (planned.error().code == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
+    }
     add_headers(router::error_headers(), fields);
     co_await send_error(exchange.reply, std::move(fields), planned.error());
     co_return;
@@ -124,15 +127,20 @@ http::Task<> Chat::answer(http::Exchange exchange, const router::ChatRequest& re
   co_await exchange.reply.send(200, fields, body);
 }
 
-http::Task<Result<router::Plan>> Chat::plan(const router::ChatRequest& request,
-                                            const http::Headers& headers, std::string_view id,
+http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
+                                            const router::ChatRequest& request, std::string_view id,
                                             bool& degraded) const {
+  const http::Headers& headers = exchange.request.headers;
   router::Evaluation evaluation =
       router_.evaluate(request, [&](std::string_view name) { return headers.find(name); });
   if (!evaluation.run_cheap()) {
     Result<void> outcome;
-    std::function<void()> work = [&] { outcome = evaluation.run_needed(); };
-    const bool ran = co_await compute_.run(std::move(work));
+    std::stop_source given_up;
+    std::function<void()> work = [&] {
+      outcome = evaluation.run_needed({.stop = given_up.get_token()});
+    };
+    const bool ran = co_await run_within(compute_, exchange.interrupt, given_up, std::move(work));
+    if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
     if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting to be understood");
     if (!outcome && outcome.error().code == Code::kOverloaded)
       co_return tl::unexpected<Error>(std::move(outcome).error());

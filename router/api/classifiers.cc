@@ -148,7 +148,7 @@ Outcome<Classifier> find_classifier(const router::State& state, std::string_view
 
 Outcome<std::vector<Classes>> classify(const Classifier& classifier,
                                        std::span<const engine::Input> inputs) {
-  const auto answers = classifier.model->answer(inputs);
+  const auto answers = classifier.model->answer_within({}, inputs);
   if (!answers) return tl::unexpected<Failure>(model_failure(answers.error()));
   const size_t heads = classifier.model->heads().size();
   std::vector<Classes> all;

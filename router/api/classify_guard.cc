@@ -129,7 +129,7 @@ Outcome<std::vector<PiiFinding>> find_pii(const State& state, std::string_view t
   std::vector<PiiFinding> all;
   for (const std::string_view window : windows) {
     const engine::Input input{.text = window};
-    const auto answers = classifier.model->answer({&input, 1});
+    const auto answers = classifier.model->answer_within({}, {&input, 1});
     if (!answers) return tl::unexpected<Failure>(model_failure(answers.error()));
     const auto from = static_cast<size_t>(window.data() - text.data());
     for (const engine::Entity& entity : (*answers)[classifier.head.head].entities) {

@@ -60,6 +60,17 @@ http::Task<bool> Compute::run(std::function<void()> work) {
       Start{}, http::asio::use_awaitable_t<http::Executor>{}, this, std::move(work));
 }
 
+http::Task<bool> run_within(Compute& pool, http::Interrupt& interrupt, std::stop_source& given_up,
+                            std::function<void()> work) {
+  std::function<void()> give_up = [&given_up] { given_up.request_stop(); };
+  const http::Interrupt::Scope scope(interrupt, std::move(give_up));
+  std::function<void()> wanted = [&given_up, &work] {
+    if (!given_up.stop_requested()) work();
+  };
+  const bool ran = co_await pool.run(std::move(wanted));
+  co_return ran;
+}
+
 void Compute::loop() {
   for (;;) {
     std::function<void()> work;

@@ -6,9 +6,11 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "router/http/interrupt.h"
 #include "router/http/io.h"
 
 namespace signalbox::api {
@@ -38,5 +40,11 @@ class Compute {
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
+
+/// Runs `work` on the pool. When the client goes or its time is up meanwhile, `given_up` is told
+/// so: for the work to end early, which is waited for all the same. What has not begun by then is
+/// not done any more. False as Compute::run().
+http::Task<bool> run_within(Compute& pool, http::Interrupt& interrupt, std::stop_source& given_up,
+                            std::function<void()> work);
 
 }  // namespace signalbox::api

@@ -76,7 +76,8 @@ Outcome<engine::EmbedOptions> options_of(const Embedder& embedder, const json::V
 /// (texts, dim), L2-normalised.
 Outcome<std::vector<std::vector<float>>> embed(const Embedder& embedder,
                                                std::span<const std::string_view> texts,
-                                               const engine::EmbedOptions& options) {
+                                               const engine::EmbedOptions& options,
+                                               const engine::Patience& patience = {}) {
   const auto whole = static_cast<size_t>(embedder.model->dim());
   const size_t dim = options.dim > 0 ? static_cast<size_t>(options.dim) : whole;
   const bool plain = options == engine::EmbedOptions{} || embedder.text_model == nullptr;
@@ -84,8 +85,8 @@ Outcome<std::vector<std::vector<float>>> embed(const Embedder& embedder,
   for (size_t begin = 0; begin < texts.size(); begin += kTextsAPass) {
     const auto some = texts.subspan(begin, std::min(kTextsAPass, texts.size() - begin));
     std::vector<float> out(some.size() * (plain ? whole : dim));  // (texts, dim)
-    const auto done =
-        plain ? embedder.model->embed(some, out) : embedder.text_model->embed(some, options, out);
+    const auto done = plain ? embedder.model->embed_within(patience, some, out)
+                            : embedder.text_model->embed_within(patience, some, options, out);
     if (!done) return tl::unexpected<Failure>(model_failure(done.error()));
     const size_t width = plain ? whole : dim;
     for (size_t i = 0; i < some.size(); ++i) {
@@ -209,7 +210,8 @@ void write_vector(json::Writer& out, const std::vector<float>& vector, bool as_b
                                           vector.size() * sizeof(float)}));
 }
 
-Outcome<std::string> openai(const http::Request& request, const State& state) {
+Outcome<std::string> openai(const http::Request& request, const State& state,
+                            const engine::Patience& patience = {}) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const json::Value root = document.root();
   SIGNALBOX_OR_FAIL(const auto texts, inputs_of(root));
@@ -224,7 +226,7 @@ Outcome<std::string> openai(const http::Request& request, const State& state) {
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<Failure>(std::move(known).error());
   SIGNALBOX_OR_FAIL(const auto options, options_of(embedder, root, "dimensions"));
-  SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
+  SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options, patience));
   int64_t tokens = 0;
   for (const std::string_view text : texts) {
     if (embedder.text_model == nullptr) break;
@@ -254,8 +256,21 @@ class OpenAi {
 
   http::Task<> operator()(http::Exchange exchange) const {
     Outcome<std::string> outcome;
-    std::function<void()> run = [&] { outcome = openai(exchange.request, state_); };
-    const bool ran = co_await pool_.run(std::move(run));
+    std::stop_source given_up;
+    std::function<void()> run = [&] {
+      outcome = openai(exchange.request, state_, {.stop = given_up.get_token()});
+    };
+    const bool ran = co_await run_within(pool_, exchange.interrupt, given_up, std::move(run));
+    if (exchange.interrupt.raised() && exchange.interrupt.why() == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
+    }
+    if (exchange.interrupt.raised()) {
+      http::Headers none;
+      const Error late = exchange.interrupt.error();
+      co_await send_error(exchange.reply, std::move(none), late);
+      co_return;
+    }
     if (!ran) outcome = tl::unexpected<Failure>(Failure{429, "OVERLOADED", "too many requests"});
     http::Headers fields;
     fields.add("Content-Type", "application/json");

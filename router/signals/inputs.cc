@@ -20,7 +20,7 @@ Result<std::span<const float>> Inputs::embedding(std::string_view text) {
   Pass<std::vector<float>>& pass = pass_of(embedded_, embedder_, text);
   std::call_once(pass.once, [&] {
     std::vector<float> vector(static_cast<size_t>(embedder_->dim()));
-    if (auto done = embedder_->embed({&text, 1}, vector)) {
+    if (auto done = embedder_->embed_within(patience_, {&text, 1}, vector)) {
       pass.result = std::move(vector);
     } else {
       pass.result = tl::unexpected<Error>(std::move(done).error());
@@ -46,7 +46,7 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
   Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text);
   std::call_once(pass.once, [&] {
     const engine::Input input{.text = text};
-    pass.result = model.answer({&input, 1});
+    pass.result = model.answer_within(patience_, {&input, 1});
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const engine::Answer>(*pass.result);

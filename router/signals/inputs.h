@@ -25,6 +25,9 @@ class Inputs {
   Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder)
       : request_(request), headers_(std::move(headers)), embedder_(embedder) {}
 
+  /// How long models may let this request wait. Before anybody asks for a pass.
+  void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
+
   const ChatRequest& request() const { return request_; }
   std::optional<std::string_view> header(std::string_view name) const {
     return headers_ ? headers_(name) : std::nullopt;
@@ -61,6 +64,7 @@ class Inputs {
   const ChatRequest& request_;
   HeaderLookup headers_;
   const engine::TextEmbedder* embedder_;
+  engine::Patience patience_;
   std::mutex mutex_;  // of the lists, not of what their entries hold
   Passes<std::vector<float>> embedded_;
   Passes<std::vector<engine::Answer>> answered_;

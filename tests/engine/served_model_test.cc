@@ -95,6 +95,69 @@ TEST(ServedModel, runs_together_what_waits_together) {
   EXPECT_LT(gated->passes(), 5);
 }
 
+TEST(ServedModel, leaves_others_their_turn_between_the_texts_of_one_request) {
+  class Slow : public router::FakeClassifier {
+   public:
+    Slow() : FakeClassifier(kLabels, HeadKind::kSequence, false) {}
+    Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return FakeClassifier::answer(inputs);
+    }
+  };
+  const auto served = serve(std::make_shared<Slow>(), {.workers = 1, .batch_tokens = 1});
+  ASSERT_TRUE(served);
+  const std::vector<Input> many(200, Input{.text = "x"});
+  std::atomic<bool> begun = false, ended = false;
+  std::thread greedy([&] {
+    begun = true;
+    const auto answers = (*served)->answer_within({}, many);
+    EXPECT_TRUE(answers && answers->size() == many.size());
+    ended = true;
+  });
+  while (!begun) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(scores_of(**served, "y").size(), 2U);
+  EXPECT_FALSE(ended) << "one text waited for two hundred";
+  greedy.join();
+}
+
+TEST(ServedModel, gives_many_texts_the_answers_of_each) {
+  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto served = serve(bare, {.requests_max = 1});
+  ASSERT_TRUE(served);
+  std::vector<Input> inputs;
+  for (int i = 0; i < 30; ++i) inputs.push_back({.text = i % 3 == 0 ? "x" : "y"});
+  const auto answers = (*served)->answer_within({}, inputs);
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->size(), inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_EQ((*answers)[i].scores, scores_of(*bare, inputs[i].text)) << i;
+}
+
+TEST(ServedModel, lets_go_of_who_has_lost_patience) {
+  const auto gated = std::make_shared<Gated>();
+  const auto served = serve(gated, {.workers = 1});
+  ASSERT_TRUE(served);
+  std::thread first([&] { EXPECT_EQ(scores_of(**served, "x").size(), 2U); });
+  gated->wait_for_a_pass();
+  const std::vector<Input> inputs(3, Input{.text = "y"});
+  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  const auto late = (*served)->answer_within({.deadline = soon}, inputs);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kDeadline);
+  std::stop_source gone;
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gone.request_stop();
+  });
+  const auto stopped = (*served)->answer_within({.stop = gone.get_token()}, inputs);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+  leaver.join();
+  gated->open();
+  first.join();
+}
+
 TEST(ServedModel, refuses_options_out_of_range) {
   const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
   const auto served = serve(bare, {.workers = 0});

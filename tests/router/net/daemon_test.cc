@@ -370,6 +370,52 @@ TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
   EXPECT_EQ(param("[]"), "null");
 }
 
+/// Embeds examples at once, and requests when their callers have lost patience.
+class StubbornEmbedder final : public engine::TextEmbedder {
+ public:
+  int32_t dim() const override { return 2; }
+  Result<void> embed(std::span<const std::string_view>, std::span<float> out) const override {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = i % 2 == 0 ? 1.0F : 0.0F;
+    return {};
+  }
+  Result<void> embed_within(const engine::Patience& patience, std::span<const std::string_view>,
+                            std::span<float>) const override {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!patience.stop.stop_requested()) {
+      if (std::chrono::steady_clock::now() > end) return fail(Code::kInternal, "nobody gave up");
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    ++given_up;
+    return fail(Code::kCancelled, "given up");
+  }
+  mutable std::atomic<int> given_up = 0;
+};
+
+TEST(Daemon, takes_requests_out_of_the_queues_of_models_when_their_time_is_up) {
+  const auto embedder = std::make_shared<const StubbornEmbedder>();
+  config::Config config = configuration(9, true);
+  config.listeners.front().timeout = milliseconds(300);
+  auto daemon = Daemon::start(std::move(config), [&](const config::Config&) {
+    return Result<router::Models>(router::Models{.embedder = embedder});
+  });
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const auto begin = std::chrono::steady_clock::now();
+  const Reply late = chat(**daemon, said("what is it like"));
+  EXPECT_EQ(late.status, 504) << late.body;
+  EXPECT_EQ(late.headers.at("x-vsr-response-path"), "error");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(embedder->given_up, 1);
+  {
+    Wire gone = Wire::connect((*daemon)->port("http"));
+    gone.send(post("/v1/chat/completions", said("what is it like")));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (embedder->given_up < 2 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(embedder->given_up, 2);
+}
+
 TEST(Daemon, knows_its_paths_and_their_methods) {
   const auto daemon = start(configuration());
   const Reply nowhere = ask(*daemon, get("/v2/chat"));
