@@ -81,7 +81,7 @@ std::string header_value(const std::vector<std::string>& names) {
 
 std::vector<Header> response_headers(const Plan& plan, bool debug) {
   std::vector<Header> headers{{"x-vsr-schema-version", std::string(kSchemaVersion)},
-                              {"x-vsr-response-path", path_name(plan.path)}};
+                              {kResponsePath, path_name(plan.path)}};
   headers.reserve(16);
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) headers.push_back({name, header_value(value)});
@@ -116,7 +116,8 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
 }
 
 std::vector<Header> error_headers() {
-  return {{"x-vsr-schema-version", std::string(kSchemaVersion)}, {"x-vsr-response-path", "error"}};
+  return {{"x-vsr-schema-version", std::string(kSchemaVersion)},
+          {kResponsePath, std::string(kErrorPath)}};
 }
 
 std::string plan_words(const Plan& plan) {

@@ -14,6 +14,9 @@ struct Header {
   std::string value;      // printable ASCII; other bytes of configured names are percent-encoded
 };
 
+inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
+inline constexpr std::string_view kErrorPath = "error";
+
 /// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). Where
 /// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
 /// and -reasoning ("on" or "off"). Towards a server also x-vsr-injected-system-prompt, without one
@@ -22,7 +25,8 @@ struct Header {
 /// x-vsr-matched-keywords and the like (names of signals, comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
-/// The same for a request that got no plan.
+/// The same for a request that got no plan; one that got a plan and then an error, as when its
+/// server cannot be reached, keeps the plan's with the path `error`.
 std::vector<Header> error_headers();
 
 /// The plan in a line for people: "Model qwen3, reasoning off, system prompt added".

@@ -42,6 +42,17 @@ void add_headers(const std::vector<router::Header>& headers, http::Headers& fiel
   for (const router::Header& header : headers) fields.add(header.name, header.value);
 }
 
+/// What was decided, for a reply that is an error all the same.
+http::Headers of_error(const http::Headers& fields) {
+  http::Headers out;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const http::Field field = fields[i];
+    const bool path = http::iequals(field.name, router::kResponsePath);
+    out.add(field.name, path ? router::kErrorPath : field.value);
+  }
+  return out;
+}
+
 class Chat {
  public:
   Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute,
@@ -73,6 +84,7 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
 
   if (const auto encoding = request.headers.find("content-encoding");
       encoding && *encoding != "identity") {
+    add_headers(router::error_headers(), fields);
     fields.add("Content-Type", "application/json");
     const std::string body = error_body(
         415, fmt::format("Content-Encoding {} is not supported", json::quote_briefly(*encoding)));
@@ -81,6 +93,7 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   }
   const auto chat = router::ChatRequest::parse(std::move(request.body));
   if (!chat) {
+    add_headers(router::error_headers(), fields);
     co_await send_error(exchange.reply, std::move(fields), chat.error());
     co_return;
   }
@@ -185,7 +198,8 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
   } else {
     error = std::move(answer).error();
     if (error.code != Code::kCancelled) {
-      co_await send_error(exchange.reply, std::move(fields), error);
+      http::Headers told = of_error(fields);
+      co_await send_error(exchange.reply, std::move(told), error);
     } else {
       exchange.reply.abandon();
     }

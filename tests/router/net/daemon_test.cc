@@ -357,6 +357,21 @@ TEST(Daemon, refuses_what_no_model_may_see) {
   EXPECT_EQ(wrong.headers.at("x-vsr-response-path"), "error");
 }
 
+TEST(Daemon, tells_the_path_and_the_decision_of_errors_too) {
+  const auto daemon = start(configuration(closed_port()));
+  for (const Reply& reply : {chat(*daemon, "{"), chat(*daemon, R"({"model":"auto"})"),
+                             chat(*daemon, said("x"), "Content-Encoding: gzip\r\n")}) {
+    EXPECT_GE(reply.status, 400);
+    EXPECT_EQ(reply.headers.at("x-vsr-response-path"), "error") << reply.body;
+    EXPECT_EQ(reply.headers.at("x-vsr-schema-version"), "2");
+  }
+  const Reply unreachable = chat(*daemon, said("prove it"));
+  EXPECT_EQ(unreachable.status, 502);
+  EXPECT_EQ(unreachable.headers.at("x-vsr-response-path"), "error");
+  EXPECT_EQ(unreachable.headers.at("x-vsr-selected-decision"), "math");
+  EXPECT_EQ(unreachable.headers.at("x-vsr-selected-model"), "math/expert");
+}
+
 TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
   const auto daemon = start(configuration());
   const auto param = [&](std::string_view body) {
