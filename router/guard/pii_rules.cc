@@ -1,0 +1,144 @@
+// The pass: at the begin of a word, a number or a sign the scanners that could begin there are
+// asked, the strictest first; the first that finds something has it, and the pass goes on behind.
+// An e-mail address is found at its '@' and takes back what was found of its local part.
+
+#include "router/guard/pii_rules.h"
+
+#include <algorithm>
+
+#include "router/guard/pii_scan.h"
+
+namespace signalbox::router {
+namespace {
+
+using pii::Found;
+using pii::Match;
+using pii::Text;
+
+constexpr auto kTypes = std::to_array<std::string_view>(
+    {pii::kApiKey, pii::kCreditCard, pii::kDate, pii::kDomain, pii::kEmail, pii::kIban, pii::kIp,
+     pii::kJwt, pii::kPhone, pii::kPrivateKey, pii::kLicense, pii::kSsn, pii::kZip});
+
+constexpr auto kUnchecked =
+    std::to_array<std::string_view>({pii::kDate, pii::kPhone, pii::kLicense, pii::kZip});
+
+class Pass {
+ public:
+  explicit Pass(std::string_view text) : text_(text) {}
+
+  std::vector<PiiEntity> run() {
+    size_t at = 0;
+    while (at < text_.size()) at = step(at);
+    return std::move(found_);
+  }
+
+ private:
+  /// Asks at a place; where the pass goes on.
+  size_t step(size_t at) {
+    const char c = text_[at];
+    if (pii::is_digit(c)) return at_number(at);
+    if (pii::is_alpha(c)) return at_word(at);
+    Found found;
+    if (c == '@') found = pii::find_email(text_, at);
+    if (c == '+' || c == '(') found = pii::find_phone(text_, at, cues_);
+    if (c == ':' && text_[at + 1] == ':') found = pii::find_ipv6(text_, at, cues_);
+    if (c == '-' && text_[at + 1] == '-') found = pii::find_private_key(text_, at, block_end_);
+    return found ? take(*found) : at + 1;
+  }
+
+  size_t at_number(size_t at) {
+    const size_t end = text_.digits_end(at);
+    if (!pii::is_alnum(text_[at - 1])) {
+      if (const Found found = number_at(at, end)) return take(*found);
+    }
+    return end;
+  }
+
+  // What stands behind the first digits already says what they cannot be.
+  Found number_at(size_t at, size_t end) const {
+    const char next = text_[end];
+    if (Found found = pii::find_card(text_, at, end, cues_)) return found;
+    if (Found found = pii::find_license(text_, at, cues_)) return found;
+    if (Found found = pii::find_ssn(text_, at, end, cues_)) return found;
+    if (next == '.') {
+      if (Found found = pii::find_ipv4(text_, at, cues_)) return found;
+    }
+    if (next == ':' || pii::is_hex(next)) {
+      if (Found found = pii::find_ipv6(text_, at, cues_)) return found;
+    }
+    if (end - at <= 4) {
+      if (Found found = pii::find_date(text_, at, cues_)) return found;
+    }
+    if (Found found = pii::find_zip(text_, at, cues_)) return found;
+    if (Found found = pii::find_phone(text_, at, cues_)) return found;
+    return is_joined(next) ? pii::find_domain(text_, at, cues_) : std::nullopt;
+  }
+
+  size_t at_word(size_t at) {
+    size_t end = at;
+    while (pii::is_alpha(text_[end])) ++end;
+    cues_.see(text_, at, end);
+    // A name may be the end of a longer one: "my2ndtoken".
+    if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
+    if (!pii::is_alnum(text_[at - 1])) {
+      if (const Found found = word_at(at, end)) return take(*found);
+    }
+    return end;
+  }
+
+  static bool is_joined(char next) {
+    return pii::is_alnum(next) || next == '.' || next == '-' || next == '_' || next == ':' ||
+           static_cast<uint8_t>(next) >= 0x80;
+  }
+
+  // Most words are followed by a space and can be none of these.
+  Found word_at(size_t at, size_t end) const {
+    if (Found found = pii::find_date_by_month(text_, at, end, cues_)) return found;
+    if (end - at == 2) {
+      if (Found found = pii::find_iban(text_, at)) return found;
+    }
+    if (!is_joined(text_[end])) return std::nullopt;
+    if (Found found = pii::find_url(text_, at, end)) return found;
+    if (Found found = pii::find_jwt(text_, at)) return found;
+    if (Found found = pii::find_key(text_, at)) return found;
+    if (Found found = pii::find_ipv6(text_, at, cues_)) return found;
+    if (Found found = pii::find_license(text_, at, cues_)) return found;
+    if (Found found = pii::find_zip(text_, at, cues_)) return found;
+    return pii::find_domain(text_, at, cues_);
+  }
+
+  size_t take(const Match& match) {
+    while (!found_.empty() && found_.back().end > match.begin) found_.pop_back();
+    found_.push_back(
+        {std::string(match.type), match.begin, match.end, match.score, PiiSource::kRule});
+    cues_.forget();
+    return match.end;
+  }
+
+  Text text_;
+  pii::Cues cues_;
+  size_t block_end_ = 0;
+  std::vector<PiiEntity> found_;
+};
+
+}  // namespace
+
+std::string_view pii_source_name(PiiSource source) {
+  constexpr auto kNames = std::to_array<std::string_view>({"rule", "model", "both"});
+  return kNames[static_cast<size_t>(source)];
+}
+
+std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
+  return Pass(text).run();
+}
+
+std::span<const std::string_view> pii_rule_types() {
+  return kTypes;
+}
+
+bool is_checked_pii(std::string_view type) {
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end() &&
+         std::find(kUnchecked.begin(), kUnchecked.end(), type) == kUnchecked.end();
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,177 @@
+#pragma once
+// What the scanners of pii_rules share: classes of bytes, groups of digits, and the words that were
+// seen shortly before. Each scanner looks at one position and at a bounded number of bytes behind
+// it, or consumes what it has read; that keeps the whole linear.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace signalbox::router::pii {
+
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+inline bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+inline char lower(char c) {
+  return is_upper(c) ? static_cast<char>(c + 32) : c;
+}
+inline bool is_alpha(char c) {
+  return lower(c) >= 'a' && lower(c) <= 'z';
+}
+inline bool is_alnum(char c) {
+  return is_digit(c) || is_alpha(c);
+}
+inline bool is_hex(char c) {
+  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+}
+inline bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+bool same_word(std::string_view a, std::string_view lower_case);
+
+/// A text that may be read before its begin and behind its end: there are zeros.
+class Text {
+ public:
+  explicit Text(std::string_view bytes) : bytes_(bytes) {}
+  char operator[](size_t at) const { return at < bytes_.size() ? bytes_[at] : '\0'; }
+  size_t size() const { return bytes_.size(); }
+  std::string_view bytes() const { return bytes_; }
+  std::string_view from(size_t begin, size_t end) const {
+    return bytes_.substr(begin, end - begin);
+  }
+  /// Bytes of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 when it is
+  /// something else. Scripts that write without spaces begin behind them.
+  size_t letter_bytes(size_t at) const;
+  /// The end of the digits that begin here.
+  size_t digits_end(size_t at) const;
+  /// The value of at most 9 digits.
+  uint32_t number(size_t begin, size_t end) const;
+
+ private:
+  std::string_view bytes_;
+};
+
+/// A space or a dash as people write them in numbers; no-break and narrow ones count as theirs.
+struct Separator {
+  char kind = '\0';  // ' ', '-', '.' or none
+  size_t bytes = 0;
+};
+Separator separator_at(const Text& text, size_t at);
+
+/// Digits in groups that one separator each divides, from a digit on.
+struct Groups {
+  static constexpr size_t kMax = 8;
+  struct Group {
+    size_t begin, end;
+    char before;  // the separator in front, '\0' of the first
+    size_t size() const { return end - begin; }
+  };
+  std::array<Group, kMax> at;
+  size_t count = 0;
+};
+Groups groups_at(const Text& text, size_t at);
+
+/// What a word says of a number that follows it, or of one in front.
+enum class Cue : uint8_t {
+  kPhone,
+  kMaybePhone,
+  kSsn,
+  kLicense,
+  kZip,
+  kDriver,
+  kVersion,
+  kHost,
+  kSite,
+  kCard,
+  kDated,
+  kCount
+};
+
+/// The words behind which the scan is.
+class Cues {
+ public:
+  /// `word` is text[begin, end), all of its letters.
+  void see(const Text& text, size_t begin, size_t end);
+  /// Whether such a word ended at most `within` bytes before.
+  bool near(Cue cue, size_t at, size_t within) const {
+    const size_t seen = ends_[static_cast<size_t>(cue)];
+    return seen != 0 && at - seen <= within;
+  }
+  size_t end_of(Cue cue) const { return ends_[static_cast<size_t>(cue)]; }
+  /// Whether the word that was seen last of those which name numbers is this one.
+  bool is_last(Cue cue) const { return last_ == cue; }
+  /// What words said of a number has been used up.
+  void forget() {
+    for (const Cue cue : {Cue::kLicense, Cue::kZip}) set(cue, 0);
+  }
+
+ private:
+  void set(Cue cue, size_t end) { ends_[static_cast<size_t>(cue)] = end; }
+  void name(Cue cue, size_t end);
+  std::array<size_t, static_cast<size_t>(Cue::kCount)> ends_{};  // 0: not seen
+  size_t social_ = 0;                                            // where "social" ended
+  Cue last_ = Cue::kCount;
+};
+
+/// What a scanner has found at a position.
+struct Match {
+  std::string_view type;
+  size_t begin;
+  size_t end;
+  double score;
+};
+using Found = std::optional<Match>;
+inline constexpr double kChecked = 1.0;
+inline constexpr double kInContext = 0.95;
+inline constexpr double kLikely = 0.6;
+
+inline constexpr std::string_view kCreditCard = "CREDIT_CARD";
+inline constexpr std::string_view kIban = "IBAN_CODE";
+inline constexpr std::string_view kSsn = "US_SSN";
+inline constexpr std::string_view kEmail = "EMAIL_ADDRESS";
+inline constexpr std::string_view kIp = "IP_ADDRESS";
+inline constexpr std::string_view kDomain = "DOMAIN_NAME";
+inline constexpr std::string_view kPhone = "PHONE_NUMBER";
+inline constexpr std::string_view kDate = "DATE_TIME";
+inline constexpr std::string_view kLicense = "US_DRIVER_LICENSE";
+inline constexpr std::string_view kZip = "ZIP_CODE";
+inline constexpr std::string_view kApiKey = "API_KEY";
+inline constexpr std::string_view kPrivateKey = "PRIVATE_KEY";
+inline constexpr std::string_view kJwt = "JWT";
+
+// pii_accounts: digits begin at `at`, the first of them without a gap end at `digits_end`; or
+// letters and digits for find_iban and find_license.
+Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues);
+Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues);
+Found find_iban(const Text& text, size_t at);
+Found find_license(const Text& text, size_t at, const Cues& cues);
+Found find_zip(const Text& text, size_t at, const Cues& cues);
+
+// pii_phones: at a digit, '(' or '+'.
+Found find_phone(const Text& text, size_t at, const Cues& cues);
+
+// pii_dates: at a digit; at a letter with the word's end.
+Found find_date(const Text& text, size_t at, const Cues& cues);
+Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cues& cues);
+
+// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@', where it looks back, too; at a
+// word.
+Found find_ipv4(const Text& text, size_t at, const Cues& cues);
+Found find_ipv6(const Text& text, size_t at, const Cues& cues);
+Found find_email(const Text& text, size_t at_sign);
+Found find_url(const Text& text, size_t at, size_t word_end);
+Found find_domain(const Text& text, size_t at, const Cues& cues);
+
+// pii_secrets: at a word.
+Found find_key(const Text& text, size_t at);
+Found find_jwt(const Text& text, size_t at);
+Found find_named_key(const Text& text, size_t at, size_t word_end);
+/// At '-'. `next_end` is where the next block ends, 0 at first; it is looked for once.
+Found find_private_key(const Text& text, size_t at, size_t& next_end);
+
+}  // namespace signalbox::router::pii
