@@ -89,6 +89,7 @@ struct Evaluation::State {
       if (fact.state == Fact::State::kUnavailable) continue;
       fact.state = done ? Fact::State::kKnown : Fact::State::kFailed;
       if (!done) continue;
+      if (!readings[n].known) fact.state = Fact::State::kUnavailable;
       fact.matched = readings[n].matched;
       fact.confidence = readings[n].confidence;
       fact.score = readings[n].score;

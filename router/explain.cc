@@ -205,6 +205,8 @@ class Explainer {
   static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
     if (type.moot) return "";
     if (const std::string_view why = type.signals->unavailable(signal); !why.empty()) return why;
+    if (type.computed && !type.failed && !type.readings[signal].known)
+      return type.signals->lacks(signal);
     return type.computed && !type.failed ? "" : type.failed ? kFailed : kNotNeeded;
   }
 

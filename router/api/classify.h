@@ -3,6 +3,7 @@
 // calling a model behind. Positions count code points.
 
 #include "router/api/classifiers.h"
+#include "router/guard/pii_rules.h"
 
 namespace signalbox::api {
 
@@ -33,14 +34,10 @@ struct PiiOptions {
   bool masks = false;
   bool reveals = false;
 };
-struct PiiFinding {
-  std::string type;
-  size_t begin;  // bytes of the text
-  size_t end;
-  float score;
-};
-Outcome<std::vector<PiiFinding>> find_pii(const router::State& state, std::string_view text,
-                                          const PiiOptions& options);
+/// By rules and by the model; without one, by rules where they can check every type that is asked
+/// for.
+Outcome<std::vector<router::PiiEntity>> find_pii(const router::State& state, std::string_view text,
+                                                 const PiiOptions& options);
 Outcome<std::string> pii_of(const router::State& state, std::string_view text,
                             const PiiOptions& options);
 

@@ -75,7 +75,7 @@ Outcome<std::vector<Result>> each_pii(const State& state, std::span<const std::s
     const Stopwatch watch;
     SIGNALBOX_OR_FAIL(const auto found, find_pii(state, text, {}));
     Result result{"no_pii", 0, 0, ""};
-    for (const PiiFinding& finding : found) {
+    for (const router::PiiEntity& finding : found) {
       if (finding.score <= result.confidence) continue;
       result.category = finding.type;
       result.confidence = finding.score;

@@ -5,11 +5,13 @@
 
 #include "base/utf8.h"
 #include "router/api/classify.h"
+#include "router/signals/pii_finder.h"
 #include "router/signals/windows.h"
 
 namespace signalbox::api {
 namespace {
 
+using router::PiiEntity;
 using router::State;
 
 Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
@@ -26,48 +28,25 @@ Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
   return std::move(windows.pieces);
 }
 
-std::string without_tag(std::string_view label) {
-  const bool tagged = label.size() > 2 && label[1] == '-' &&
-                      std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
-  std::string out(label.substr(tagged ? 2 : 0));
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
-
-/// The type of an entity as pii_mapping_path names it, or as the model does.
-std::string type_of(const Classifier& classifier, std::string_view marked) {
-  const std::string type = without_tag(marked);
-  const auto& own = classifier.model->heads()[classifier.head.head].labels;
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (without_tag(own[i]) == type) return without_tag(classifier.head.labels[i]);
-  }
-  return type;
-}
-
-/// Windows overlap: what two of them mark is found once, as the surer one has it.
-void add(std::vector<PiiFinding>& all, PiiFinding finding) {
-  for (PiiFinding& known : all) {
-    if (known.type != finding.type || known.end <= finding.begin || finding.end <= known.begin)
-      continue;
-    if (finding.score > known.score) known = std::move(finding);
-    return;
-  }
-  all.push_back(std::move(finding));
-}
-
 bool is_wanted(const PiiOptions& options, std::string_view type) {
   return options.types.empty() ||
          std::any_of(options.types.begin(), options.types.end(),
-                     [&](std::string_view each) { return without_tag(each) == type; });
+                     [&](std::string_view each) { return router::upper_ascii(each) == type; });
+}
+
+// Whether rules can check all that is asked for, so that a model would add nothing.
+bool needs_no_model(const PiiOptions& options) {
+  return !options.types.empty() &&
+         std::all_of(options.types.begin(), options.types.end(), [](std::string_view each) {
+           return router::is_checked_pii(router::upper_ascii(each));
+         });
 }
 
 /// "[PERSON_0]": one a type and text, numbered within the type.
-std::vector<std::string> placeholders(std::string_view text, const std::vector<PiiFinding>& all) {
+std::vector<std::string> placeholders(std::string_view text, const std::vector<PiiEntity>& all) {
   std::map<std::string, std::vector<std::string_view>> seen;
   std::vector<std::string> out;
-  for (const PiiFinding& finding : all) {
+  for (const PiiEntity& finding : all) {
     auto& texts = seen[finding.type];
     const std::string_view value = text.substr(finding.begin, finding.end - finding.begin);
     auto at = std::find(texts.begin(), texts.end(), value);
@@ -77,15 +56,11 @@ std::vector<std::string> placeholders(std::string_view text, const std::vector<P
   return out;
 }
 
-std::string masked(std::string_view text, const std::vector<PiiFinding>& all,
+std::string masked(std::string_view text, const std::vector<PiiEntity>& all,
                    const std::vector<std::string>& names) {
   std::string out;
   size_t at = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].begin < at) {  // it begins within another type's
-      at = std::max(at, all[i].end);
-      continue;
-    }
     out.append(text.substr(at, all[i].begin - at)).append(names[i]);
     at = all[i].end;
   }
@@ -121,39 +96,44 @@ Outcome<std::string> security(const http::Request& request, const State& state) 
 
 }  // namespace
 
-Outcome<std::vector<PiiFinding>> find_pii(const State& state, std::string_view text,
-                                          const PiiOptions& options) {
-  SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "pii"));
-  SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, text));
-  const double threshold = options.threshold > 0 ? options.threshold : classifier.threshold;
-  std::vector<PiiFinding> all;
-  for (const std::string_view window : windows) {
-    const engine::Input input{.text = window};
-    const auto answers = classifier.model->answer_within({}, {&input, 1});
-    if (!answers) return tl::unexpected<Failure>(model_failure(answers.error()));
-    const auto from = static_cast<size_t>(window.data() - text.data());
-    for (const engine::Entity& entity : (*answers)[classifier.head.head].entities) {
-      PiiFinding finding{type_of(classifier, entity.type), from + entity.begin, from + entity.end,
-                         entity.score};
-      if (entity.score >= threshold && is_wanted(options, finding.type))
-        add(all, std::move(finding));
-    }
+Outcome<std::vector<PiiEntity>> find_pii(const State& state, std::string_view text,
+                                         const PiiOptions& options) {
+  auto classifier = find_classifier(state, "pii");
+  if (!classifier && !needs_no_model(options))
+    return tl::unexpected<Failure>(std::move(classifier).error());
+  const router::PiiFinder finder(classifier ? classifier->head : router::ModelChoice{});
+  double threshold = router::PiiFinder::kDefaultThreshold;
+  if (classifier) {
+    SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(*classifier, text));
+    threshold = classifier->threshold;
   }
-  std::sort(all.begin(), all.end(),
-            [](const PiiFinding& a, const PiiFinding& b) { return a.begin < b.begin; });
+  if (options.threshold > 0) threshold = options.threshold;
+  auto found =
+      finder.entities({text}, [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
+        const engine::Input input{.text = window};
+        SIGNALBOX_TRY(auto answers, classifier->model->answer_within({}, {&input, 1}));
+        return std::move(answers[classifier->head.head].entities);
+      });
+  if (!found) return tl::unexpected<Failure>(model_failure(found.error()));
+  std::vector<PiiEntity> all = std::move(found->in.front());
+  std::erase_if(all, [&](const PiiEntity& entity) {
+    return entity.score < threshold || !is_wanted(options, entity.type);
+  });
   return all;
 }
 
 Outcome<std::string> pii_of(const State& state, std::string_view text, const PiiOptions& options) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const std::vector<PiiFinding> all, find_pii(state, text, options));
+  SIGNALBOX_OR_FAIL(const std::vector<PiiEntity> all, find_pii(state, text, options));
   const std::vector<std::string> names = placeholders(text, all);
   json::Writer out;
   out.begin_object().member("has_pii", !all.empty()).key("entities").begin_array();
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string_view value = text.substr(all[i].begin, all[i].end - all[i].begin);
     out.begin_object().member("type", all[i].type);
-    out.member("value", options.reveals ? value : "[DETECTED]").member("confidence", all[i].score);
+    out.member("value", options.reveals ? value : "[DETECTED]")
+        .member("confidence", static_cast<float>(all[i].score));
+    out.member("source", router::pii_source_name(all[i].source));
     if (options.positions) {
       const auto begin = static_cast<int64_t>(utf8::count(text.substr(0, all[i].begin)));
       out.member("start_position", begin);

@@ -1,7 +1,7 @@
-// Types of personal data, never the data: what is found is named by its type in evidence.
+// Types of personal data, never the data: what is found is named by its type in evidence. Without a
+// model rules still find what has rules; that they find nothing then says nothing.
 
 #include <algorithm>
-#include <optional>
 
 #include "router/signals/pii_finder.h"
 #include "router/signals/types.h"
@@ -14,28 +14,31 @@ class Signals : public NamedSignals<config::PiiSignal> {
   Signals(const std::vector<config::PiiSignal>& signals, double threshold, ModelChoice classifier)
       : NamedSignals(signals),
         threshold_(threshold > 0 ? threshold : PiiFinder::kDefaultThreshold),
-        why_(classifier.why) {
+        lacks_(classifier.why.empty()
+                   ? ""
+                   : fmt::format("{}; what has no rule, as names and places, is not found",
+                                 classifier.why)),
+        finder_(std::move(classifier)) {
     for (const config::PiiSignal& signal : signals) {
       std::vector<std::string>& allowed = allowed_.emplace_back();
       for (const std::string& type : signal.pii_types_allowed) allowed.push_back(upper_ascii(type));
     }
-    if (classifier.model != nullptr) finder_.emplace(std::move(classifier));
   }
 
   std::string_view type() const override { return "pii"; }
   Needs needs() const override { return Needs::kClassifier; }
   Wording wording() const override { return {"score", "found"}; }
-  std::string_view unavailable(size_t) const override { return why_; }
+  std::string_view lacks(size_t) const override { return lacks_; }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    const std::vector<std::string>& types = finder_->types();
+    const std::vector<std::string>& types = finder_.types();
     std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY(bool whole, finder_->find(inputs.request().turn_texts(), inputs, now));
+    SIGNALBOX_TRY(bool whole, finder_.find(inputs.request().turn_texts(), inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
     if (history) {
-      SIGNALBOX_TRY(const bool all, finder_->find(inputs.request().texts(), inputs, ever));
+      SIGNALBOX_TRY(const bool all, finder_.find(inputs.request().texts(), inputs, ever));
       whole = whole && all;
     }
     for (uint32_t i = 0; i < signals_.size(); ++i) {
@@ -50,6 +53,7 @@ class Signals : public NamedSignals<config::PiiSignal> {
         out[i].confidence = std::max(out[i].confidence, std::min(found[t], 1.0));
         evidence.push_back({i, types[t], found[t]});
       }
+      out[i].known = out[i].matched || finder_.has_model();
     }
     // Nothing in a part of the text is not nothing.
     const bool found = std::ranges::any_of(out, &Reading::matched);
@@ -60,8 +64,8 @@ class Signals : public NamedSignals<config::PiiSignal> {
 
  private:
   double threshold_;
-  std::string why_;  // it has no classifier; "" when it has
-  std::optional<PiiFinder> finder_;
+  std::string lacks_;
+  PiiFinder finder_;
   std::vector<std::vector<std::string>> allowed_;  // (signals)
 };
 

@@ -3,7 +3,9 @@
 #include "router/signals/pii_finder.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "router/guard/pii_merge.h"
 #include "router/signals/windows.h"
 
 namespace signalbox::router {
@@ -26,6 +28,8 @@ std::string upper_ascii(std::string_view text) {
 }
 
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
+  for (const std::string_view type : pii_rule_types()) types_.emplace_back(type);
+  if (!has_model()) return;
   const auto& own = classifier_.model->heads()[classifier_.head].labels;
   for (size_t i = 0; i < classifier_.labels.size(); ++i) {
     const std::string type = type_of(classifier_.labels[i]);
@@ -35,22 +39,63 @@ PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)
   }
 }
 
-Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
-                             std::vector<double>& scores) const {
-  const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
-  for (const std::string_view window : windows.pieces) {
-    SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
-    for (const engine::Entity& entity : answers[classifier_.head].entities) {
-      const auto type = type_of_own_.find(upper_ascii(entity.type));
-      if (type == type_of_own_.end()) {
-        return fail(Code::kCorrupt, "the model marks \"{}\", which is none of its labels",
-                    entity.type);
-      }
-      double& score = scores[type->second];
-      score = std::max(score, static_cast<double>(entity.score));
+Result<std::vector<PiiEntity>> PiiFinder::renamed(std::string_view text, std::string_view window,
+                                                  std::vector<engine::Entity> marked) const {
+  const auto from = static_cast<size_t>(window.data() - text.data());
+  std::vector<PiiEntity> out;
+  for (const engine::Entity& entity : marked) {
+    const auto type = type_of_own_.find(upper_ascii(entity.type));
+    if (type == type_of_own_.end()) {
+      return fail(Code::kCorrupt, "the model marks \"{}\", which is none of its labels",
+                  entity.type);
+    }
+    out.push_back({types_[type->second], from + entity.begin, from + entity.end,
+                   static_cast<double>(entity.score), PiiSource::kModel});
+  }
+  return out;
+}
+
+Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
+                                     const AskForSpans& ask) const {
+  PiiFound found;
+  std::vector<std::vector<PiiEntity>> marked(texts.size());
+  if (has_model()) {
+    const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
+    found.whole = windows.whole;
+    size_t in = 0;  // windows are in the order of the texts
+    for (const std::string_view window : windows.pieces) {
+      while (window.data() < texts[in].data() ||
+             window.data() >= texts[in].data() + texts[in].size())
+        ++in;
+      SIGNALBOX_TRY(auto spans, ask(window));
+      SIGNALBOX_TRY(auto entities, renamed(texts[in], window, std::move(spans)));
+      std::move(entities.begin(), entities.end(), std::back_inserter(marked[in]));
     }
   }
-  return windows.whole;
+  for (size_t i = 0; i < texts.size(); ++i)
+    found.in.push_back(merge_pii(find_pii_by_rules(texts[i]), std::move(marked[i])));
+  return found;
+}
+
+Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
+                                     Inputs& inputs) const {
+  return entities(texts, [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
+    SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
+    return answers[classifier_.head].entities;
+  });
+}
+
+Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
+                             std::vector<double>& scores) const {
+  SIGNALBOX_TRY(const PiiFound found, entities(texts, inputs));
+  for (const std::vector<PiiEntity>& in : found.in) {
+    for (const PiiEntity& entity : in) {
+      const auto type = std::find(types_.begin(), types_.end(), entity.type);
+      double& score = scores[static_cast<size_t>(type - types_.begin())];
+      score = std::max(score, entity.score);
+    }
+  }
+  return found.whole;
 }
 
 }  // namespace signalbox::router

@@ -138,8 +138,9 @@ MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signal
                               const config::ClassifierModel& guard, ModelChoice classifier,
                               const engine::TextEmbedder* embedder);
 
-/// Spans of a type that is not allowed, from the threshold (the signal's, the classifier's, 0.9)
-/// up; long texts in windows. Evidence: types, never what was found.
+/// Entities of a type that is not allowed, by rules and by the model, from the threshold (the
+/// signal's, the classifier's, 0.9) up; long texts in windows. Without a model only a match is
+/// known. Evidence: types, never what was found.
 MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
                         ModelChoice classifier);
 

@@ -1,10 +1,14 @@
-// `signalbox tag`: texts in, the spans that a token head marks out.
+// `signalbox tag`: texts in, the spans that a token head marks out, with what rules find where
+// personal data is looked for.
 
 #include <cxxopts.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
+#include "router/guard/pii_merge.h"
+#include "router/signals/pii_finder.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
@@ -26,12 +30,43 @@ std::string to_json(std::string_view text, const std::vector<engine::Entity>& en
   return out.end_array().end_object().take();
 }
 
-int tag(const engine::TextModel& model, size_t head) {
+std::string to_json(std::string_view text, const std::vector<router::PiiEntity>& entities) {
+  const auto before = code_points_before(text);
+  json::Writer out;
+  out.begin_object().key("entities").begin_array();
+  for (const router::PiiEntity& entity : entities) {
+    out.begin_object().member("type", entity.type);
+    out.key("start").integer(before[entity.begin]).key("end").integer(before[entity.end]);
+    out.member("text", text.substr(entity.begin, entity.end - entity.begin));
+    out.member("score", static_cast<float>(entity.score));
+    out.member("source", router::pii_source_name(entity.source)).end_object();
+  }
+  return out.end_array().end_object().take();
+}
+
+/// With rules, types are in upper case as theirs are.
+std::vector<router::PiiEntity> with_rules(std::string_view text,
+                                          const std::vector<engine::Entity>& marked) {
+  std::vector<router::PiiEntity> model;
+  for (const engine::Entity& entity : marked) {
+    model.push_back({router::upper_ascii(entity.type), entity.begin, entity.end,
+                     static_cast<double>(entity.score), router::PiiSource::kModel});
+  }
+  return router::merge_pii(router::find_pii_by_rules(text), std::move(model));
+}
+
+/// The model of that name finds personal data, and is no more than half of what does.
+bool has_rules_by_default(std::string_view model) {
+  return std::filesystem::path(model).filename() == "pii";
+}
+
+int tag(const engine::TextModel& model, size_t head, bool rules) {
   std::ios::sync_with_stdio(false);
   const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
+    if (rules) return to_json(input.text, with_rules(input.text, answers[head].entities));
     return to_json(input.text, answers[head].entities);
   });
   return done ? kExitOk : report(done.error());
@@ -42,13 +77,21 @@ int run(int argc, char** argv) {
       "signalbox tag",
       "Reads lines {\"text\": ...}, writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
-      "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive.");
+      "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive. With --rules each "
+      "has a\n\"source\": rule, model or both.");
   add_model_options(options);
-  return with_model(options, argc, argv,
-                    [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
-                      const auto head = chosen_head(parsed, model, engine::HeadKind::kTokens);
-                      return head ? tag(model, *head) : report(head.error());
-                    });
+  options.add_options()("rules",
+                        "merge what rules find of personal data and secrets (the default for a "
+                        "model called pii; --rules=false without)",
+                        cxxopts::value<bool>());
+  return with_model(
+      options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+        const auto head = chosen_head(parsed, model, engine::HeadKind::kTokens);
+        const bool rules = parsed.count("rules") > 0
+                               ? parsed["rules"].as<bool>()
+                               : has_rules_by_default(parsed["model"].as<std::string>());
+        return head ? tag(model, *head, rules) : report(head.error());
+      });
 }
 
 }  // namespace

@@ -146,6 +146,12 @@ TEST_F(ClassifyApi, finds_personal_data) {
        {"entities.1.type", "EMAIL"},
        {"entities.1.masked_value", "[EMAIL_0]"},
        {"masked_text", "Für [PERSON_0], [EMAIL_0]"}});
+  expect("/api/v1/classify/pii", R"({"text":"PERSON or 4111 1111 1111 1111"})",
+         {{"entities.0.source", "model"},
+          {"entities.1.type", "CREDIT_CARD"},
+          {"entities.1.confidence", "1.0"},
+          {"entities.1.source", "rule"},
+          {"entities.2.type", "none"}});
   expect("/api/v1/classify/pii", R"({"text":"PERSON","options":{"entity_types":["email"]}})",
          {{"has_pii", "false"}, {"entities", "[]"}, {"security_recommendation", "allow"}});
   expect("/api/v1/classify/pii", R"({"text":"PERSON","options":{"confidence_threshold":0.95}})",
@@ -324,6 +330,13 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
   const Reply combined = ask("/api/v1/classify/combined", R"({"text":"a theorem"})");
   EXPECT_EQ(combined.status, 200);
   EXPECT_EQ(member(combined.body, "pii.error.code"), "MODEL_NOT_AVAILABLE");
+  const Reply checked =
+      ask("/api/v1/classify/pii",
+          R"({"text":"to a@b.com","options":{"entity_types":["email_address"]}})");
+  EXPECT_EQ(member(checked.body, "entities.0.type"), "EMAIL_ADDRESS") << checked.body;
+  const Reply named =
+      ask("/api/v1/classify/pii", R"({"text":"a@b.com","options":{"entity_types":["PERSON"]}})");
+  EXPECT_EQ(named.status, 503);
 }
 
 TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {

@@ -1,0 +1,20 @@
+#pragma once
+// What rules and a model have found in one text, made one list.
+
+#include <vector>
+
+#include "router/guard/pii_rules.h"
+
+namespace signalbox::router {
+
+/// A model has its way with what is not checked (a phone number, a date) from this score on.
+inline constexpr double kPiiModelSure = 0.5;
+
+/// In order, not overlapping, each saying who found it. What a rule has checked keeps its type and
+/// its extent (is_checked_pii()), and what overlaps it is taken for the same thing. Elsewhere a
+/// model that is sure decides: what a rule calls otherwise gives way, and two of one type become
+/// one that covers both. Of two findings of the model itself, as two windows have them, the surer
+/// stays. `rules` is find_pii_by_rules()'s; of the model any order.
+std::vector<PiiEntity> merge_pii(std::vector<PiiEntity> rules, std::vector<PiiEntity> model);
+
+}  // namespace signalbox::router
