@@ -194,7 +194,12 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   add_type("modality", !routing.modality.empty());
   // A model whose pii_policy cannot be seen to gets no requests: that fails closed by itself.
   const auto& models = config.providers.models;
-  add_type("pii", !routing.pii.empty() || std::any_of(models.begin(), models.end(), restricts));
+  const auto& decisions = routing.decisions;
+  const bool masks = std::any_of(decisions.begin(), decisions.end(), [](const auto& decision) {
+    return decision.pii_mask && decision.pii_mask->enabled;
+  });
+  add_type("pii",
+           masks || !routing.pii.empty() || std::any_of(models.begin(), models.end(), restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {
     if (signal.method == config::JailbreakSignal::Method::kContrastive) continue;
     const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {

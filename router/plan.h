@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/guard/pii_mask.h"
 #include "router/selection/selection.h"
 
 namespace signalbox::router {
@@ -58,6 +59,7 @@ struct Plan {
   bool bypassed = false;         // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in
+  std::vector<Mask> masks;       // what stands in `body` for what; the reply needs it back
 };
 
 }  // namespace signalbox::router

@@ -70,9 +70,12 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
                                 const Models& models, const decision::NumberOf& number_of) {
   Planner out(config, routing, number_of);
   const auto& known = config.providers.models;
-  if (std::any_of(known.begin(), known.end(), restricts)) {
+  const auto& decisions = routing.decisions;
+  if (std::any_of(known.begin(), known.end(), restricts) ||
+      std::any_of(decisions.begin(), decisions.end(),
+                  [](const auto& decision) { return masks({.decision = &decision}); })) {
     SIGNALBOX_TRY(ModelChoice pii, classifier_of(config, models, "pii"));
-    if (pii.model != nullptr) out.pii_.emplace(std::move(pii));
+    out.pii_ = PiiFinder(std::move(pii));
     out.pii_threshold_ = config.modules.classifier.pii.threshold;
     if (out.pii_threshold_ <= 0) out.pii_threshold_ = PiiFinder::kDefaultThreshold;
   }
@@ -99,11 +102,22 @@ Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
 
 void Planner::add_notices() {
   for (const config::Model& model : config_.providers.models) {
-    if (!restricts(model) || pii_) continue;
+    if (!restricts(model) || pii_.has_model()) continue;
     notices_.push_back(
         fmt::format("{}: model \"{}\" has a pii_policy and there is no model that finds personal "
                     "data; it gets no requests",
                     config_.source, model.name));
+  }
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!masks({.decision = &decision}) || pii_.has_model()) continue;
+    const config::PiiMaskPlugin& plugin = *decision.pii_mask;
+    if (needs_no_model(plugin)) continue;
+    const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
+    notices_.push_back(fmt::format(
+        "{}: decision \"{}\" masks personal data and there is no model that finds it; {}",
+        config_.source, decision.name,
+        by_rules ? "what has no rule, as names and places, goes out as it is"
+                 : "its requests are refused"));
   }
   if (doubt_ && !doubt_->unavailable().empty()) {
     notices_.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
@@ -141,10 +155,17 @@ const selection::Selector* Planner::selector_of(const Subject& subject) const {
 }
 
 bool Planner::looks_for_pii(const Subject& subject) const {
-  if (!pii_ || (subject.decision != nullptr && subject.decision->fast_response)) return false;
+  if (!pii_.has_model() || (subject.decision != nullptr && subject.decision->fast_response))
+    return false;
   const Candidates all = candidates(subject);
   return std::any_of(all.begin(), all.end(),
                      [](const selection::Candidate& each) { return restricts(*each.model); });
+}
+
+bool Planner::masks(const Subject& subject) {
+  const config::Decision* decision = subject.decision;
+  return decision != nullptr && !decision->fast_response && decision->pii_mask &&
+         decision->pii_mask->enabled;
 }
 
 bool Planner::embeds(const Subject& subject) const {
@@ -163,12 +184,16 @@ void Planner::mark_needed(const Subject& subject, std::span<const decision::Valu
 }
 
 bool Planner::needs_models(const Subject& subject) const {
-  return looks_for_pii(subject) || embeds(subject);
+  return looks_for_pii(subject) || masks(subject) || embeds(subject);
 }
 
 Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const {
   Result<void> done;
   if (looks_for_pii(subject)) done = look_for_pii(inputs, prepared);
+  if (masks(subject)) {
+    auto masked = mask(*subject.decision->pii_mask, inputs, prepared);
+    if (done) done = std::move(masked);
+  }
   const std::string_view text = inputs.request().user_text();
   if (!embeds(subject) || text.empty()) return done;
   auto query = inputs.embedding(text);
@@ -180,14 +205,23 @@ Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& 
   return done;
 }
 
+Result<void> Planner::mask(const config::PiiMaskPlugin& plugin, Inputs& inputs,
+                           Prepared& prepared) const {
+  const double threshold = plugin.threshold > 0 ? plugin.threshold : pii_threshold_;
+  auto masked = mask_request(plugin, pii_, threshold, inputs);
+  if (!masked) return fail_in("masking personal data", std::move(masked).error());
+  prepared.masked = *std::move(masked);
+  return {};
+}
+
 Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
-  std::vector<double> scores(pii_->types().size(), 0);
-  auto whole = pii_->find(inputs.request().texts(), inputs, scores);
+  std::vector<double> scores(pii_.types().size(), 0);
+  auto whole = pii_.find(inputs.request().texts(), inputs, scores);
   if (!whole) return fail_in("personal data", std::move(whole).error());
   if (!*whole)
     return fail(Code::kTooLarge, "personal data: the request is too long to be looked at whole");
   for (size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_->types()[i]);
+    if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_.types()[i]);
   }
   prepared.looked_for_pii = true;
   return {};
@@ -271,7 +305,9 @@ std::string Planner::edited(const Findings& findings, const config::DifficultyCa
                             const Plan& plan) const {
   const ChatRequest& request = findings.inputs.request();
   const config::Decision* decision = findings.subject.decision;
-  const json::Value root = request.document.root();
+  const std::optional<Masked>& masked = findings.prepared.masked;
+  const json::Document& document = masked ? masked->body : request.document;
+  const json::Value root = document.root();
   std::vector<Edit> edits;
   ObjectEditor body(root);
   if (decision != nullptr) {
@@ -289,7 +325,7 @@ std::string Planner::edited(const Findings& findings, const config::DifficultyCa
     set_reasoning(family, *plan.model, *plan.reasoning, plan.reasoning_effort, body, edits);
   }
   body.finish(edits);
-  return apply(request.document.source(), std::move(edits));
+  return apply(document.source(), std::move(edits));
 }
 
 // With one model there is nothing to choose, and a cascade or a rating of one is that one.
@@ -327,6 +363,12 @@ Result<Plan> Planner::plan(const Findings& findings) const {
                   decision->algorithm.type);
     }
   }
+  if (masks(findings.subject) && !findings.prepared.masked) {
+    plan.path = Plan::Path::kBlocked;
+    plan.guarded.pii = true;
+    plan.message = "personal data could not be looked for, and the request's route masks it";
+    return plan;
+  }
   Candidates left = candidates(findings.subject);
   remove_restricted(findings.prepared, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
@@ -342,6 +384,7 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
   }
   plan.body = edited(findings, difficulty, plan);
+  if (findings.prepared.masked) plan.masks = findings.prepared.masked->masks;
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "router/models.h"
 #include "router/plan.h"
 #include "router/plugins/difficulty.h"
+#include "router/plugins/pii_mask.h"
 #include "router/selection/selection.h"
 #include "router/signals/inputs.h"
 #include "router/signals/pii_finder.h"
@@ -31,6 +32,7 @@ struct Prepared {
   bool looked_for_pii = false;
   std::vector<std::string> pii_types;  // that were found; complete if looked_for_pii
   std::span<const float> query;        // the user's text embedded; empty: it was not
+  std::optional<Masked> masked;        // the request without personal data; none: it was not masked
 };
 
 /// What is known of one request when it is planned.
@@ -82,9 +84,11 @@ class Planner {
   Candidates candidates(const Subject& subject) const;
   const selection::Selector* selector_of(const Subject& subject) const;
   bool looks_for_pii(const Subject& subject) const;
+  static bool masks(const Subject& subject);
   bool embeds(const Subject& subject) const;
   bool needs_unbuilt(const config::Decision& decision) const;
   Result<void> look_for_pii(Inputs& inputs, Prepared& prepared) const;
+  Result<void> mask(const config::PiiMaskPlugin& plugin, Inputs& inputs, Prepared& prepared) const;
   void remove_restricted(const Prepared& prepared, Candidates& candidates, Plan& plan) const;
   Result<selection::Candidate> chosen(const Findings& findings, const Candidates& left,
                                       Plan& plan) const;
@@ -100,7 +104,7 @@ class Planner {
   /// Of the decisions with several models; nullptr for an algorithm that is not built.
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
   std::vector<std::string> notices_;
-  std::optional<PiiFinder> pii_;
+  PiiFinder pii_{ModelChoice{}};
   double pii_threshold_ = 0;
   std::optional<DomainDoubt> doubt_;
 };

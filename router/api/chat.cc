@@ -14,6 +14,7 @@
 #include "router/api/errors.h"
 #include "router/api/metered_answer.h"
 #include "router/api/relay.h"
+#include "router/api/unmasked_answer.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"
 #include "router/plugins/header_mutation.h"
@@ -49,6 +50,16 @@ http::Headers of_error(const http::Headers& fields) {
     const http::Field field = fields[i];
     const bool path = http::iequals(field.name, router::kResponsePath);
     out.add(field.name, path ? router::kErrorPath : field.value);
+  }
+  return out;
+}
+
+/// A reply that is to be read has to come as it is.
+http::Headers without_encodings(const http::Headers& headers) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    if (!http::iequals(headers[i].name, "accept-encoding"))
+      out.add(headers[i].name, headers[i].value);
   }
   return out;
 }
@@ -179,18 +190,25 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
   target.append(exchange.request.query());
   router::UpstreamHeaders mutated;
   const bool mutates = plan.header_mutation != nullptr;
+  const bool masks = !plan.masks.empty();
   if (mutates) mutated = router::mutate_headers(*plan.header_mutation, exchange.request.headers);
-  const upstream::Call call{target,        mutates ? mutated.client : exchange.request.headers,
-                            mutated.added, id,
-                            plan.body,     exchange.interrupt};
+  if (masks)
+    mutated.client = without_encodings(mutates ? mutated.client : exchange.request.headers);
+  const upstream::Call call{
+      target,        mutates || masks ? mutated.client : exchange.request.headers,
+      mutated.added, id,
+      plan.body,     exchange.interrupt};
   const upstream::Backend& backend = backends_.choose(*plan.model);
   const InFlight in_flight(stats_, plan.model->name);
   const auto started = std::chrono::steady_clock::now();
   auto answer = co_await backend.call(call);
   Error error;
   if (answer) {
-    MeteredAnswer metered(std::move(*answer), stats_, plan.model->name, started);
-    Result<void> relayed = co_await relay(metered, exchange.reply, fields);
+    answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started);
+    if (masks) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
+  }
+  if (answer) {
+    Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
     log::debug("chat", "{}: model \"{}\" by decision \"{}\": {}", id, plan.model->name,
                plan.decision, exchange.reply.status());
     if (relayed) co_return;

@@ -10,6 +10,7 @@ const Section<SystemPromptPlugin>& system_prompt_section();
 const Section<FastResponsePlugin>& fast_response_section();
 const Section<HeaderMutationPlugin>& header_mutation_section();
 const Section<RequestParamsPlugin>& request_params_section();
+const Section<PiiMaskPlugin>& pii_mask_section();
 const Section<ContextCompressionPlugin>& context_compression_section();
 const Section<RequestControls>& request_controls_section();
 

@@ -57,6 +57,7 @@ const std::vector<Kind>& kinds() {
       kind({"rag"}, State::kChanges, &P::rag, rag_section),
       kind({"image_gen"}, State::kChanges, &P::image_gen, image_gen_section),
       kind({"request_params"}, State::kBuilt, &P::request_params, request_params_section),
+      kind({"pii_mask"}, State::kBuilt, &P::pii_mask, pii_mask_section),
   };
   return all;
 }

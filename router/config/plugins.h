@@ -38,6 +38,15 @@ struct RequestParamsPlugin {
   bool strip_unknown = false;
 };
 
+/// Ours. Personal data goes out as placeholders and comes back as it was.
+struct PiiMaskPlugin {
+  enum class OnError { kRefuse, kRules };
+  bool enabled = true;
+  std::vector<std::string> types;  // empty: all
+  double threshold = 0;            // 0: the classifier's
+  OnError on_error = OnError::kRefuse;
+};
+
 /// Which requests a client may bend by a header, and how far.
 struct RequestControls {
   bool enabled = false;
@@ -293,6 +302,7 @@ struct Plugins {
   std::optional<FastResponsePlugin> fast_response;
   std::optional<HeaderMutationPlugin> header_mutation;
   std::optional<RequestParamsPlugin> request_params;
+  std::optional<PiiMaskPlugin> pii_mask;
   std::optional<ResponseCachePlugin> response_cache;
   std::optional<ContextCompressionPlugin> context_compression;
   std::optional<ToolsPlugin> tools;

@@ -182,6 +182,20 @@ const Section<RequestParamsPlugin>& request_params_section() {
   return section;
 }
 
+const Section<PiiMaskPlugin>& pii_mask_section() {
+  using P = PiiMaskPlugin;
+  static const Section<P> section{{
+      optional("enabled", boolean(&P::enabled), "false leaves the request alone"),
+      optional("types", texts(&P::types), "that are masked; all without it"),
+      optional("threshold", share(&P::threshold), "least score; the classifier's without it"),
+      optional(
+          "on_error",
+          choice(&P::on_error, {{"refuse", P::OnError::kRefuse}, {"rules", P::OnError::kRules}}),
+          "when the model fails: refuse the request, or mask what rules find"),
+  }};
+  return section;
+}
+
 const Section<RequestControls>& request_controls_section() {
   using C = RequestControls;
   static const Section<C> section{{

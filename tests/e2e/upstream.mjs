@@ -1,4 +1,5 @@
-// A model server whose stream never ends by itself, so that a test can see what reaches it and when its caller goes.
+// Model servers for tests: one whose stream never ends by itself, so that a test can see what reaches it and when its
+// caller goes, and one that repeats what it is told.
 
 import { createServer } from "node:http";
 
@@ -22,6 +23,54 @@ export class EndlessUpstream {
       const delta = { content: "tick " };
       const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "endless", choices: [{ index: 0, delta }] };
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    });
+  }
+
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
+
+// A model server that says back what the last user has said, in deltas of a few characters, and calls a tool with it.
+export class RepeatingUpstream {
+  static async start() {
+    const upstream = new RepeatingUpstream();
+    upstream.server = createServer((request, response) => upstream.#answer(request, response));
+    await new Promise((done) => upstream.server.listen(0, "127.0.0.1", done));
+    upstream.port = upstream.server.address().port;
+    return upstream;
+  }
+
+  #answer(request, response) {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text) => (body += text));
+    request.on("end", () => {
+      this.body = body;
+      this.headers = request.headers;
+      const asked = JSON.parse(body);
+      const said = asked.messages.at(-1).content;
+      const call = JSON.stringify({ text: said });
+      const chunk = (delta, reason = null) => {
+        const choice = { index: 0, delta, finish_reason: reason };
+        const all = { id: "c", object: "chat.completion.chunk", created: 1, model: "repeat", choices: [choice] };
+        return `data: ${JSON.stringify(all)}\n\n`;
+      };
+      if (!asked.stream) {
+        const calls = [{ id: "t", type: "function", function: { name: "say", arguments: call } }];
+        const message = { role: "assistant", content: said, tool_calls: calls };
+        const choices = [{ index: 0, message, finish_reason: "stop" }];
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "repeat", choices }));
+        return;
+      }
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk({ role: "assistant", content: "" }));
+      for (let at = 0; at < said.length; at += 3) response.write(chunk({ content: said.slice(at, at + 3) }));
+      const part = (at) => ({ index: 0, function: { arguments: call.slice(at, at + 3) } });
+      response.write(chunk({ tool_calls: [{ index: 0, id: "t", type: "function", function: { name: "say", arguments: "" } }] }));
+      for (let at = 0; at < call.length; at += 3) response.write(chunk({ tool_calls: [part(at)] }));
+      response.end(`${chunk({}, "tool_calls")}data: [DONE]\n\n`);
     });
   }
 

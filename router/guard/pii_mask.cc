@@ -1,0 +1,68 @@
+// A placeholder has one '[' only, at its beginning: what turns out to be none can be let go up to
+// the byte that showed it.
+
+#include "router/guard/pii_mask.h"
+
+#include <fmt/core.h>
+#include <algorithm>
+
+namespace signalbox::router {
+
+const std::string& Masks::of(std::string_view type, std::string_view value) {
+  auto [known, is_new] =
+      index_of_value_.try_emplace({std::string(type), std::string(value)}, all_.size());
+  if (is_new) {
+    size_t& number = numbers_.try_emplace(std::string(type), 0).first->second;
+    Mask mask{{}, std::string(value)};
+    do {
+      mask.placeholder = fmt::format("[{}_{}]", type, ++number);
+    } while (taken_.find(mask.placeholder) != std::string_view::npos);
+    all_.push_back(std::move(mask));
+  }
+  return all_[known->second].placeholder;
+}
+
+Unmasker::Unmasker(const std::vector<Mask>& masks) {
+  for (const Mask& mask : masks) by_placeholder_.push_back(&mask);
+  std::sort(by_placeholder_.begin(), by_placeholder_.end(),
+            [](const Mask* a, const Mask* b) { return a->placeholder < b->placeholder; });
+}
+
+void Unmasker::push(std::string_view text, std::string& out) {
+  size_t at = 0;
+  while (at < text.size()) {
+    if (held_.empty()) {
+      const size_t open = std::min(text.find('[', at), text.size());
+      out += text.substr(at, open - at);
+      at = open;
+      if (at == text.size()) return;
+    } else if (text[at] == '[') {
+      out += std::exchange(held_, {});
+    }
+    held_ += text[at++];
+    const auto first = std::lower_bound(
+        by_placeholder_.begin(), by_placeholder_.end(), held_,
+        [](const Mask* mask, const std::string& held) { return mask->placeholder < held; });
+    const bool may_be = first != by_placeholder_.end() && (*first)->placeholder.starts_with(held_);
+    if (!may_be) {
+      out += std::exchange(held_, {});
+    } else if ((*first)->placeholder == held_) {
+      out += (*first)->original;
+      held_.clear();
+    }
+  }
+}
+
+void Unmasker::finish(std::string& out) {
+  out += std::exchange(held_, {});
+}
+
+std::string unmasked(std::string_view text, const std::vector<Mask>& masks) {
+  std::string out;
+  Unmasker unmasker(masks);
+  unmasker.push(text, out);
+  unmasker.finish(out);
+  return out;
+}
+
+}  // namespace signalbox::router

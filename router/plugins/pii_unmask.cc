@@ -1,0 +1,179 @@
+// Replies are edited as requests are: bytes of JSON that need no change stay as they came.
+
+#include "router/plugins/pii_unmask.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/json_writer.h"
+#include "router/plugins/edit.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr std::string_view kArguments = "arguments";
+constexpr std::string_view kData = "data:";
+
+void unmask_strings(const json::Value& value, bool is_arguments, const ReplyMasks& masks,
+                    std::vector<Edit>& edits) {
+  if (value.is_string()) {
+    std::string text = unmasked(value.text(), is_arguments ? masks.in_arguments : masks.in_text);
+    if (text != value.text()) edits.push_back({value.begin(), value.end(), json::quote(text)});
+  }
+  for (const json::Value& item : value.items()) unmask_strings(item, is_arguments, masks, edits);
+  for (const json::Member& member : value.members())
+    unmask_strings(member.value, member.key == kArguments, masks, edits);
+}
+
+int64_t index_of(const json::Value& object) {
+  const auto index = object.find("index");
+  const auto value = index ? index->integer() : Result<int64_t>(0);
+  return value ? *value : 0;
+}
+
+struct Delta {
+  std::string name;
+  int64_t call;  // of kArguments; -1 for those of a function_call
+  json::Value text;
+};
+
+std::vector<Delta> deltas_of(const json::Value& delta) {
+  std::vector<Delta> out;
+  const auto add = [&](std::string_view name, int64_t call, const json::Value& object) {
+    const auto text = object.find(name);
+    if (text && text->is_string()) out.push_back({std::string(name), call, *text});
+  };
+  for (const std::string_view name : {"content", "reasoning_content", "reasoning", "refusal"})
+    add(name, 0, delta);
+  if (const auto call = delta.find("function_call")) add(kArguments, -1, *call);
+  const auto calls = delta.find("tool_calls");
+  if (!calls) return out;
+  for (const json::Value& call : calls->items()) {
+    if (const auto function = call.find("function")) add(kArguments, index_of(call), *function);
+  }
+  return out;
+}
+
+/// What identifies a stream, as the beginning of an object.
+std::string head_of(const json::Value& chunk) {
+  std::string out = "{";
+  for (const std::string_view name : {"id", "object", "created", "model", "system_fingerprint"}) {
+    const auto value = chunk.find(name);
+    if (value) out += fmt::format("\"{}\":{},", name, value->raw());
+  }
+  return out;
+}
+
+std::string delta_json(std::string_view name, int64_t call, const std::string& text) {
+  const std::string quoted = json::quote(text);
+  if (name != kArguments) return fmt::format("{{\"{}\":{}}}", name, quoted);
+  if (call < 0) return fmt::format(R"({{"function_call":{{"arguments":{}}}}})", quoted);
+  return fmt::format(R"({{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})", call,
+                     quoted);
+}
+
+}  // namespace
+
+ReplyMasks::ReplyMasks(std::vector<Mask> masks) : in_text(std::move(masks)), in_arguments(in_text) {
+  for (Mask& mask : in_arguments) {
+    const std::string quoted = json::quote(mask.original);
+    mask.original = quoted.substr(1, quoted.size() - 2);
+  }
+}
+
+std::string unmask_reply(std::string body, const ReplyMasks& masks) {
+  const auto document = json::Document::parse(body);
+  if (!document) return unmasked(body, masks.in_text);
+  std::vector<Edit> edits;
+  unmask_strings(document->root(), false, masks, edits);
+  return edits.empty() ? body : apply(document->source(), std::move(edits));
+}
+
+Result<void> StreamUnmasker::push(std::string_view bytes, std::string& out) {
+  for (;;) {
+    const size_t end = bytes.find('\n');
+    if (rest_.size() + std::min(end, bytes.size()) > kLineBytesMax)
+      return fail(Code::kTooLarge, "an event of the reply is longer than {} bytes", kLineBytesMax);
+    if (end == std::string_view::npos) break;
+    rest_ += bytes.substr(0, end + 1);
+    bytes.remove_prefix(end + 1);
+    line(rest_, out);
+    rest_.clear();
+  }
+  rest_ += bytes;
+  return {};
+}
+
+void StreamUnmasker::finish(std::string& out) {
+  if (!rest_.empty()) line(rest_, out);
+  rest_.clear();
+  flush(texts_.begin(), texts_.end(), out);
+}
+
+// With its line feed, if it has one.
+void StreamUnmasker::line(std::string_view line, std::string& out) {
+  const size_t last = line.find_last_not_of("\r\n");
+  const std::string_view text = line.substr(0, last + 1);
+  if (!text.starts_with(kData)) {
+    out += line;
+    return;
+  }
+  const size_t begin = std::min(text.find_first_not_of(' ', kData.size()), text.size());
+  const std::string_view data = text.substr(begin);
+  if (data == "[DONE]") flush(texts_.begin(), texts_.end(), out);
+  const auto chunk = json::Document::parse(std::string(data));
+  if (!chunk) {
+    out += data == "[DONE]" ? std::string(line) : unmasked(line, masks_.in_arguments);
+    return;
+  }
+  const std::string edited = event(*chunk, out);
+  out += line.substr(0, begin);
+  out += edited;
+  out += line.substr(text.size());
+}
+
+// The chunk with its texts unmasked; `out` gets what its choices still held back, if it ends them.
+std::string StreamUnmasker::event(const json::Document& chunk, std::string& out) {
+  const json::Value root = chunk.root();
+  const auto choices = root.find("choices");
+  if (!choices) return unmask_reply(std::string(chunk.source()), masks_);
+  head_ = head_of(root);
+  std::vector<Edit> edits;
+  for (const json::Value& choice : choices->items()) {
+    const int64_t index = index_of(choice);
+    const auto reason = choice.find("finish_reason");
+    const bool ends = reason && !reason->is_null();
+    const auto delta = choice.find("delta");
+    for (const Delta& each : delta ? deltas_of(*delta) : std::vector<Delta>{}) {
+      const bool arguments = each.name == kArguments;
+      Unmasker& text = texts_
+                           .try_emplace({index, each.name, each.call},
+                                        arguments ? masks_.in_arguments : masks_.in_text)
+                           .first->second;
+      std::string now;
+      text.push(each.text.text(), now);
+      if (ends) text.finish(now);
+      if (now != each.text.text())
+        edits.push_back({each.text.begin(), each.text.end(), json::quote(now)});
+    }
+    if (ends)
+      flush(texts_.lower_bound({index, "", INT64_MIN}),
+            texts_.lower_bound({index + 1, "", INT64_MIN}), out);
+  }
+  return apply(chunk.source(), std::move(edits));
+}
+
+void StreamUnmasker::flush(std::map<Field, Unmasker>::iterator begin,
+                           std::map<Field, Unmasker>::iterator end, std::string& out) {
+  for (; begin != end; ++begin) {
+    const auto& [choice, name, call] = begin->first;
+    std::string held;
+    begin->second.finish(held);
+    if (held.empty()) continue;
+    out += fmt::format(
+        "data: {}\"choices\":[{{\"index\":{},\"delta\":{},\"finish_reason\":null}}]}}\n\n", head_,
+        choice, delta_json(name, call, held));
+  }
+}
+
+}  // namespace signalbox::router

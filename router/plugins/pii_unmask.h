@@ -1,0 +1,58 @@
+#pragma once
+// Originals back into a reply, whole or as a stream of events, whatever way it is cut.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "router/guard/pii_mask.h"
+
+namespace signalbox::router {
+
+/// Masks as texts have them, and as JSON within a string has them: arguments of calls of tools.
+struct ReplyMasks {
+  explicit ReplyMasks(std::vector<Mask> masks);
+  std::vector<Mask> in_text;
+  std::vector<Mask> in_arguments;
+};
+
+/// A whole reply: in JSON the strings that hold placeholders, elsewhere the bytes.
+std::string unmask_reply(std::string body, const ReplyMasks& masks);
+
+/// Chat completion chunks as server-sent events. Each text of each choice is one text over all of
+/// its deltas; a delta is held back only by what may still become a placeholder, and what is held
+/// when a choice or the stream ends goes out in an event of its own. Lines without placeholders
+/// keep their bytes.
+class StreamUnmasker {
+ public:
+  /// The masks outlive it.
+  explicit StreamUnmasker(const ReplyMasks& masks) : masks_(masks) {}
+
+  /// Appends what is sure by now. kTooLarge for a line of more than kLineBytesMax.
+  Result<void> push(std::string_view bytes, std::string& out);
+  /// The stream has ended.
+  void finish(std::string& out);
+
+  static constexpr size_t kLineBytesMax = size_t{1} << 24;
+
+ private:
+  /// One text: of a choice, its member, and for arguments the number of the call.
+  using Field = std::tuple<int64_t, std::string, int64_t>;
+
+  void line(std::string_view line, std::string& out);
+  std::string event(const json::Document& event, std::string& out);
+  void flush(std::map<Field, Unmasker>::iterator begin, std::map<Field, Unmasker>::iterator end,
+             std::string& out);
+
+  const ReplyMasks& masks_;
+  std::string rest_;  // the beginning of a line
+  std::string head_;  // members of the last chunk that the chunks of our own repeat
+  std::map<Field, Unmasker> texts_;
+};
+
+}  // namespace signalbox::router

@@ -1,0 +1,87 @@
+// Personal data that leaves as placeholders and comes back as it was: what the model server sees, and what a program with
+// the official client sees.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { RepeatingUpstream } from "./upstream.mjs";
+
+const configuration = (upstream) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: repeat}
+  models:
+    - {name: repeat, backend_refs: [{name: repeat, endpoint: "127.0.0.1:${upstream}"}]}
+routing:
+  signals:
+    keywords:
+      - {name: names, keywords: [everyone]}
+  decisions:
+    - name: names
+      priority: 2
+      rules: {type: keyword, name: names}
+      modelRefs: [{model: repeat}]
+      plugins: [{type: pii_mask}]
+    - name: masked
+      priority: 1
+      modelRefs: [{model: repeat}]
+      plugins:
+        - {type: pii_mask, configuration: {types: [EMAIL_ADDRESS, CREDIT_CARD, PRIVATE_KEY], on_error: refuse}}
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+const kKey = "-----BEGIN PRIVATE KEY-----\nMIIEvQ+/=\n-----END PRIVATE KEY-----";
+const kText = `Mail ann@example.com and bob@example.com [1], then ann@example.com: 4111 1111 1111 1111. ${kKey} "[EMAIL`;
+const kSent =
+  'Mail [EMAIL_ADDRESS_1] and [EMAIL_ADDRESS_2] [1], then [EMAIL_ADDRESS_1]: [CREDIT_CARD_1]. [PRIVATE_KEY_1] "[EMAIL';
+
+let upstream, daemon, client;
+
+before(async () => {
+  upstream = await RepeatingUpstream.start();
+  daemon = await Daemon.start(configuration(upstream.port));
+  client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+});
+
+after(async () => {
+  await upstream?.stop();
+  await daemon?.stop();
+});
+
+const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+
+test("a completion goes out with placeholders and comes back with the originals", async () => {
+  const data = await client.chat.completions.create(asked(kText));
+  assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
+  assert.equal(upstream.headers["accept-encoding"], undefined);
+  const message = data.choices[0].message;
+  assert.equal(message.content, kText);
+  assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
+});
+
+test("so does a stream whose deltas split the placeholders, calls of tools too", async () => {
+  const stream = client.chat.completions.stream(asked(kText, { stream: true }));
+  const completion = await stream.finalChatCompletion();
+  assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
+  const message = completion.choices[0].message;
+  assert.equal(message.content, kText);
+  assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
+});
+
+test("without a model that finds names a decision that masks all refuses", async () => {
+  upstream.body = undefined;
+  const refused = client.chat.completions.create(asked("everyone: ann@example.com"));
+  await assert.rejects(refused, (error) => error.status === 403 && !error.message.includes("ann@"));
+  assert.equal(upstream.body, undefined);
+});
+
+test("the log holds none of it", () => {
+  assert.doesNotMatch(daemon.log, /ann@|4111|MIIEvQ/);
+});

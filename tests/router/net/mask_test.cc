@@ -1,0 +1,134 @@
+// Personal data through the whole daemon: what an upstream gets to see, and what the client gets
+// back, whole and as a stream.
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tests/router/net/gateway.h"
+
+namespace signalbox::test {
+namespace {
+
+using router::Daemon;
+
+constexpr std::string_view kConfiguration = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: m}
+  models:
+    - {name: m, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+routing:
+  signals:
+    keywords: [{name: all, keywords: [everything]}]
+  decisions:
+    - name: all
+      priority: 2
+      rules: {type: keyword, name: all}
+      modelRefs: [{model: m}]
+      plugins: [{type: pii_mask}]
+    - name: some
+      priority: 1
+      modelRefs: [{model: m}]
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: 0}}
+)";
+
+std::unique_ptr<Daemon> start(uint16_t upstream_port) {
+  auto loaded = config::parse(kConfiguration, "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return nullptr;
+  }
+  loaded->config.providers.models.back().backend_refs.front().port = upstream_port;
+  auto daemon = Daemon::start(
+      std::move(loaded->config),
+      [](const config::Config&) -> Result<router::Models> { return router::Models{}; });
+  if (!daemon) ADD_FAILURE() << daemon.error().message;
+  return daemon ? std::move(*daemon) : nullptr;
+}
+
+Reply chat(const Daemon& daemon, std::string_view text) {
+  Wire client = Wire::connect(daemon.port("http"));
+  client.send(
+      post("/v1/chat/completions",
+           fmt::format(R"({{"model":"auto","messages":[{{"content":"{}","role":"user"}}]}})", text),
+           "Accept-Encoding: gzip\r\n"));
+  return client.read_reply();
+}
+
+TEST(Masking, hides_personal_data_from_the_upstream_and_not_from_the_client) {
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok(R"({"choices":[{"message":{"content":"Hi [EMAIL_ADDRESS_1]"}}]})"));
+  });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "I am ann@example.com");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, R"({"choices":[{"message":{"content":"Hi ann@example.com"}}]})");
+  EXPECT_NE(received.find("\"I am [EMAIL_ADDRESS_1]\""), std::string::npos) << received;
+  EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
+}
+
+TEST(Masking, puts_it_back_into_a_stream_that_is_cut_anywhere) {
+  const auto event = [](std::string_view text) {
+    return fmt::format(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", text);
+  };
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send(kStreamHead);
+    const std::string all =
+        event("Hi [EMAIL_ADD") + event("RESS_1") + event("], [") + "data: [DONE]\n\n";
+    for (const char& c : all) wire.send(chunk({&c, 1}));
+    wire.send("0\r\n\r\n");
+  });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "I am ann@example.com");
+  EXPECT_TRUE(reply.complete);
+  EXPECT_EQ(reply.body, event("Hi ") + event("") + event("ann@example.com, ") +
+                            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[\"},"
+                            "\"finish_reason\":null}]}\n\ndata: [DONE]\n\n");
+}
+
+TEST(Masking, leaves_a_reply_to_a_request_that_holds_nothing_alone) {
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send(ok("[EMAIL_ADDRESS_1]"));
+  });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "hello");
+  EXPECT_EQ(reply.body, "[EMAIL_ADDRESS_1]");
+  EXPECT_EQ(reply.headers.at("content-length"), "17");
+}
+
+TEST(Masking, passes_on_no_reply_that_it_cannot_read) {
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
+  });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "I am ann@example.com");
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_NE(error_message(reply.body).find("compressed"), std::string::npos) << reply.body;
+}
+
+TEST(Masking, refuses_where_it_cannot_look) {
+  int calls = 0;
+  Upstream upstream([&](Wire&, int) { ++calls; });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "everything about ann@example.com");
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.headers.at("x-vsr-pii-violation"), "true");
+  EXPECT_EQ(error_message(reply.body),
+            "personal data could not be looked for, and the request's route masks it");
+  EXPECT_EQ(calls, 0);
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,173 @@
+// Replies with placeholders, whole and as streams that are cut at every byte.
+
+#include "router/plugins/pii_unmask.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json_writer.h"
+
+namespace signalbox::router {
+namespace {
+
+const ReplyMasks& masks() {
+  static const ReplyMasks kMasks({{"[EMAIL_ADDRESS_1]", "ann@example.com"},
+                                  {"[PERSON_1]", "Ann \"Q\" O\nNeil"},
+                                  {"[IP_ADDRESS_1]", "10.0.0.1"}});
+  return kMasks;
+}
+
+TEST(UnmaskReply, EditsTheStringsThatHoldPlaceholders) {
+  EXPECT_EQ(unmask_reply(R"({"id":"x","n": 12345678901234567890123,
+ "choices":[{"message":{"content":"Hi [PERSON_1] at [EMAIL_ADDRESS_1]"}}], "a" : "b\u0041"})",
+                         masks()),
+            R"({"id":"x","n": 12345678901234567890123,
+ "choices":[{"message":{"content":"Hi Ann \"Q\" O\nNeil at ann@example.com"}}], "a" : "b\u0041"})");
+}
+
+TEST(UnmaskReply, EscapesOriginalsTwiceInArguments) {
+  const std::string reply = unmask_reply(
+      R"({"tool_calls":[{"function":{"arguments":"{\"to\":\"[PERSON_1]\"}"}}]})", masks());
+  const auto document = json::Document::parse(reply);
+  ASSERT_TRUE(document) << reply;
+  const json::Value call = *document->root().find("tool_calls")->items().begin();
+  const auto arguments =
+      json::Document::parse(std::string(call.find("function")->find("arguments")->text()));
+  ASSERT_TRUE(arguments) << reply;
+  EXPECT_EQ(arguments->root().find("to")->text(), "Ann \"Q\" O\nNeil");
+}
+
+TEST(UnmaskReply, TakesWhatIsNoJsonAsText) {
+  EXPECT_EQ(unmask_reply("<h1>[IP_ADDRESS_1]</h1>", masks()), "<h1>10.0.0.1</h1>");
+}
+
+std::string chunk(std::string_view choices) {
+  return fmt::format(
+      "data: "
+      "{{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":[{}]}}\n\n",
+      choices);
+}
+
+std::string content(std::string_view text, std::string_view reason = "null", int choice = 0) {
+  return chunk(fmt::format(R"({{"index":{},"delta":{{"content":{}}},"finish_reason":{}}})", choice,
+                           json::quote(text), reason));
+}
+
+std::string arguments(std::string_view text, int call) {
+  return chunk(fmt::format(
+      R"({{"index":0,"delta":{{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}},"finish_reason":null}})",
+      call, json::quote(text)));
+}
+
+std::string streamed(std::string_view stream, size_t piece) {
+  StreamUnmasker unmasker(masks());
+  std::string out;
+  for (size_t at = 0; at < stream.size(); at += piece)
+    EXPECT_TRUE(unmasker.push(stream.substr(at, piece), out));
+  unmasker.finish(out);
+  return out;
+}
+
+/// What a client makes of a stream: the texts of choice 0 and of its two calls.
+struct Heard {
+  std::string content, other, first_call, second_call;
+  size_t events = 0;
+};
+
+Heard heard(std::string_view stream) {
+  Heard out;
+  while (!stream.empty()) {
+    const size_t end = stream.find("\n\n");
+    if (end == std::string_view::npos || !stream.starts_with("data: ")) {
+      ADD_FAILURE() << stream;
+      break;
+    }
+    const std::string data(stream.substr(6, end - 6));
+    stream.remove_prefix(end + 2);
+    ++out.events;
+    if (data == "[DONE]") continue;
+    const auto event = json::Document::parse(data);
+    if (!event) {
+      ADD_FAILURE() << data;
+      continue;
+    }
+    EXPECT_EQ(event->root().find("id")->text(), "c1");
+    for (const json::Value& choice : event->root().find("choices")->items()) {
+      const json::Value delta = *choice.find("delta");
+      if (const auto text = delta.find("content"))
+        (*choice.find("index")->integer() == 0 ? out.content : out.other) += text->text();
+      const auto calls = delta.find("tool_calls");
+      if (!calls) continue;
+      for (const json::Value& call : calls->items()) {
+        (*call.find("index")->integer() == 0 ? out.first_call : out.second_call) +=
+            call.find("function")->find("arguments")->text();
+      }
+    }
+  }
+  return out;
+}
+
+TEST(StreamUnmasker, JoinsAPlaceholderThatIsSplitOverDeltas) {
+  constexpr std::string_view kText = "Write to [EMAIL_ADDRESS_1] or [x], [PERSON_1]!";
+  for (size_t cut = 0; cut <= kText.size(); ++cut) {
+    const std::string stream = content(kText.substr(0, cut)) + content(kText.substr(cut)) +
+                               content("", "\"stop\"") + "data: [DONE]\n\n";
+    for (const size_t piece : {size_t{1}, size_t{7}, stream.size()}) {
+      const Heard all = heard(streamed(stream, piece));
+      ASSERT_EQ(all.content, "Write to ann@example.com or [x], Ann \"Q\" O\nNeil!") << cut;
+      ASSERT_EQ(all.events, 4U);
+    }
+  }
+}
+
+TEST(StreamUnmasker, SendsWhatIsHeldWhenAChoiceEnds) {
+  // With the last delta, with an end of its own, at [DONE], and with nothing at all.
+  EXPECT_EQ(heard(streamed(content("see [EMAIL", "\"length\""), 9)).content, "see [EMAIL");
+  EXPECT_EQ(heard(streamed(content("see [EMAIL") +
+                               chunk(R"({"index":0,"delta":{},"finish_reason":"length"})"),
+                           9))
+                .content,
+            "see [EMAIL");
+  EXPECT_EQ(heard(streamed(content("see [EMAIL") + "data: [DONE]\n\n", 9)).content, "see [EMAIL");
+  EXPECT_EQ(heard(streamed(content("see [EMAIL"), 9)).content, "see [EMAIL");
+}
+
+TEST(StreamUnmasker, KeepsTextsOfChoicesAndCallsApart) {
+  const std::string stream = content("[PERS") + content("[IP_ADD", "null", 1) +
+                             arguments("{\"a\":\"[EMAIL_ADD", 0) + arguments("{\"b\":\"[PER", 1) +
+                             arguments("RESS_1]\"}", 0) + arguments("SON_1]\"}", 1) +
+                             content("RESS_1]", "\"stop\"", 1) + content("ON_1]", "\"stop\"");
+  const Heard all = heard(streamed(stream, 11));
+  EXPECT_EQ(all.content, "Ann \"Q\" O\nNeil");
+  EXPECT_EQ(all.other, "10.0.0.1");
+  EXPECT_EQ(all.first_call, R"({"a":"ann@example.com"})");
+  EXPECT_EQ(all.second_call, R"({"b":"Ann \"Q\" O\nNeil"})");
+}
+
+TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
+  const std::string stream =
+      ": a comment\r\nevent: x\r\ndata: {\"choices\" : [ {\"delta\":{\"content\":\"\\u0041 a\"}} ] "
+      ", "
+      "\"n\":1e3}\r\n\r\ndata: not json\n\ndata:{\"error\":1}\n\n" +
+      chunk("") + "data: [DONE]\n\n";
+  for (size_t piece = 1; piece < 40; ++piece) EXPECT_EQ(streamed(stream, piece), stream);
+}
+
+TEST(StreamUnmasker, DelaysNoEventThatHoldsNothingBack) {
+  StreamUnmasker unmasker(masks());
+  std::string out;
+  ASSERT_TRUE(unmasker.push(content("one"), out));
+  EXPECT_EQ(out, content("one"));
+}
+
+TEST(StreamUnmasker, RefusesALineWithoutEnd) {
+  StreamUnmasker unmasker(masks());
+  std::string out;
+  const std::string piece(size_t{1} << 20, 'x');
+  Result<void> pushed;
+  for (int i = 0; i < 20 && pushed; ++i) pushed = unmasker.push(piece, out);
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().code, Code::kTooLarge);
+}
+
+}  // namespace
+}  // namespace signalbox::router
