@@ -16,8 +16,9 @@ using router::State;
 
 Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
                                                   std::string_view text) {
-  const size_t bytes = router::window_bytes(*classifier.model);
-  router::Windows windows = router::windows_of({text}, bytes);
+  auto made = router::windows_of({text}, *classifier.model);
+  if (!made) return tl::unexpected<Failure>(model_failure(made.error()));
+  router::Windows windows = *std::move(made);
   if (!windows.whole) {
     return tl::unexpected<Failure>(
         Failure{413, "INPUT_TOO_LARGE",

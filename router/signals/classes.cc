@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "router/signals/types.h"
+#include "router/signals/windows.h"
 
 namespace signalbox::router {
 namespace {
@@ -50,9 +51,7 @@ class Signals : public SignalType {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    const std::string_view text = inputs.request().user_text();
-    SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, text));
-    const std::vector<float>& scores = answers[classifier_.head].scores;
+    SIGNALBOX_TRY(const std::vector<float> scores, scores_of(inputs));
     const auto best =
         static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
     const bool sure = scores[best] >= task_.threshold;
@@ -69,6 +68,39 @@ class Signals : public SignalType {
   }
 
  private:
+  // The mean of what the classifier says of the windows of the last message, each counting as its
+  // length; the rest is not looked at once it could not make another class the best. (labels)
+  Result<std::vector<float>> scores_of(Inputs& inputs) const {
+    SIGNALBOX_TRY(const Windows windows,
+                  windows_of({inputs.request().user_text()}, *classifier_.model));
+    size_t left = 0, seen = 0;  // bytes
+    for (const std::string_view window : windows.pieces) left += window.size();
+    std::vector<double> sums(classifier_.labels.size());
+    for (const std::string_view window : windows.pieces) {
+      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
+      const std::vector<float>& said = answers[classifier_.head].scores;
+      for (size_t i = 0; i < sums.size(); ++i)
+        sums[i] += said[i] * static_cast<double>(window.size());
+      seen += window.size();
+      left -= window.size();
+      if (lead(sums) > static_cast<double>(left)) break;
+    }
+    std::vector<float> out;
+    for (const double sum : sums)
+      out.push_back(static_cast<float>(sum / static_cast<double>(seen)));
+    return out;
+  }
+
+  // Of the greatest before the next.
+  static double lead(const std::vector<double>& sums) {
+    double first = 0, second = 0;
+    for (const double sum : sums) {
+      second = std::max(second, std::min(sum, first));
+      first = std::max(first, sum);
+    }
+    return first - second;
+  }
+
   static bool has_answer(const ChatRequest& request) {
     return std::any_of(request.messages.begin(), request.messages.end(),
                        [](const ChatMessage& message) { return message.role == "assistant"; });

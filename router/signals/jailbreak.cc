@@ -12,6 +12,7 @@ namespace {
 
 using Method = config::JailbreakSignal::Method;
 
+constexpr double kCertain = 0.995;  // further windows could not change what is reported
 constexpr double kClassifierThreshold = 0.7;
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
@@ -143,13 +144,14 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs, bool& whole) const {
     Reading out;
-    const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
+    SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
     whole = whole && windows.whole;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
       out.score = std::max(out.score, sum);
+      if (out.score >= kCertain) break;
     }
     double threshold = signals_[signal].threshold;
     if (threshold <= 0) threshold = guard_.threshold;

@@ -60,7 +60,7 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
   PiiFound found;
   std::vector<std::vector<PiiEntity>> marked(texts.size());
   if (has_model()) {
-    const Windows windows = windows_of(texts, window_bytes(*classifier_.model));
+    SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
     found.whole = windows.whole;
     size_t in = 0;  // windows are in the order of the texts
     for (const std::string_view window : windows.pieces) {

@@ -7,7 +7,7 @@
 namespace signalbox::router {
 namespace {
 
-constexpr size_t kSpecialTokensMax = 8;
+constexpr int32_t kTokensMin = 16;
 constexpr size_t kBytesMin = 64;
 
 // The beginning of the character that `at` lies in; of bytes that are none, `at`.
@@ -29,20 +29,16 @@ std::vector<std::string_view> cut(std::string_view text, size_t bytes) {
   }
 }
 
-}  // namespace
-
-size_t window_bytes(const engine::TextModel& model) {
-  const auto tokens = static_cast<size_t>(std::max(model.tokens_max(), 0));
-  return tokens - std::min(tokens, kSpecialTokensMax);
-}
-
-Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
-  bytes = std::max(bytes, kBytesMin);
+// Takes what fits into kWindowsMax of the pieces that `pieces_of` makes of each text; a window
+// costs its bytes, or a sixteenth of `bytes`.
+template <class PiecesOf>
+Result<Windows> take(const std::vector<std::string_view>& texts, size_t bytes,
+                     const PiecesOf& pieces_of) {
   Windows out;
-  size_t left = kWindowsMax * bytes;  // a window costs its bytes, or a sixteenth of the most
+  size_t left = kWindowsMax * bytes;
   for (const std::string_view text : texts) {
     if (text.empty()) continue;
-    const std::vector<std::string_view> all = cut(text, bytes);
+    SIGNALBOX_TRY(const std::vector<std::string_view> all, pieces_of(text));
     const size_t cost = std::max(std::min(text.size(), bytes), bytes / 16);
     const size_t fit = left / cost;
     if (all.size() <= fit) {
@@ -56,6 +52,26 @@ Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
     break;
   }
   return out;
+}
+
+}  // namespace
+
+Result<Windows> windows_of(const std::vector<std::string_view>& texts,
+                           const engine::TextModel& model) {
+  const int32_t tokens = std::min(model.tokens_max(), kWindowTokens);
+  if (tokens < kTokensMin)
+    return fail(Code::kInvalid, "a model of {} tokens reads no text", tokens);
+  // A token is four bytes of prose; of denser text, whose windows are smaller, fewer fit.
+  return take(texts, 4 * static_cast<size_t>(tokens),
+              [&](std::string_view text) { return model.windows(text, tokens, tokens / 8); });
+}
+
+Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
+  bytes = std::max(bytes, kBytesMin);
+  const auto pieces_of = [&](std::string_view text) -> Result<std::vector<std::string_view>> {
+    return cut(text, bytes);
+  };
+  return *take(texts, bytes, pieces_of);
 }
 
 }  // namespace signalbox::router

@@ -17,15 +17,17 @@ struct Windows {
   bool whole = true;  // together they hold every byte of what was given
 };
 
-/// A byte for each token that the model takes, special tokens left out: punctuation and byte-level
-/// tokenizers come to that, so that no window is cut, but for normalisers that make one character
-/// several.
-size_t window_bytes(const engine::TextModel& model);
+/// Tokens that a classifier reads at a time: more would blur what little of a long text matters,
+/// and attention costs the square. Neighbours share an eighth.
+inline constexpr int32_t kWindowTokens = 256;
 
-/// Pieces of at most `bytes` (64 at least) that overlap by an eighth and end where a character
-/// does, of the texts in their order, empty ones left out. Of a text that has more than kWindowsMax
-/// leaves, the first, the last and evenly chosen ones between remain; what then follows is left
-/// out.
+/// Pieces of at most kWindowTokens tokens of the model, of the texts in their order, empty ones
+/// left out. Of a text that has more than kWindowsMax leaves, the first, the last and evenly chosen
+/// ones between remain; what then follows is left out. Errors are the model's.
+Result<Windows> windows_of(const std::vector<std::string_view>& texts,
+                           const engine::TextModel& model);
+
+/// The same of at most `bytes` bytes (64 at least) that end where a character does.
 Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
 
 }  // namespace signalbox::router
