@@ -159,6 +159,18 @@ class Missing {
   std::string lines_;
 };
 
+engine::Precision precision_of(config::ModelDtype dtype) {
+  switch (dtype) {
+    case config::ModelDtype::kI8:
+      return engine::Precision::kI8;
+    case config::ModelDtype::kBF16:
+      return engine::Precision::kBF16;
+    case config::ModelDtype::kF32:
+      return engine::Precision::kF32;
+  }
+  return engine::Precision::kF32;
+}
+
 }  // namespace
 
 bool asks_for(const config::Routing& routing, std::string_view type) {
@@ -219,9 +231,14 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   return out;
 }
 
-Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory) {
-  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model, engine::TextModel::open(directory));
-  return model;
+OpenModel open_directly(const config::HttpLimits& limits) {
+  const engine::OpenOptions options{.precision = precision_of(limits.model_dtype)};
+  return
+      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+        SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model,
+                      engine::TextModel::open(directory, options));
+        return model;
+      };
 }
 
 Result<Models> open_models(const config::Config& config, MissingModels missing,
@@ -273,13 +290,13 @@ OpenModel open_served(const config::HttpLimits& limits) {
   engine::SchedulerOptions options;
   options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
   options.requests_max = static_cast<int32_t>(limits.model_queue_max);
-  return
-      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
-        SIGNALBOX_TRY(auto model, open_model(directory));
-        engine::SchedulerOptions own = options;
-        own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
-        return engine::serve(std::move(model), own);
-      };
+  return [options, open = open_directly(limits)](
+             const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+    SIGNALBOX_TRY(auto model, open(directory));
+    engine::SchedulerOptions own = options;
+    own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
+    return engine::serve(std::move(model), own);
+  };
 }
 
 }  // namespace signalbox::router

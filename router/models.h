@@ -51,8 +51,9 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
 using OpenModel = ModelCache::Open;
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
-/// Opens one model. Errors are engine::TextModel's.
-Result<std::shared_ptr<const engine::TextModel>> open_model(const std::string& directory);
+/// Opens models for one request at a time, in the configuration's model_dtype. Errors are
+/// engine::TextModel's.
+OpenModel open_directly(const config::HttpLimits& limits);
 
 /// What becomes of a configured model that decisions rest on and that is not there. Who serves
 /// refuses: a guard without its model lets everything pass.
@@ -63,7 +64,7 @@ enum class MissingModels : uint8_t { kRefuse, kLeaveOut };
 /// embedding signals insist on their model. Errors are those of `open`, and kInvalid that names
 /// every missing directory with the key it stands in, one a line.
 Result<Models> open_models(const config::Config& config, MissingModels missing,
-                           const OpenModel& open = open_model);
+                           const OpenModel& open);
 
 /// Opens models for a process that serves many requests at once: each stands behind a queue
 /// (model_queue_max; what comes then fails with kOverloaded) and threads of its own

@@ -26,6 +26,9 @@ struct Listener {
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
 };
 
+/// How the router's own models compute: see engine::Precision.
+enum class ModelDtype : uint8_t { kI8, kBF16, kF32 };
+
 /// Bounds of the HTTP server. `global.services.http` of the file; the key is ours, upstream leaves
 /// this to Envoy.
 struct HttpLimits {
@@ -41,8 +44,9 @@ struct HttpLimits {
   uint32_t reply_header_bytes_max = 64 << 10;  // of an upstream
   uint32_t upstream_idle_max = 64;             // kept connections to one upstream, a loop
   std::chrono::milliseconds upstream_idle_timeout{30'000};
-  uint32_t model_threads = 0;      // that run the router's own models; 0: one a processor
-  uint32_t model_queue_max = 256;  // requests that wait for one; the next gets 429
+  uint32_t model_threads = 0;                // that run the router's own models; 0: one a processor
+  uint32_t model_queue_max = 256;            // requests that wait for one; the next gets 429
+  ModelDtype model_dtype = ModelDtype::kI8;  // of matrices that a file does not hold packed
   std::chrono::milliseconds drain_timeout{10'000};  // for requests in flight at the end
 };
 

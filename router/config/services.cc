@@ -35,6 +35,11 @@ const Section<HttpLimits>& http_section() {
                "that run the router's own models; 0: one a processor"),
       optional("model_queue_max", integer(&L::model_queue_max, 1, 1'000'000),
                "requests that wait for one; the next gets 429"),
+      optional("model_dtype",
+               choice(&L::model_dtype, {{"int8", ModelDtype::kI8},
+                                        {"bf16", ModelDtype::kBF16},
+                                        {"f32", ModelDtype::kF32}}),
+               "numbers that the router's own models compute with"),
       optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),
                "for requests in flight when the daemon ends"),
   }};

@@ -72,6 +72,7 @@ void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Ke
   keep("threads", running.threads, next.threads);
   keep("model_threads", running.model_threads, next.model_threads);
   keep("model_queue_max", running.model_queue_max, next.model_queue_max);
+  keep("model_dtype", running.model_dtype, next.model_dtype);
 }
 
 }  // namespace

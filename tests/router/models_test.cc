@@ -114,7 +114,7 @@ TEST(Models, embedding_signals_insist_on_theirs) {
                     "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
   EXPECT_NE(refusal(config).find("minilm_model_path: there is no model at \"/gone/embedder\""),
             std::string::npos);
-  EXPECT_FALSE(open_models(config, MissingModels::kLeaveOut));
+  EXPECT_FALSE(open_models(config, MissingModels::kLeaveOut, open_directly(config.http)));
 }
 
 TEST(Models, what_no_decision_rests_on_may_be_missing) {

@@ -25,7 +25,8 @@ Result<ProbeReport> evaluate(const Choices& choices) {
     loaded.config.embedding_model.path = model_directory(choices.embedder).string();
   // Nobody is served here; what is unavailable is told.
   SIGNALBOX_TRY(router::Models models,
-                router::open_models(loaded.config, router::MissingModels::kLeaveOut));
+                router::open_models(loaded.config, router::MissingModels::kLeaveOut,
+                                    router::open_directly(loaded.config.http)));
   const std::vector<std::string>& names = loaded.config.auto_model_names;
   const std::string model = names.empty() ? "auto" : names.front();
   SIGNALBOX_TRY(const auto router,

@@ -25,7 +25,8 @@ Result<std::unique_ptr<const router::Router>> open_router(const std::string& pat
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
   // Nobody is served here; what is unavailable is told.
   SIGNALBOX_TRY(router::Models models,
-                router::open_models(loaded.config, router::MissingModels::kLeaveOut));
+                router::open_models(loaded.config, router::MissingModels::kLeaveOut,
+                                    router::open_directly(loaded.config.http)));
   auto router = router::Router::create(std::move(loaded.config), std::move(models));
   if (!router) return router;
   for (const std::string& notice : (*router)->notices())

@@ -116,7 +116,8 @@ TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
 TEST_F(Reload, refuses_a_guard_whose_model_is_missing) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   const auto daemon = follow(file, [](const config::Config& config) {
-    return router::open_models(config, router::MissingModels::kRefuse);
+    return router::open_models(config, router::MissingModels::kRefuse,
+                               router::open_directly(config.http));
   });
   std::string guarded = configuration("two", upstream_.port());
   guarded.replace(guarded.find("    keywords:"), 0, "    jailbreak: [{name: j}]\n");
