@@ -32,8 +32,8 @@ Result<void> write(std::string_view text) {
 
 }  // namespace
 
-Result<void> read_rows(std::istream& in,
-                       const std::function<Result<void>(const json::Value& row)>& row) {
+Result<void> read_rows(
+    std::istream& in, const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
   std::string line;
   for (size_t number = 1; read_line(*in.rdbuf(), line); ++number) {
     if (line.size() > kRowBytesMax) {
@@ -43,7 +43,7 @@ Result<void> read_rows(std::istream& in,
     const std::string where = fmt::format("line {}", number);
     auto document = json::Document::parse(std::move(line));
     if (!document) return fail_in(where, std::move(document).error());
-    auto done = row(document->root());
+    auto done = row(document->root(), number);
     if (!done) return fail_in(where, std::move(done).error());
     line.clear();
   }
@@ -52,7 +52,7 @@ Result<void> read_rows(std::istream& in,
 
 Result<void> for_each_row(std::istream& in,
                           const std::function<Result<std::string>(const json::Value& row)>& row) {
-  SIGNALBOX_TRY_VOID(read_rows(in, [&](const json::Value& value) -> Result<void> {
+  SIGNALBOX_TRY_VOID(read_rows(in, [&](const json::Value& value, size_t) -> Result<void> {
     SIGNALBOX_TRY(std::string out, row(value));
     out.push_back('\n');
     return write(out);

@@ -13,10 +13,10 @@ namespace signalbox::tools {
 /// A longer row is refused: ten megabytes of text are less however they are escaped.
 constexpr size_t kRowBytesMax = size_t{64} << 20;
 
-/// Calls `row` for each line that is not blank. Stops at the first error and returns it with its
-/// line number. Holds one row at a time.
+/// Calls `row` for each line that is not blank, with its number from 1 on. Stops at the first error
+/// and returns it with that number. Holds one row at a time.
 Result<void> read_rows(std::istream& in,
-                       const std::function<Result<void>(const json::Value& row)>& row);
+                       const std::function<Result<void>(const json::Value& row, size_t line)>& row);
 
 /// Calls `row` for each line that is not blank, and writes the string it returns with a line feed
 /// to standard output. Stops at the first error and returns it with its line number: "line 3: text:

@@ -75,29 +75,31 @@ void add_model_options(cxxopts::Options& options) {
       cxxopts::value<std::string>(), "DIR");
 }
 
-namespace {
-
-Result<engine::OpenOptions> open_options(const cxxopts::ParseResult& parsed) {
-  engine::OpenOptions out;
-  SIGNALBOX_TRY(out.precision, parse_dtype(parsed["dtype"].as<std::string>()));
-  out.threads = parsed["threads"].as<int32_t>();
-  if (out.threads < 1 || out.threads > engine::kThreadsMax) {
+Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
+  ModelChoice out;
+  out.model = parsed["model"].as<std::string>();
+  engine::OpenOptions& options = out.options;
+  SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
+  options.threads = parsed["threads"].as<int32_t>();
+  if (options.threads < 1 || options.threads > engine::kThreadsMax) {
     return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
-                out.threads);
+                options.threads);
   }
   if (parsed.count("head") != 0) {
     const auto& head = parsed["head"].as<std::string>();
     if (head.empty()) return fail(Code::kInvalid, "--head: expected a directory");
-    out.heads.emplace_back(head);
+    options.heads.emplace_back(head);
   }
   if (parsed.count("adapter") != 0) {
-    out.adapter = parsed["adapter"].as<std::string>();
-    if (out.adapter.empty()) return fail(Code::kInvalid, "--adapter: expected a directory");
+    options.adapter = parsed["adapter"].as<std::string>();
+    if (options.adapter.empty()) return fail(Code::kInvalid, "--adapter: expected a directory");
   }
   return out;
 }
 
-}  // namespace
+Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& choice) {
+  return engine::TextModel::open(model_directory(choice.model), choice.options);
+}
 
 Result<engine::Precision> parse_dtype(std::string_view name) {
   if (name == "f32") return engine::Precision::kF32;
@@ -110,26 +112,30 @@ int with_model(
     cxxopts::Options& options, int argc, char** argv,
     const std::function<int(const cxxopts::ParseResult&, const engine::TextModel&)>& body) {
   return with_options(options, argc, argv, {"model"}, [&](const cxxopts::ParseResult& parsed) {
-    const auto chosen = open_options(parsed);
+    const auto chosen = model_choice(parsed);
     if (!chosen) {
       std::fprintf(stderr, "%s: %s\n", options.program().c_str(), chosen.error().message.c_str());
       return kExitUsage;
     }
-    const auto model =
-        engine::TextModel::open(model_directory(parsed["model"].as<std::string>()), *chosen);
+    const auto model = open_model(*chosen);
     return model ? body(parsed, **model) : report(model.error());
   });
 }
 
-Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
+Result<size_t> chosen_head(const ModelChoice& choice, const engine::TextModel& model,
                            engine::HeadKind kind) {
-  if (parsed.count("head") != 0) {
-    const std::filesystem::path head = parsed["head"].as<std::string>();
+  if (!choice.options.heads.empty()) {
+    const std::filesystem::path& head = choice.options.heads.back();
     return engine::find_head(model, (head / "").parent_path().filename().string(), kind);
   }
-  SIGNALBOX_TRY(const auto path,
-                engine::find_model(model_directory(parsed["model"].as<std::string>())));
+  SIGNALBOX_TRY(const auto path, engine::find_model(model_directory(choice.model)));
   return engine::find_head(model, path.head, kind);
+}
+
+Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
+                           engine::HeadKind kind) {
+  SIGNALBOX_TRY(const ModelChoice choice, model_choice(parsed));
+  return chosen_head(choice, model, kind);
 }
 
 std::filesystem::path model_directory(const std::string& model) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 
 #include "engine/engine.h"
@@ -25,6 +26,18 @@ void add_model_options(cxxopts::Options& options);
 /// What --dtype means.
 Result<engine::Precision> parse_dtype(std::string_view name);
 
+/// A model as add_model_options() names it, not opened yet.
+struct ModelChoice {
+  std::string model;  // a directory or a name
+  engine::OpenOptions options;
+};
+
+/// What those options say. Errors are usage errors.
+Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed);
+
+/// Opens it: every command does so here.
+Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& choice);
+
 /// with_options(), and the model that they name. An error in them is a usage error; one of the
 /// model is printed with kExitFailure.
 int with_model(
@@ -33,6 +46,8 @@ int with_model(
 
 /// The head of that model which --model or --head names, or its first of the kind: its place in
 /// model.heads(). Errors: kInvalid, with what heads there are.
+Result<size_t> chosen_head(const ModelChoice& choice, const engine::TextModel& model,
+                           engine::HeadKind kind);
 Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
                            engine::HeadKind kind);
 

@@ -5,9 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 
 namespace signalbox::tools {
 namespace {
@@ -58,11 +56,6 @@ double LabelQuality::f1() const {
 
 Quality classifier_quality(std::span<const std::string> labels, std::span<const int32_t> truths,
                            std::span<const float> scores) {
-  struct Bin {
-    int64_t rows = 0, hits = 0;
-    double scores = 0;
-  };
-  std::array<Bin, 15> bins;
   Quality out;
   out.rows = static_cast<int64_t>(truths.size());
   for (const std::string& label : labels) out.labels.push_back({.label = label});
@@ -82,8 +75,8 @@ Quality classifier_quality(std::span<const std::string> labels, std::span<const 
       ++count;
       sum += score;
     }
-    Bin& bin = bins[std::min<size_t>(
-        bins.size() - 1, static_cast<size_t>(score * static_cast<double>(bins.size())))];
+    Quality::Bin& bin = out.bins[std::min<size_t>(
+        out.bins.size() - 1, static_cast<size_t>(score * static_cast<double>(out.bins.size())))];
     ++bin.rows;
     bin.hits += hit;
     bin.scores += score;
@@ -97,7 +90,7 @@ Quality classifier_quality(std::span<const std::string> labels, std::span<const 
     out.macro_f1 += label.f1();
   }
   if (occurring > 0) out.macro_f1 /= static_cast<double>(occurring);
-  for (const Bin& bin : bins) {
+  for (const Quality::Bin& bin : out.bins) {
     if (out.rows > 0)
       out.calibration_error +=
           std::abs(static_cast<double>(bin.hits) - bin.scores) / static_cast<double>(out.rows);
@@ -107,6 +100,47 @@ Quality classifier_quality(std::span<const std::string> labels, std::span<const 
         {pair.first, pair.second, told.first, told.second / static_cast<double>(told.first)});
   }
   std::ranges::stable_sort(out.confusions, std::greater(), &Quality::Confusion::rows);
+  return out;
+}
+
+SpanCounter::SpanCounter(std::span<const std::string> types) {
+  for (const std::string& type : types) types_[type].label = type;
+}
+
+SpanCounts SpanCounter::add(std::span<const Marked> truth, std::span<const engine::Entity> found) {
+  ++texts_;
+  const auto type_of = [this](const std::string& name) -> LabelQuality& {
+    LabelQuality& type = types_[name];
+    type.label = name;
+    return type;
+  };
+  SpanCounts out;
+  std::vector<bool> met(truth.size());
+  for (const Marked& span : truth) ++type_of(span.type).support;
+  for (const engine::Entity& each : found) {
+    LabelQuality& type = type_of(each.type);
+    ++type.predicted;
+    const auto at = std::ranges::find(truth, Marked{each.type, each.begin, each.end});
+    if (at == truth.end() || met[at - truth.begin()]) continue;
+    met[at - truth.begin()] = true;
+    ++type.hits;
+    ++out.hits;
+  }
+  out.support = static_cast<int64_t>(truth.size());
+  out.predicted = static_cast<int64_t>(found.size());
+  return out;
+}
+
+SpanQuality SpanCounter::quality() const {
+  SpanQuality out;
+  out.texts = texts_;
+  out.all.label = "all";
+  for (const auto& [name, type] : types_) {
+    out.all.support += type.support;
+    out.all.predicted += type.predicted;
+    out.all.hits += type.hits;
+    out.types.push_back(type);
+  }
   return out;
 }
 

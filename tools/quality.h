@@ -1,12 +1,16 @@
 #pragma once
 // How well predictions agree with labels: what `fit` and `eval` report.
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/json_writer.h"
+#include "engine/engine.h"
+#include "tools/marked.h"
 
 namespace signalbox::tools {
 
@@ -34,8 +38,14 @@ struct Quality {
   double accuracy = 0;
   Interval accuracy_interval;
   double macro_f1 = 0;  // over labels that occur
-  /// Expected calibration error over 15 equal bins of the best score: Guo et al., 2017.
+  /// Expected calibration error over equal bins of the best score: Guo et al., 2017.
   double calibration_error = 0;
+  struct Bin {
+    int64_t rows = 0;
+    int64_t hits = 0;
+    double scores = 0;  // their sum
+  };
+  std::array<Bin, 15> bins;
   std::vector<LabelQuality> labels;
 
   struct Confusion {
@@ -56,6 +66,24 @@ struct SpanQuality {
   int64_t texts = 0;
   LabelQuality all;  // over every type
   std::vector<LabelQuality> types;
+};
+
+/// Of one text; hits <= support, whatever is found twice.
+struct SpanCounts {
+  int64_t support = 0, predicted = 0, hits = 0;
+};
+
+/// Adds texts up, one by one.
+class SpanCounter {
+ public:
+  /// Types that are told though no text has them.
+  explicit SpanCounter(std::span<const std::string> types = {});
+  SpanCounts add(std::span<const Marked> truth, std::span<const engine::Entity> found);
+  SpanQuality quality() const;
+
+ private:
+  int64_t texts_ = 0;
+  std::map<std::string, LabelQuality, std::less<>> types_;
 };
 
 void write_json(const Quality& quality, json::Writer& out);

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 
-#include "tools/code_points.h"
 #include "tools/jsonl.h"
 
 namespace signalbox::tools {
@@ -24,56 +23,6 @@ uint64_t hash_of(std::string_view text) {
   return (hash * 0x9E3779B97F4A7C15ULL) >> 32;
 }
 
-Result<std::string> label_of(const json::Value& row, std::string_view name) {
-  SIGNALBOX_TRY(const std::string_view label, string_member(row, name));
-  if (label.empty()) return fail(Code::kInvalid, "{}: expected a label, found \"\"", name);
-  return std::string(label);
-}
-
-Result<uint32_t> offset_of(const json::Value& span, std::string_view name, uint32_t most) {
-  const auto value = span.find(name);
-  if (value) {
-    const auto number = value->integer();
-    if (number && *number >= 0 && *number <= most) return static_cast<uint32_t>(*number);
-  }
-  return fail(Code::kInvalid, "{}: expected 0 to {}, the text's length in code points", name, most);
-}
-
-Result<std::vector<Marked>> spans_of(const json::Value& row, std::string_view text) {
-  const auto entities = row.find("entities");
-  if (!entities || !entities->is_array())
-    return fail(Code::kInvalid, "entities: expected an array of spans");
-  const auto before = code_points_before(text);
-  const uint32_t most = before.back();
-  // The byte at which each code point begins, and the end; bytes inside one count it already.
-  std::vector<uint32_t> starts(most + 1);
-  for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
-  std::vector<Marked> out;
-  for (const json::Value& each : entities->items()) {
-    const std::string at = fmt::format("entities[{}]", out.size());
-    Marked span;
-    auto type = label_of(each, "type");
-    if (!type) return fail_in(at, std::move(type).error());
-    span.type = *std::move(type);
-    auto begin = offset_of(each, "start", most), end = offset_of(each, "end", most);
-    if (!begin) return fail_in(at, std::move(begin).error());
-    if (!end) return fail_in(at, std::move(end).error());
-    if (*begin >= *end)
-      return fail(Code::kInvalid, "{}: start {} is not before end {}", at, *begin, *end);
-    span.begin = starts[*begin];
-    span.end = starts[*end];
-    out.push_back(std::move(span));
-  }
-  std::ranges::sort(out, {}, &Marked::begin);
-  for (size_t i = 1; i < out.size(); ++i) {
-    if (out[i].begin < out[i - 1].end) {
-      return fail(Code::kInvalid, "entities: two spans share bytes {} to {} of the text",
-                  out[i].begin, std::min(out[i].end, out[i - 1].end));
-    }
-  }
-  return out;
-}
-
 using ReadRow = std::function<Result<void>(const json::Value& row, Example& out)>;
 
 Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row) {
@@ -81,7 +30,7 @@ Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row
   if (!in) return fail(Code::kNotFound, "{}: cannot be read", file.string());
   Examples out;
   size_t rows = 0;
-  const auto done = read_rows(in, [&](const json::Value& row) -> Result<void> {
+  const auto done = read_rows(in, [&](const json::Value& row, size_t) -> Result<void> {
     Example example;
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
     example.text = text;
@@ -109,7 +58,7 @@ Result<Examples> read_classified(const std::filesystem::path& file) {
   std::map<std::string, int32_t> known;  // in the order of the file, then of the alphabet
   std::vector<std::string> names;
   auto examples = read(file, [&](const json::Value& row, Example& out) -> Result<void> {
-    SIGNALBOX_TRY(std::string label, label_of(row, "label"));
+    SIGNALBOX_TRY(std::string label, label_member(row, "label"));
     const auto [found, is_new] = known.emplace(label, static_cast<int32_t>(names.size()));
     if (is_new) names.push_back(std::move(label));
     if (names.size() > kLabelsMax) return fail(Code::kTooLarge, "more than {} labels", kLabelsMax);
@@ -140,7 +89,7 @@ Result<Examples> read_classified(const std::filesystem::path& file) {
 
 Result<Examples> read_tagged(const std::filesystem::path& file) {
   auto examples = read(file, [](const json::Value& row, Example& out) -> Result<void> {
-    SIGNALBOX_TRY(out.spans, spans_of(row, out.text));
+    SIGNALBOX_TRY(out.spans, marked_spans(row, out.text));
     return {};
   });
   if (!examples) return examples;

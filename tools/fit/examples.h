@@ -7,16 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tools/marked.h"
 
 namespace signalbox::tools {
-
-/// A marked span of a text.
-struct Marked {
-  std::string type;
-  uint32_t begin = 0;  // bytes, half-open
-  uint32_t end = 0;
-  bool operator==(const Marked&) const = default;
-};
 
 struct Example {
   std::string text;

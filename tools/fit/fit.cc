@@ -243,31 +243,13 @@ Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer&
 
 Result<SpanQuality> measure_spans(const TextModel& model, const std::vector<Example>& examples,
                                   const std::vector<std::string>& types) {
-  SpanQuality out;
-  out.texts = static_cast<int64_t>(examples.size());
-  out.all.label = "all";
-  std::map<std::string, LabelQuality, std::less<>> by_type;
-  for (const std::string& type : types) by_type[type].label = type;
+  SpanCounter counter(types);
   for (const Example& example : examples) {
     const engine::Input input{.text = example.text};
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    for (const Marked& span : example.spans) {
-      ++by_type[span.type].support;
-      by_type[span.type].label = span.type;
-    }
-    for (const engine::Entity& found : answers.back().entities) {
-      LabelQuality& type = by_type[found.type];
-      ++type.predicted;
-      type.hits += std::ranges::count(example.spans, Marked{found.type, found.begin, found.end});
-    }
+    counter.add(example.spans, answers.back().entities);
   }
-  for (auto& [name, type] : by_type) {
-    out.all.support += type.support;
-    out.all.predicted += type.predicted;
-    out.all.hits += type.hits;
-    out.types.push_back(std::move(type));
-  }
-  return out;
+  return counter.quality();
 }
 
 FitReport report_on(const Examples& examples) {

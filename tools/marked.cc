@@ -1,0 +1,65 @@
+// Offsets of code points become bytes; spans come out in the order of the text.
+
+#include "tools/marked.h"
+
+#include <algorithm>
+
+#include "tools/code_points.h"
+#include "tools/jsonl.h"
+
+namespace signalbox::tools {
+namespace {
+
+Result<uint32_t> offset_of(const json::Value& span, std::string_view name, uint32_t most) {
+  const auto value = span.find(name);
+  if (value) {
+    const auto number = value->integer();
+    if (number && *number >= 0 && *number <= most) return static_cast<uint32_t>(*number);
+  }
+  return fail(Code::kInvalid, "{}: expected 0 to {}, the text's length in code points", name, most);
+}
+
+}  // namespace
+
+Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text) {
+  const auto entities = row.find("entities");
+  if (!entities || !entities->is_array())
+    return fail(Code::kInvalid, "entities: expected an array of spans");
+  const auto before = code_points_before(text);
+  const uint32_t most = before.back();
+  // The byte at which each code point begins, and the end; bytes inside one count it already.
+  std::vector<uint32_t> starts(most + 1);
+  for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
+  std::vector<Marked> out;
+  for (const json::Value& each : entities->items()) {
+    const std::string at = fmt::format("entities[{}]", out.size());
+    Marked span;
+    auto type = label_member(each, "type");
+    if (!type) return fail_in(at, std::move(type).error());
+    span.type = *std::move(type);
+    auto begin = offset_of(each, "start", most), end = offset_of(each, "end", most);
+    if (!begin) return fail_in(at, std::move(begin).error());
+    if (!end) return fail_in(at, std::move(end).error());
+    if (*begin >= *end)
+      return fail(Code::kInvalid, "{}: start {} is not before end {}", at, *begin, *end);
+    span.begin = starts[*begin];
+    span.end = starts[*end];
+    out.push_back(std::move(span));
+  }
+  std::ranges::sort(out, {}, &Marked::begin);
+  for (size_t i = 1; i < out.size(); ++i) {
+    if (out[i].begin < out[i - 1].end) {
+      return fail(Code::kInvalid, "entities: two spans share bytes {} to {} of the text",
+                  out[i].begin, std::min(out[i].end, out[i - 1].end));
+    }
+  }
+  return out;
+}
+
+Result<std::string> label_member(const json::Value& row, std::string_view name) {
+  SIGNALBOX_TRY(const std::string_view label, string_member(row, name));
+  if (label.empty()) return fail(Code::kInvalid, "{}: expected a label, found \"\"", name);
+  return std::string(label);
+}
+
+}  // namespace signalbox::tools
