@@ -77,7 +77,7 @@ void add_model_options(cxxopts::Options& options) {
 
 Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
   ModelChoice out;
-  out.model = parsed["model"].as<std::string>();
+  if (parsed.count("model") != 0) out.model = parsed["model"].as<std::string>();
   engine::OpenOptions& options = out.options;
   SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
   options.threads = parsed["threads"].as<int32_t>();

@@ -1,10 +1,18 @@
-// `signalbox eval`: how well a configuration does what is expected of it.
+// `signalbox eval`: how well a configuration routes, or a model answers, what is labelled.
+
+#include <unistd.h>
 
 #include <cstdio>
 #include <cxxopts.hpp>
 
+#include "base/file.h"
 #include "router/config/load.h"
 #include "tools/command.h"
+#include "tools/eval/compare.h"
+#include "tools/eval/evaluation.h"
+#include "tools/eval/reliability.h"
+#include "tools/eval/report.h"
+#include "tools/eval/tasks.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
 #include "tools/route_probes.h"
@@ -12,17 +20,28 @@
 namespace signalbox::tools {
 namespace {
 
-struct Choices {
-  std::string config;
-  std::string probes;
-  std::string embedder;  // "": the configuration's
-  bool json = false;
-};
+using cxxopts::ParseResult;
 
-Result<ProbeReport> evaluate(const Choices& choices) {
-  SIGNALBOX_TRY(config::Loaded loaded, config::load(choices.config));
-  if (!choices.embedder.empty())
-    loaded.config.embedding_model.path = model_directory(choices.embedder).string();
+int usage_error(const std::string& message) {
+  print_line(fmt::format("signalbox eval: {}; see `signalbox eval --help`", message));
+  return kExitUsage;
+}
+
+std::string text_option(const ParseResult& parsed, const char* name) {
+  return parsed.count(name) != 0 ? parsed[name].as<std::string>() : std::string();
+}
+
+std::vector<std::string> list_option(const ParseResult& parsed, const char* name) {
+  return parsed.count(name) != 0 ? parsed[name].as<std::vector<std::string>>()
+                                 : std::vector<std::string>();
+}
+
+// --- a configuration ---
+
+Result<ProbeReport> run_probes(const ParseResult& parsed) {
+  SIGNALBOX_TRY(config::Loaded loaded, config::load(text_option(parsed, "config")));
+  if (const std::string embedder = text_option(parsed, "embedder"); !embedder.empty())
+    loaded.config.embedding_model.path = model_directory(embedder).string();
   // Nobody is served here; what is unavailable is told.
   SIGNALBOX_TRY(router::Models models,
                 router::open_models(loaded.config, router::MissingModels::kLeaveOut,
@@ -32,47 +51,253 @@ Result<ProbeReport> evaluate(const Choices& choices) {
   SIGNALBOX_TRY(const auto router,
                 router::Router::create(std::move(loaded.config), std::move(models)));
   for (const std::string& notice : router->notices()) std::fprintf(stderr, "%s\n", notice.c_str());
-  SIGNALBOX_TRY(const std::vector<Probe> probes, load_probes(choices.probes, model));
+  SIGNALBOX_TRY(const std::vector<Probe> probes, load_probes(text_option(parsed, "probes"), model));
   return run_probes(*router, probes);
 }
 
-int eval_route(const Choices& choices) {
-  const auto report_or_error = evaluate(choices);
-  if (!report_or_error) return report(report_or_error.error());
-  const std::string text = choices.json ? probe_report_json(*report_or_error) + "\n"
-                                        : probe_report_words(*report_or_error);
+int eval_route(const ParseResult& parsed) {
+  for (const char* name : {"config", "probes"}) {
+    if (parsed.count(name) == 0) return usage_error(fmt::format("--{} is missing", name));
+  }
+  const auto done = run_probes(parsed);
+  if (!done) return report(done.error());
+  const std::string text =
+      parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_words(*done);
   std::fputs(text.c_str(), stdout);
-  return report_or_error->failures.empty() ? kExitOk : kExitFailure;
+  return done->failures.empty() ? kExitOk : kExitFailure;
+}
+
+// --- a model ---
+
+struct Choices {
+  const EvalTask* task = nullptr;
+  RowOptions rows;
+  EvalOptions options;
+  std::vector<ModelChoice> models;  // one, or two to compare
+};
+
+std::string_view dtype_name(engine::Precision precision) {
+  return precision == engine::Precision::kF32    ? "f32"
+         : precision == engine::Precision::kBF16 ? "bf16"
+                                                 : "int8";
+}
+
+Result<double> share_option(const ParseResult& parsed, const char* name) {
+  const auto value = parsed[name].as<double>();
+  if (value >= 0 && value <= 1) return value;
+  return fail(Code::kInvalid, "--{}: expected 0 to 1, found {}", name, value);
+}
+
+Result<RowOptions> row_options(const ParseResult& parsed, RowKind kind) {
+  RowOptions out{.kind = kind,
+                 .data = list_option(parsed, "data"),
+                 .text_field = text_option(parsed, "text-field"),
+                 .pair_field = text_option(parsed, "pair-field"),
+                 .label_field = text_option(parsed, "label-field")};
+  if (out.data.empty()) return fail(Code::kInvalid, "--data is missing");
+  for (const std::string& rule : list_option(parsed, "map")) {
+    const size_t equals = rule.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Code::kInvalid, "--map: expected OLD=NEW, found \"{}\"", rule);
+    if (equals + 1 == rule.size() && kind == RowKind::kSpans)
+      return fail(Code::kInvalid, "--map: a span cannot be left out, found \"{}\"", rule);
+    out.labels[rule.substr(0, equals)] = rule.substr(equals + 1);
+  }
+  return out;
+}
+
+Result<EvalOptions> eval_options(const ParseResult& parsed, const EvalTask& task) {
+  EvalOptions out;
+  out.positive = list_option(parsed, "positive");
+  SIGNALBOX_TRY(out.false_positives, share_option(parsed, "false-positives"));
+  if (task.threshold != 0) out.threshold = task.threshold;
+  if (parsed.count("threshold") != 0) {
+    SIGNALBOX_TRY(out.threshold, share_option(parsed, "threshold"));
+  }
+  out.seed = parsed["seed"].as<uint32_t>();
+  if (::isatty(STDERR_FILENO) == 0) return out;
+  out.progress = [](size_t done, size_t of) {
+    if (done % 16 == 0 || done == of)
+      std::fprintf(stderr, "\r%zu of %zu rows%s", done, of, done == of ? "\n" : "");
+  };
+  return out;
+}
+
+// The model, and the one that it is compared with: another one, or the same with what is named
+// changed.
+Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTask& task) {
+  SIGNALBOX_TRY(ModelChoice first, model_choice(parsed));
+  if (first.model.empty()) first.model = task.model;
+  if (first.model.empty()) return fail(Code::kInvalid, "--model is missing");
+  ModelChoice second = first;
+  const std::string model = text_option(parsed, "compare");
+  if (!model.empty()) {
+    second.model = model;
+    second.options.heads.clear();
+    second.options.adapter.clear();
+  }
+  const std::string dtype = text_option(parsed, "compare-dtype");
+  if (!dtype.empty()) {
+    SIGNALBOX_TRY(second.options.precision, parse_dtype(dtype));
+  }
+  const std::string head = text_option(parsed, "compare-head");
+  if (!head.empty()) second.options.heads = {head};
+  const std::string adapter = text_option(parsed, "compare-adapter");
+  if (!adapter.empty()) second.options.adapter = adapter;
+  if (model.empty() && dtype.empty() && head.empty() && adapter.empty())
+    return std::vector<ModelChoice>{first};
+  return std::vector<ModelChoice>{first, second};
+}
+
+Result<Choices> parse(const ParseResult& parsed) {
+  Choices out;
+  const auto& task = parsed["task"].as<std::string>();
+  out.task = eval_task(task);
+  if (out.task == nullptr) {
+    std::string known = "route";
+    for (const EvalTask& each : eval_tasks()) known += fmt::format(", {}", each.name);
+    return fail(Code::kInvalid, "--task: expected one of {}, found \"{}\"", known, task);
+  }
+  SIGNALBOX_TRY(out.rows, row_options(parsed, out.task->rows));
+  SIGNALBOX_TRY(out.options, eval_options(parsed, *out.task));
+  SIGNALBOX_TRY(out.models, models(parsed, *out.task));
+  return out;
+}
+
+Result<Subject> subject_of(const ModelChoice& choice, const engine::TextModel& model,
+                           RowKind kind) {
+  Subject out{.model = &model,
+              .name = choice.model,
+              .dtype = std::string(dtype_name(choice.options.precision))};
+  for (const auto& head : choice.options.heads) out.name += fmt::format(" + {}", head.string());
+  if (!choice.options.adapter.empty())
+    out.name += fmt::format(" + {}", choice.options.adapter.string());
+  if (kind == RowKind::kScore) return out;
+  const auto wanted =
+      kind == RowKind::kSpans ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
+  SIGNALBOX_TRY(out.head, chosen_head(choice, model, wanted));
+  return out;
+}
+
+// The task's own positive label, where the model has one and none is named.
+void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& options) {
+  if (!options.positive.empty() || task.positive.empty()) return;
+  const auto& labels = subject.model->heads()[subject.head].labels;
+  for (const std::string_view each : task.positive) {
+    if (std::ranges::find(labels, each) == labels.end()) continue;
+    options.positive = {std::string(each)};
+    return;
+  }
+}
+
+struct Outcome {
+  LabelledRows rows;
+  std::vector<Evaluated> evaluated;  // as Choices::models
+};
+
+Result<Outcome> evaluate_models(Choices& choices) {
+  Outcome out;
+  SIGNALBOX_TRY(out.rows, read_labelled(choices.rows));
+  const RowKind kind = choices.task->rows;
+  std::vector<std::unique_ptr<const engine::TextModel>> opened;
+  std::vector<Subject> subjects;
+  for (const ModelChoice& choice : choices.models) {
+    SIGNALBOX_TRY(auto model, open_model(choice));
+    opened.push_back(std::move(model));
+    SIGNALBOX_TRY(const Subject subject, subject_of(choice, *opened.back(), kind));
+    if (subjects.empty()) choose_positive(subject, *choices.task, choices.options);
+    SIGNALBOX_TRY_VOID(check(subject, out.rows, kind, choices.options));
+    subjects.push_back(subject);
+  }
+  for (const Subject& subject : subjects) {
+    SIGNALBOX_TRY(Evaluated evaluated, evaluate(subject, out.rows, kind, choices.options));
+    out.evaluated.push_back(std::move(evaluated));
+  }
+  return out;
+}
+
+std::string to_json(const EvalTask& task, const Outcome& outcome) {
+  json::Writer out;
+  out.begin_object().member("task", task.name);
+  write_json(outcome.evaluated[0], outcome.rows, out);
+  if (outcome.evaluated.size() > 1) {
+    out.key("compared").begin_object();
+    write_json(outcome.evaluated[1], outcome.rows, out);
+    out.end_object().key("difference").begin_object();
+    write_json(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows, out);
+    out.end_object();
+  }
+  return out.end_object().take() + "\n";
+}
+
+std::string to_words(const Outcome& outcome) {
+  std::string out;
+  for (const Evaluated& each : outcome.evaluated) out += words(each, outcome.rows) + "\n";
+  if (outcome.evaluated.size() > 1)
+    out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
+  return out;
+}
+
+int eval_model(const ParseResult& parsed) {
+  auto choices = parse(parsed);
+  if (!choices) return usage_error(choices.error().message);
+  const std::string svg = text_option(parsed, "svg");
+  const RowKind kind = choices->task->rows;
+  if (!svg.empty() && kind != RowKind::kLabel && kind != RowKind::kPairLabel)
+    return usage_error("--svg: only classifiers have a reliability diagram");
+  const auto outcome = evaluate_models(*choices);
+  if (!outcome) return report(outcome.error());
+  std::fputs(
+      (parsed.count("json") != 0 ? to_json(*choices->task, *outcome) : to_words(*outcome)).c_str(),
+      stdout);
+  if (svg.empty()) return kExitOk;
+  const auto written = write_file(svg, reliability_svg(outcome->evaluated));
+  return written ? kExitOk : report(written.error());
 }
 
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox eval",
-      "Evaluates every probe of a file and says which pass: by decision, signal, projection, "
-      "algorithm, plugin and tag, with the conditions that each failure comes from. Exit code 1 "
-      "when one fails.");
-  options.add_options()("task", "route", cxxopts::value<std::string>()->default_value("route"))(
-      "config", "configuration file", cxxopts::value<std::string>())(
-      "probes", "file of probes (YAML)", cxxopts::value<std::string>())(
-      "embedder", "embedding model instead of the configuration's: a directory or a name",
-      cxxopts::value<std::string>()->default_value(""))("json", "for programs");
-  return with_options(
-      options, argc, argv, {"config", "probes"}, [](const cxxopts::ParseResult& parsed) {
-        const auto& task = parsed["task"].as<std::string>();
-        if (task != "route") {
-          std::fprintf(stderr, "signalbox eval: --task: expected route, found \"%s\"\n",
-                       task.c_str());
-          return kExitUsage;
-        }
-        return eval_route({.config = parsed["config"].as<std::string>(),
-                           .probes = parsed["probes"].as<std::string>(),
-                           .embedder = parsed["embedder"].as<std::string>(),
-                           .json = parsed.count("json") > 0});
-      });
+      "Evaluates every probe of a file and says which pass, with the conditions that each failure "
+      "comes from, exit code 1 when one fails (--task route); or measures a model on labelled "
+      "lines: {\"text\", \"label\"} (classify, domain, jailbreak, fact-check, feedback, modality), "
+      "{\"text\", \"pair\", \"label\"} (nli), {\"text\", \"entities\": [{\"type\", \"start\", "
+      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding).");
+  add_model_options(options);
+  const auto text = cxxopts::value<std::string>();
+  const auto list = cxxopts::value<std::vector<std::string>>();
+  auto add = options.add_options();
+  add("task", "what is evaluated", cxxopts::value<std::string>()->default_value("route"), "TASK");
+  add("config", "configuration file (route)", text, "FILE");
+  add("probes", "file of probes, YAML (route)", text, "FILE");
+  add("embedder", "embedding model instead of the configuration's (route)", text, "DIR");
+  add("data", "labelled lines; LABEL=FILE: all of that label; several times", list, "FILE");
+  add("text-field", "name of the text's member", text, "NAME");
+  add("pair-field", "name of the second text's", text, "NAME");
+  add("label-field", "name of the label's", text, "NAME");
+  add("map",
+      "a label of the file to one of the model's; *: every other; NEW empty: left out; "
+      "several times",
+      list, "OLD=NEW");
+  add("positive", "label to find, for figures of two classes; several times", list, "LABEL");
+  add("false-positives", "share of other rows that recall is given at",
+      cxxopts::value<double>()->default_value("0.01"), "X");
+  add("threshold", "score from which on an answer counts; default: the router's for the task",
+      cxxopts::value<double>(), "X");
+  add("seed", "of the intervals' resampling", cxxopts::value<uint32_t>()->default_value("1"), "N");
+  add("compare", "another model on the same lines", text, "DIR");
+  add("compare-dtype", "the same, or that model, in other numbers", text, "TYPE");
+  add("compare-head", "with another head", text, "DIR");
+  add("compare-adapter", "with another adapter", text, "DIR");
+  add("svg", "write a reliability diagram (classifiers)", text, "FILE");
+  add("json", "for programs");
+  return with_options(options, argc, argv, {}, [](const ParseResult& parsed) {
+    return parsed["task"].as<std::string>() == "route" ? eval_route(parsed) : eval_model(parsed);
+  });
 }
 
 }  // namespace
 
-const Command kEvalCommand = {"eval", "how well a configuration routes a file of probes", run};
+const Command kEvalCommand = {"eval", "how well a configuration routes, or a model answers", run};
 
 }  // namespace signalbox::tools

@@ -1,0 +1,483 @@
+// Evaluation: figures that were worked out by hand, rows that are wrong, and models of random
+// weights whose answers are known because they were asked first.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "tests/engine/random_network.h"
+#include "tools/eval/compare.h"
+#include "tools/eval/evaluation.h"
+#include "tools/eval/reliability.h"
+#include "tools/eval/rows.h"
+#include "tools/eval/statistics.h"
+
+namespace signalbox::tools {
+namespace {
+
+using engine::RandomNetwork;
+using engine::TemporaryDirectory;
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Each line of a file under tests/tools/eval.
+void for_each_case(const char* file, const std::function<void(const json::Value&)>& one) {
+  std::istringstream lines(
+      read(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/tools/eval" / file));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto document = json::Document::parse(line);
+    ASSERT_TRUE(document) << document.error().message;
+    SCOPED_TRACE(document->root().find("name")->text());
+    one(document->root());
+  }
+  EXPECT_GT(count, 0);
+}
+
+template <class T>
+std::vector<T> numbers(const json::Value& row, const char* name) {
+  std::vector<T> out;
+  for (const json::Value& each : row.find(name)->items())
+    out.push_back(static_cast<T>(each.number().value()));
+  return out;
+}
+
+// null stands for what is no number, or for infinity.
+void expect_figure(const json::Value& row, const char* name, double found) {
+  const auto expected = row.find(name).value();
+  if (expected.is_null()) {
+    EXPECT_FALSE(std::isfinite(found)) << name << " " << found;
+  } else {
+    EXPECT_NEAR(found, expected.number().value(), 1e-6) << name;
+  }
+}
+
+std::vector<uint32_t> weights_of(const json::Value& row, size_t rows) {
+  return row.find("weights") ? numbers<uint32_t>(row, "weights") : std::vector<uint32_t>(rows, 1);
+}
+
+void expect_roc(const json::Value& row) {
+  const auto scores = numbers<double>(row, "scores");
+  const auto weights = weights_of(row, scores.size());
+  const Roc roc(scores, numbers<uint8_t>(row, "positive"));
+  const auto point = roc.at_false_positives(row.find("limit")->number().value(), weights);
+  expect_figure(row, "auc", roc.area(weights));
+  expect_figure(row, "threshold", point.threshold);
+  expect_figure(row, "recall", point.recall);
+  expect_figure(row, "false_positives", point.false_positives);
+}
+
+void expect_correlations(const json::Value& row) {
+  const auto x = numbers<double>(row, "x"), y = numbers<double>(row, "y");
+  const auto weights = weights_of(row, x.size());
+  expect_figure(row, "pearson", pearson(x, y, weights));
+  expect_figure(row, "spearman", Spearman(x, y)(weights));
+}
+
+void expect_paired(const json::Value& row) {
+  const auto count = [&](const char* name) { return row.find(name)->integer().value(); };
+  const PairedHits hits{count("first_only"), count("second_only"), count("rows")};
+  expect_figure(row, "mcnemar", mcnemar(hits));
+  expect_figure(row, "low", accuracy_difference(hits).low);
+  expect_figure(row, "high", accuracy_difference(hits).high);
+}
+
+TEST(Figures, are_as_worked_out_by_hand) {
+  for_each_case("figures.jsonl", [](const json::Value& row) {
+    if (row.find("scores")) return expect_roc(row);
+    if (row.find("x")) return expect_correlations(row);
+    if (row.find("mcnemar")) return expect_paired(row);
+    const auto truths = numbers<int32_t>(row, "truths");
+    const auto weights = weights_of(row, truths.size());
+    const auto labels = static_cast<size_t>(row.find("labels")->integer().value());
+    expect_figure(row, "macro_f1",
+                  macro_f1(truths, numbers<int32_t>(row, "predicted"), labels, weights));
+  });
+}
+
+TEST(Figures, of_a_row_that_counts_twice_are_those_of_two_rows) {
+  const std::vector<double> x{0.1, 0.7, 0.4, 0.7, 0.9}, y{1, 0, 3, 2, 2};
+  const std::vector<uint8_t> positive{0, 1, 0, 0, 1};
+  const std::vector<uint32_t> weights{2, 1, 0, 3, 1};
+  std::vector<double> x2, y2;
+  std::vector<uint8_t> positive2;
+  for (size_t i = 0; i < x.size(); ++i) {
+    for (uint32_t j = 0; j < weights[i]; ++j) {
+      x2.push_back(x[i]);
+      y2.push_back(y[i]);
+      positive2.push_back(positive[i]);
+    }
+  }
+  const std::vector<uint32_t> once(x2.size(), 1);
+  EXPECT_NEAR(Roc(x, positive).area(weights), Roc(x2, positive2).area(once), 1e-12);
+  EXPECT_NEAR(pearson(x, y, weights), pearson(x2, y2, once), 1e-12);
+  EXPECT_NEAR(Spearman(x, y)(weights), Spearman(x2, y2)(once), 1e-12);
+}
+
+TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
+  std::vector<SpanCounts> texts;
+  for (int i = 0; i < 300; ++i) texts.push_back({2, 2, i % 3 == 0 ? 1 : 2});
+  const Figure f1{"f1", [&](Weights weights) { return span_f1(texts, weights); }};
+  const auto samples = resampled({&f1, 1}, texts.size(), 7);
+  EXPECT_EQ(samples, resampled({&f1, 1}, texts.size(), 7));
+  EXPECT_NE(samples, resampled({&f1, 1}, texts.size(), 8));
+  ASSERT_EQ(samples[0].size(), 1000u);
+  // F1 is 5/6; one text's share has a standard deviation of sqrt(2)/6, so the mean of 300 one of
+  // 0.0136.
+  const Interval interval = middle(samples[0]);
+  EXPECT_NEAR(interval.low, 5.0 / 6 - 1.96 * 0.0136, 0.004);
+  EXPECT_NEAR(interval.high, 5.0 / 6 + 1.96 * 0.0136, 0.004);
+}
+
+TEST(Figures, percentiles_are_values_that_occurred) {
+  const std::vector<double> sorted{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_EQ(percentile(sorted, 0.5), 5);
+  EXPECT_EQ(percentile(sorted, 0.9), 9);
+  EXPECT_EQ(percentile(sorted, 0.99), 10);
+  EXPECT_EQ(percentile(sorted, 0), 1);
+  EXPECT_EQ(percentile({}, 0.5), 0);
+}
+
+TEST(SpanCounter, a_span_found_twice_is_one_hit_and_one_mistake) {
+  SpanCounter counter;
+  const std::vector<Marked> truth{{"A", 0, 3}, {"B", 5, 6}};
+  const std::vector<engine::Entity> found{
+      {"A", 0, 3, 1}, {"A", 0, 3, 1}, {"A", 5, 6, 1}, {"B", 5, 7, 1}};
+  const SpanCounts counts = counter.add(truth, found);
+  EXPECT_EQ(counts.hits, 1);
+  const SpanQuality quality = counter.quality();
+  EXPECT_DOUBLE_EQ(quality.all.precision(), 0.25);
+  EXPECT_DOUBLE_EQ(quality.all.recall(), 0.5);
+  EXPECT_DOUBLE_EQ(quality.all.f1(), 2 * 1.0 / 6);
+}
+
+// --- rows ---
+
+RowKind kind_of(std::string_view name) {
+  return name == "label"   ? RowKind::kLabel
+         : name == "pair"  ? RowKind::kPairLabel
+         : name == "spans" ? RowKind::kSpans
+                           : RowKind::kScore;
+}
+
+TEST(Rows, say_what_is_wrong_with_a_line) {
+  for_each_case("hostile.jsonl", [](const json::Value& row) {
+    std::istringstream lines{std::string(row.find("lines")->text())};
+    const auto done = read_labelled(lines, {.kind = kind_of(row.find("kind")->text())});
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find(row.find("error")->text()), std::string::npos)
+        << done.error().message;
+  });
+}
+
+TEST(Rows, labels_are_mapped_and_left_out) {
+  std::istringstream lines(
+      "{\"q\":\"a\",\"gold\":0}\n\n{\"q\":\"b\",\"gold\":true}\n{\"q\":\"c\",\"gold\":\"-\"}\n"
+      "{\"q\":\"d\",\"gold\":\"x\"}\n");
+  const auto rows = read_labelled(lines, {.text_field = "q",
+                                          .label_field = "gold",
+                                          .labels = {{"0", "zero"}, {"-", ""}, {"*", "rest"}}});
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->rows.size(), 3u);
+  EXPECT_EQ(rows->rows[0].label, "zero");
+  EXPECT_EQ(rows->rows[1].label, "rest");
+  EXPECT_EQ(rows->rows[2].text, "d");
+  EXPECT_EQ(rows->place(2), "lines: line 5");
+}
+
+TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
+  std::istringstream lines(
+      "{\"a\":\"x\",\"b\":\"y\",\"score\":2.5}\n"
+      "{\"premise\":\"x\",\"hypothesis\":\"y\",\"score\":1}\n"
+      "{\"text\":\"x\",\"pair\":\"y\",\"score\":0}\n");
+  const auto rows = read_labelled(lines, {.kind = RowKind::kScore});
+  ASSERT_TRUE(rows) << rows.error().message;
+  for (const LabelledRow& row : rows->rows) EXPECT_EQ(row.text + *row.pair, "xy");
+  EXPECT_EQ(rows->rows[0].score, 2.5);
+}
+
+// --- models ---
+
+constexpr const char* kTexts[] = {"a small text", "another one",      "what is this", "b",
+                                  "prove it",     "the sum of words", "no",           "zebra"};
+
+RandomNetwork network(std::string_view architecture, std::string_view labels) {
+  return RandomNetwork(
+      fmt::format(R"({{{},"id2label":{}}})", engine::small_modern_bert(architecture), labels),
+      true);
+}
+
+const RandomNetwork& classifier() {
+  static const RandomNetwork kNetwork =
+      network("ModernBertForSequenceClassification",
+              R"({"0":"law","1":"maths","2":"physics","3":"health","4":"other"})");
+  return kNetwork;
+}
+
+const RandomNetwork& tagger() {
+  static const RandomNetwork kNetwork = network(
+      "ModernBertForTokenClassification", R"({"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
+  return kNetwork;
+}
+
+std::unique_ptr<const engine::TextModel> open(
+    const RandomNetwork& random, engine::Precision precision = engine::Precision::kF32) {
+  auto model = engine::TextModel::open(random.directory(), {.precision = precision});
+  EXPECT_TRUE(model) << model.error().message;
+  return *std::move(model);
+}
+
+// The label that a model gives, or with `wrong` another one.
+std::string label_of(const engine::TextModel& model, std::string_view text, bool wrong = false) {
+  const engine::Input input{.text = text};
+  const auto answers = model.answer({&input, 1}).value();
+  const auto& labels = model.heads()[0].labels;
+  const size_t best = std::ranges::max_element(answers[0].scores) - answers[0].scores.begin();
+  return labels[(best + (wrong ? 1 : 0)) % labels.size()];
+}
+
+std::string row_of(std::string_view text, std::string_view label) {
+  return json::Writer()
+             .begin_object()
+             .member("text", text)
+             .member("label", label)
+             .end_object()
+             .take() +
+         "\n";
+}
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+// `signalbox eval MORE`, with `lines` in a file that MORE names DATA.
+Outcome eval(const std::string& lines, std::string more) {
+  const TemporaryDirectory folder;
+  const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  std::ofstream(path("data.jsonl"), std::ios::binary) << lines;
+  for (size_t at; (at = more.find("DATA")) != std::string::npos;)
+    more.replace(at, 4, path("data.jsonl"));
+  const std::string line =
+      fmt::format("{} eval {} >{} 2>{}", SIGNALBOX_PROGRAM, more, path("out"), path("err"));
+  const int status = std::system(line.c_str());
+  return {WEXITSTATUS(status), read(path("out")), read(path("err"))};
+}
+
+json::Document parsed(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  auto document = json::Document::parse(outcome.out);
+  EXPECT_TRUE(document) << outcome.out;
+  return *std::move(document);
+}
+
+double number(const json::Value& in, std::string_view name) {
+  const auto found = in.find(name);
+  EXPECT_TRUE(found) << name;
+  return found ? found->number().value() : NAN;
+}
+
+TEST(EvalCommand, counts_a_classifiers_right_answers) {
+  const auto model = open(classifier());
+  std::string lines;
+  for (const char* text : kTexts) lines += row_of(text, label_of(*model, text, text[0] == 'a'));
+  const auto done =
+      parsed(eval(lines, fmt::format("--task classify --model {} --data DATA --json --threshold 0",
+                                     classifier().directory().string())));
+  const json::Value found = done.root();
+  EXPECT_EQ(number(found, "rows"), 8);
+  EXPECT_DOUBLE_EQ(number(found, "accuracy"), 0.75);
+  EXPECT_DOUBLE_EQ(number(*found.find("at_threshold"), "accuracy"), 0.75);
+  EXPECT_GT(number(*found.find("latency_ms")->find("wall"), "p50"), 0);
+  EXPECT_GT(number(found, "rows_per_second"), 0);
+  EXPECT_EQ(found.find("task")->text(), "classify");
+  double rows = 0;
+  for (const json::Value& bin : found.find("reliability")->items()) rows += number(bin, "rows");
+  EXPECT_EQ(rows, 8);
+}
+
+TEST(EvalCommand, sees_two_classes_through_positive_labels) {
+  const auto model = open(classifier());
+  std::string lines;
+  for (const char* text : kTexts) lines += row_of(text, label_of(*model, text));
+  const std::string label = label_of(*model, kTexts[0]);
+  const auto done =
+      parsed(eval(lines, fmt::format("--task classify --model {} --data DATA --json --positive {}",
+                                     classifier().directory().string(), label)));
+  const json::Value two = done.root().find("positive").value();
+  EXPECT_EQ(number(two, "recall"), number(done.root(), "recall_at_false_positives"));
+  int64_t positive = 0;
+  for (const char* text : kTexts) positive += label_of(*model, text) == label;
+  EXPECT_EQ(number(two, "rows"), static_cast<double>(positive));
+}
+
+TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
+  const auto model = open(classifier());
+  const std::string label = label_of(*model, "b");
+  const auto done = parsed(
+      eval("{\"text\":\"b\"}\n{\"text\":\"b\",\"label\":\"nonsense\"}\n",
+           fmt::format("--task classify --model {} --data {}=DATA --data {}=DATA --json",
+                       classifier().directory().string(), label, label_of(*model, "b", true))));
+  EXPECT_DOUBLE_EQ(number(done.root(), "accuracy"), 0.5);
+  std::vector<double> shares;
+  for (const json::Value& file : done.root().find("files")->items())
+    shares.push_back(number(file, "accuracy"));
+  EXPECT_EQ(shares, (std::vector<double>{1, 0}));
+}
+
+TEST(EvalCommand, judges_spans_by_type_and_bounds) {
+  // Every letter is one span of some type.
+  const auto model = open(tagger());
+  std::string lines;
+  for (const std::string text : {"x a", "h t y"}) {
+    const engine::Input input{.text = text};
+    const auto found = model->answer({&input, 1}).value()[0].entities;
+    json::Writer row;
+    row.begin_object().member("text", text).key("entities").begin_array();
+    for (const engine::Entity& each : found) {
+      const bool moved = text[0] == 'h' && each.begin == 0;
+      row.begin_object().member("type", each.type);
+      row.member("start", static_cast<int64_t>(each.begin));
+      row.member("end", static_cast<int64_t>(each.end) + (moved ? 1 : 0)).end_object();
+    }
+    lines += row.end_array().end_object().take() + "\n";
+  }
+  const std::string with =
+      fmt::format("--task tag --model {} --json --data DATA", tagger().directory().string());
+  const auto done = parsed(eval(lines, with));
+  // Two letters and three; of one the end is another.
+  EXPECT_EQ(number(done.root(), "support"), 5);
+  EXPECT_DOUBLE_EQ(number(done.root(), "f1"), 0.8);
+  EXPECT_EQ(number(done.root(), "clean_flagged"), 0);
+  const auto none = parsed(eval(lines, with + " --data none=DATA"));
+  EXPECT_DOUBLE_EQ(number(none.root(), "precision"), 0.4);
+  EXPECT_DOUBLE_EQ(number(none.root(), "clean_flagged"), 1);
+}
+
+TEST(EvalCommand, correlates_cosines_with_scores) {
+  const auto model = open(classifier());
+  std::string lines;
+  std::vector<float> vectors(2 * model->dim());
+  for (size_t i = 0; i + 1 < std::size(kTexts); ++i) {
+    const std::string_view texts[] = {kTexts[i], kTexts[i + 1]};
+    ASSERT_TRUE(model->embed(texts, vectors));
+    double cosine = 0;
+    for (int32_t j = 0; j < model->dim(); ++j) cosine += vectors[j] * vectors[model->dim() + j];
+    json::Writer row;
+    row.begin_object().member("a", texts[0]).member("b", texts[1]).member("score", 5 - 2 * cosine);
+    lines += row.end_object().take() + "\n";
+  }
+  const auto done = parsed(eval(lines, fmt::format("--task embedding --model {} --json --data DATA",
+                                                   classifier().directory().string())));
+  EXPECT_NEAR(number(done.root(), "pearson"), -1, 1e-5);
+  EXPECT_NEAR(number(done.root(), "spearman"), -1, 1e-9);
+}
+
+TEST(EvalCommand, compares_two_models_line_by_line) {
+  const auto first = open(classifier()), second = open(classifier(), engine::Precision::kI8);
+  std::string lines;
+  std::vector<int64_t> changed;
+  for (int64_t i = 0; i < 200; ++i) {
+    const std::string text = fmt::format("{} {} {}", kTexts[i % 8], kTexts[i / 8 % 8], i);
+    lines += row_of(text, label_of(*first, text));
+    if (label_of(*first, text) != label_of(*second, text)) changed.push_back(i + 1);
+  }
+  const std::string with = fmt::format("--task classify --model {} --data DATA --json ",
+                                       classifier().directory().string());
+  const auto done = parsed(eval(lines, with + "--compare-dtype int8"));
+  const json::Value difference = done.root().find("difference").value();
+  const auto count = static_cast<double>(changed.size());
+  EXPECT_EQ(number(difference, "changed"), count);
+  EXPECT_EQ(number(difference, "first_only"), count);
+  EXPECT_NEAR(number(difference, "accuracy"), -count / 200, 1e-12);
+  std::vector<int64_t> told;
+  for (const json::Value& line : difference.find("changed_lines")->items())
+    told.push_back(line.find("line")->integer().value());
+  changed.resize(std::min<size_t>(changed.size(), 20));
+  EXPECT_EQ(told, changed);
+  EXPECT_EQ(done.root().find("compared")->find("dtype")->text(), "int8");
+
+  const auto same = parsed(eval(lines, with + "--compare-dtype f32"));
+  EXPECT_EQ(number(*same.root().find("difference"), "changed"), 0);
+  EXPECT_EQ(number(*same.root().find("difference"), "mcnemar"), 1);
+  EXPECT_EQ(number(*same.root().find("difference"), "macro_f1"), 0);
+}
+
+TEST(EvalCommand, never_tells_a_text) {
+  const auto model = open(classifier());
+  const std::string lines = row_of("sesame", "nonsense");
+  const std::string with =
+      fmt::format("--task classify --model {} --data DATA", classifier().directory().string());
+  const Outcome wrong = eval(lines, with);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_NE(wrong.err.find("data.jsonl: line 1: label \"nonsense\" is none of the model's (law, "),
+            std::string::npos)
+      << wrong.err;
+  const Outcome right = eval(lines, with + " --map nonsense=law --compare-dtype int8");
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  for (const std::string& text : {wrong.err, right.out, right.err})
+    EXPECT_EQ(text.find("sesame"), std::string::npos);
+}
+
+TEST(EvalCommand, refuses_options_by_name) {
+  const std::string with = fmt::format("--model {}", classifier().directory().string());
+  const struct {
+    const char *options, *message;
+  } cases[] = {
+      {"--task poetry", "--task: expected one of route, classify, domain"},
+      {"--task classify", "--data is missing"},
+      {"--task route", "--config is missing"},
+      {"--task classify --data DATA --map law", "--map: expected OLD=NEW, found \"law\""},
+      {"--task classify --data DATA --threshold 2", "--threshold: expected 0 to 1, found 2"},
+      {"--task classify --data DATA --dtype f64", "--dtype: expected f32, bf16 or int8"},
+      {"--task tag --data DATA --svg x.svg", "--svg: only classifiers"},
+      {"--task tag --data DATA --map A=", "--map: a span cannot be left out"},
+  };
+  for (const auto& [options, message] : cases) {
+    const Outcome outcome = eval("", with + " " + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+  const struct {
+    const char *options, *message;
+  } failures[] = {
+      {"--task classify --data /nowhere", "/nowhere: cannot be read"},
+      {"--task classify --data law=DATA --positive joy", "positive label \"joy\" is none"},
+      {"--task tag --data law=DATA", "expected FILE or none=FILE"},
+      {"--task tag --data none=DATA", "no head that labels tokens"},
+  };
+  for (const auto& [options, message] : failures) {
+    const Outcome outcome = eval("{\"text\":\"a\"}\n", with + " " + options);
+    EXPECT_EQ(outcome.exit_code, 1) << options;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(Reliability, a_diagram_has_a_point_for_each_bin_with_rows) {
+  Evaluated one;
+  one.model = "a<b & c";
+  one.dtype = "f32";
+  const std::vector<std::string> labels{"a", "b"};
+  const std::vector<int32_t> truths{0, 0, 1};
+  const std::vector<float> scores{0.9f, 0.1f, 0.91f, 0.09f, 0.3f, 0.7f};
+  one.quality = classifier_quality(labels, truths, scores);
+  const std::string svg = reliability_svg({&one, 1});
+  size_t circles = 0;
+  for (size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; ++at) ++circles;
+  EXPECT_EQ(circles, 2u + 1u);  // two bins, and the legend's
+  EXPECT_NE(svg.find("a&lt;b &amp; c in f32: calibration error"), std::string::npos);
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+}
+
+}  // namespace
+}  // namespace signalbox::tools

@@ -1,0 +1,190 @@
+// What is there is told: a part that a kind of rows does not have is left out.
+
+#include "tools/eval/report.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace signalbox::tools {
+namespace {
+
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+double mean(std::span<const double> values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// A share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
+std::string told(double value, const Interval& interval) {
+  return fmt::format("{:.4f} (95 %: {:.4f} to {:.4f})", value, interval.low, interval.high);
+}
+
+std::string told(int64_t part, int64_t whole) {
+  return told(share(part, whole), wilson(part, whole));
+}
+
+void write_share(std::string_view name, int64_t part, int64_t whole, json::Writer& out) {
+  write_figure(name, share(part, whole), wilson(part, whole), out);
+}
+
+void write_times(std::string_view name, std::span<const double> sorted, json::Writer& out) {
+  out.key(name).begin_object();
+  out.member("p50", percentile(sorted, 0.5)).member("p90", percentile(sorted, 0.9));
+  out.member("p99", percentile(sorted, 0.99)).member("max", percentile(sorted, 1));
+  out.member("mean", mean(sorted)).end_object();
+}
+
+std::string told_times(const char* name, std::span<const double> sorted) {
+  return fmt::format("  {:<6} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f}\n", name,
+                     percentile(sorted, 0.5), percentile(sorted, 0.9), percentile(sorted, 0.99),
+                     percentile(sorted, 1), mean(sorted));
+}
+
+double rows_a_second(const Times& times) {
+  return times.seconds > 0 ? static_cast<double>(times.wall.size()) / times.seconds : 0;
+}
+
+void write_bins(const Quality& quality, json::Writer& out) {
+  out.key("reliability").begin_array();
+  for (const Quality::Bin& bin : quality.bins) {
+    out.begin_object().member("rows", bin.rows);
+    out.member("accuracy", share(bin.hits, bin.rows));
+    out.member("score", bin.rows == 0 ? 0 : bin.scores / static_cast<double>(bin.rows));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_two(const TwoClasses& two, json::Writer& out) {
+  out.key("positive").begin_object().key("labels").begin_array();
+  for (const std::string& label : two.positive) out.string(label);
+  out.end_array().member("rows", two.rows).member("false_positives_max", two.share_max);
+  out.member("threshold", two.point.threshold).member("recall", two.point.recall);
+  out.member("false_positives", two.point.false_positives).end_object();
+}
+
+void write_at_threshold(const AtThreshold& at, int64_t rows, bool two_classes, json::Writer& out) {
+  out.key("at_threshold").begin_object().member("threshold", at.threshold);
+  out.member("rows", at.rows);
+  write_share("answered", at.rows, rows, out);
+  write_share("accuracy", at.hits, at.rows, out);
+  if (two_classes) {
+    const LabelQuality& positive = at.positive;
+    out.member("precision", positive.precision()).member("f1", positive.f1());
+    write_share("recall", positive.hits, positive.support, out);
+    write_share("false_positives", positive.predicted - positive.hits, at.negatives, out);
+  }
+  out.end_object();
+}
+
+void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out) {
+  out.key("files").begin_array();
+  for (size_t i = 0; i < evaluated.files.size(); ++i) {
+    const FileShare& file = evaluated.files[i];
+    out.begin_object().member("file", rows.files[i]).member("rows", file.rows);
+    if (!evaluated.hits.empty()) write_share("accuracy", file.hits, file.rows, out);
+    if (evaluated.two || evaluated.spans) write_share("flagged", file.flagged, file.rows, out);
+    if (evaluated.two)
+      write_share("flagged_at_false_positives", file.flagged_at_point, file.rows, out);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+std::string told_two(const TwoClasses& two, const AtThreshold* at) {
+  std::string names;
+  for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
+  std::string out = fmt::format(
+      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {:.6g}; in "
+      "fact {:.4f} of others)\n",
+      names, two.rows, two.share_max, two.point.recall, two.point.threshold,
+      two.point.false_positives);
+  if (at != nullptr) {
+    const LabelQuality& positive = at->positive;
+    out += fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n", at->threshold,
+                       positive.precision(), positive.f1());
+    out += fmt::format("  found          {}\n", told(positive.hits, positive.support));
+    out += fmt::format("  false alarms   {}\n",
+                       told(positive.predicted - positive.hits, at->negatives));
+  }
+  return out;
+}
+
+std::string told_files(const Evaluated& evaluated, const LabelledRows& rows) {
+  std::string out = "  rows      accuracy   flagged  file\n";
+  for (size_t i = 0; i < evaluated.files.size(); ++i) {
+    const FileShare& file = evaluated.files[i];
+    const auto cell = [&](bool is_told, int64_t part) {
+      return is_told ? fmt::format("{:.4f}", share(part, file.rows)) : std::string("-");
+    };
+    out += fmt::format("  {:<9} {:>8} {:>9}  {}\n", file.rows,
+                       cell(!evaluated.hits.empty(), file.hits),
+                       cell(evaluated.two || evaluated.spans, file.flagged), rows.files[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void write_figure(std::string_view name, double value, const Interval& interval,
+                  json::Writer& out) {
+  out.member(name, value).key(fmt::format("{}_95", name)).begin_array();
+  out.number(interval.low).number(interval.high).end_array();
+}
+
+void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out) {
+  out.member("model", evaluated.model).member("dtype", evaluated.dtype);
+  if (evaluated.quality) {
+    write_json(*evaluated.quality, out);
+    write_bins(*evaluated.quality, out);
+  } else if (evaluated.spans) {
+    write_json(*evaluated.spans, out);
+    write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
+  } else {
+    out.member("rows", static_cast<int64_t>(rows.rows.size()));
+  }
+  for (const Measured& figure : evaluated.figures) {
+    if (figure.name != "macro_f1" && figure.name != "f1") out.member(figure.name, figure.value);
+    out.key(figure.name + "_95").begin_array();
+    out.number(figure.interval.low).number(figure.interval.high).end_array();
+  }
+  if (evaluated.two) write_two(*evaluated.two, out);
+  if (evaluated.at_threshold) {
+    write_at_threshold(*evaluated.at_threshold, static_cast<int64_t>(rows.rows.size()),
+                       evaluated.two.has_value(), out);
+  }
+  write_files(evaluated, rows, out);
+  out.key("latency_ms").begin_object();
+  write_times("wall", evaluated.times.wall, out);
+  write_times("cpu", evaluated.times.cpu, out);
+  out.end_object().member("rows_per_second", rows_a_second(evaluated.times));
+}
+
+std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
+  std::string out = fmt::format("{} in {}\n", evaluated.model, evaluated.dtype);
+  if (evaluated.quality) out += words(*evaluated.quality);
+  if (evaluated.spans) {
+    out += words(*evaluated.spans);
+    out += fmt::format("texts without spans: {}, something found in {}\n", evaluated.clean,
+                       told(evaluated.clean_flagged, evaluated.clean));
+  }
+  if (!evaluated.cosines.empty()) out += fmt::format("{} pairs\n", rows.rows.size());
+  for (const Measured& figure : evaluated.figures)
+    out += fmt::format("{} {}\n", figure.name, told(figure.value, figure.interval));
+  const AtThreshold* at = evaluated.at_threshold ? &*evaluated.at_threshold : nullptr;
+  if (evaluated.two) out += told_two(*evaluated.two, at);
+  if (at != nullptr && !evaluated.two) {
+    out += fmt::format("{} rows score {:g} or more: accuracy {}\n", at->rows, at->threshold,
+                       told(at->hits, at->rows));
+  }
+  if (rows.files.size() > 1) out += told_files(evaluated, rows);
+  out += "  ms           p50       p90       p99       max      mean\n";
+  out += told_times("wall", evaluated.times.wall) + told_times("cpu", evaluated.times.cpu);
+  return out + fmt::format("{:.1f} rows a second\n", rows_a_second(evaluated.times));
+}
+
+}  // namespace signalbox::tools

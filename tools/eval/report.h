@@ -1,0 +1,21 @@
+#pragma once
+// An evaluation for programs and for people.
+
+#include <string>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "tools/eval/evaluation.h"
+
+namespace signalbox::tools {
+
+/// Members of an object that the caller has begun.
+void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out);
+
+/// Tables.
+std::string words(const Evaluated& evaluated, const LabelledRows& rows);
+
+/// "name": value and "name_95": [low, high].
+void write_figure(std::string_view name, double value, const Interval& interval, json::Writer& out);
+
+}  // namespace signalbox::tools

@@ -1,0 +1,167 @@
+// One reader for all kinds; which members a row must have is what differs.
+
+#include "tools/eval/rows.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "tools/jsonl.h"
+
+namespace signalbox::tools {
+namespace {
+
+constexpr size_t kRowsMax = 2'000'000;
+constexpr size_t kTextBytesMax = size_t{1} << 30;
+constexpr const char* kNoSpans = "none";
+
+// Of the two texts of a pair, in published sets.
+constexpr const char* kTextFields[] = {"text", "a", "premise", "sentence1"};
+constexpr const char* kPairFields[] = {"pair", "b", "hypothesis", "sentence2"};
+
+struct Source {
+  std::string file;
+  std::optional<std::string> label;  // of every row
+};
+
+Source source_of(const std::string& data) {
+  const size_t equals = data.find('=');
+  if (equals == std::string::npos || std::filesystem::exists(data)) return {data, {}};
+  return {data.substr(equals + 1), data.substr(0, equals)};
+}
+
+bool is_pair(RowKind kind) {
+  return kind == RowKind::kPairLabel || kind == RowKind::kScore;
+}
+
+class Reader {
+ public:
+  explicit Reader(const RowOptions& options) : options_(options) {}
+
+  Result<void> read(std::istream& in, const Source& source) {
+    out_.files.push_back(source.file);
+    const auto done = read_rows(in, [&](const json::Value& row, size_t line) -> Result<void> {
+      return read_row(row, source, line);
+    });
+    if (!done) return fail_in(source.file, done.error());
+    if (in.bad()) return fail(Code::kIo, "{}: cannot be read to its end", source.file);
+    return {};
+  }
+
+  Result<LabelledRows> take() {
+    if (!out_.rows.empty()) return std::move(out_);
+    return fail(Code::kInvalid, "{}: no rows", out_.files.empty() ? "no file" : out_.files[0]);
+  }
+
+ private:
+  // The field of that name, or where none is given the first of `usual` that the row has.
+  static Result<std::string_view> text_of(const json::Value& row, const std::string& name,
+                                          std::span<const char* const> usual) {
+    if (!name.empty()) return string_member(row, name);
+    for (const char* each : usual) {
+      if (row.find(each)) return string_member(row, each);
+    }
+    return fail(Code::kInvalid, "{}: missing", usual[0]);
+  }
+
+  Result<void> read_row(const json::Value& row, const Source& source, size_t line) {
+    if (!row.is_object()) {
+      return fail(Code::kInvalid, "expected an object, found {}", json::type_name(row.type()));
+    }
+    LabelledRow out;
+    out.file = static_cast<uint32_t>(out_.files.size() - 1);
+    out.line = line;
+    const size_t names = is_pair(options_.kind) ? std::size(kTextFields) : 1;
+    SIGNALBOX_TRY(out.text, text_of(row, options_.text_field, {kTextFields, names}));
+    const bool has_pair = options_.kind == RowKind::kLabel &&
+                          (!options_.pair_field.empty() || row.find(kPairFields[0]));
+    if (is_pair(options_.kind) || has_pair) {
+      SIGNALBOX_TRY(out.pair, text_of(row, options_.pair_field, kPairFields));
+    }
+    SIGNALBOX_TRY(const bool is_kept, read_truth(row, source, out));
+    bytes_ += out.text.size() + (out.pair ? out.pair->size() : 0);
+    if (bytes_ > kTextBytesMax)
+      return fail(Code::kTooLarge, "more than {} MiB of text", kTextBytesMax >> 20);
+    if (is_kept) out_.rows.push_back(std::move(out));
+    if (out_.rows.size() > kRowsMax) return fail(Code::kTooLarge, "more than {} rows", kRowsMax);
+    return {};
+  }
+
+  // False when the row is to be left out.
+  Result<bool> read_truth(const json::Value& row, const Source& source, LabelledRow& out) const {
+    if (options_.kind == RowKind::kScore) {
+      const auto score = row.find("score");
+      if (!score) return fail(Code::kInvalid, "score: missing");
+      auto number = score->number();
+      if (!number) return fail_in("score", std::move(number).error());
+      out.score = *number;
+      return true;
+    }
+    if (options_.kind == RowKind::kSpans) {
+      if (source.label) return true;
+      SIGNALBOX_TRY(out.spans, marked_spans(row, out.text));
+      for (Marked& span : out.spans) span.type = renamed(span.type);
+      return true;
+    }
+    if (source.label) {
+      out.label = *source.label;
+      return true;
+    }
+    SIGNALBOX_TRY(const std::string label, label_of(row));
+    out.label = renamed(label);
+    return !out.label.empty();
+  }
+
+  Result<std::string> label_of(const json::Value& row) const {
+    const std::string_view name =
+        options_.label_field.empty() ? std::string_view("label") : options_.label_field;
+    const auto value = row.find(name);
+    if (!value) return fail(Code::kInvalid, "{}: missing", name);
+    if (value->is_string()) return label_member(row, name);
+    if (value->is_bool() || value->integer()) return std::string(value->raw());
+    return fail(Code::kInvalid, "{}: expected a label, found {}", name,
+                json::type_name(value->type()));
+  }
+
+  std::string renamed(const std::string& label) const {
+    auto found = options_.labels.find(label);
+    if (found == options_.labels.end()) found = options_.labels.find("*");
+    return found == options_.labels.end() ? label : found->second;
+  }
+
+  const RowOptions& options_;
+  LabelledRows out_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::string LabelledRows::place(size_t row) const {
+  return fmt::format("{}: line {}", files[rows[row].file], rows[row].line);
+}
+
+Result<LabelledRows> read_labelled(const RowOptions& options) {
+  Reader reader(options);
+  for (const std::string& data : options.data) {
+    const Source source = source_of(data);
+    if (options.kind == RowKind::kSpans && source.label && *source.label != kNoSpans) {
+      return fail(Code::kInvalid, "{}: expected FILE or {}=FILE, rows without entities", data,
+                  kNoSpans);
+    }
+    if (options.kind == RowKind::kScore && source.label)
+      return fail(Code::kNotFound, "{}: cannot be read", data);
+    std::ifstream in(source.file, std::ios::binary);
+    if (!in) return fail(Code::kNotFound, "{}: cannot be read", source.file);
+    SIGNALBOX_TRY_VOID(reader.read(in, source));
+  }
+  return reader.take();
+}
+
+Result<LabelledRows> read_labelled(std::istream& in, const RowOptions& options) {
+  Reader reader(options);
+  SIGNALBOX_TRY_VOID(reader.read(in, {.file = "lines", .label = {}}));
+  return reader.take();
+}
+
+}  // namespace signalbox::tools

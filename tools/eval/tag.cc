@@ -1,0 +1,57 @@
+// Taggers: spans of the same type and bounds, and how often something is found where there is
+// nothing.
+
+#include <algorithm>
+
+#include "tools/eval/run.h"
+
+namespace signalbox::tools {
+namespace {
+
+// "PERSON 0-3, AGE 9-11": what is the same is the same string.
+std::string words_of(std::span<const engine::Entity> found) {
+  std::string out;
+  for (const engine::Entity& each : found)
+    out += fmt::format("{}{} {}-{}", out.empty() ? "" : ", ", each.type, each.begin, each.end);
+  return out;
+}
+
+}  // namespace
+
+Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& rows,
+                                  const EvalOptions& options) {
+  std::vector<std::vector<engine::Entity>> found(rows.rows.size());
+  Evaluated out;
+  out.model = subject.name;
+  out.dtype = subject.dtype;
+  SIGNALBOX_TRY(out.times, timed(rows, options, [&](size_t r) -> Result<void> {
+                  SIGNALBOX_TRY(engine::Answer answer, ask(subject, rows.rows[r]));
+                  found[r] = std::move(answer.entities);
+                  std::erase_if(found[r], [&](const engine::Entity& each) {
+                    return options.threshold && each.score < *options.threshold;
+                  });
+                  return {};
+                }));
+  SpanCounter counter;
+  std::vector<SpanCounts> counts;
+  out.files.resize(rows.files.size());
+  for (size_t r = 0; r < rows.rows.size(); ++r) {
+    const LabelledRow& row = rows.rows[r];
+    const SpanCounts here = counter.add(row.spans, found[r]);
+    counts.push_back(here);
+    out.answers.push_back(words_of(found[r]));
+    out.hits.push_back(here.hits == here.support && here.hits == here.predicted ? 1 : 0);
+    FileShare& file = out.files[row.file];
+    ++file.rows;
+    file.hits += out.hits.back();
+    file.flagged += here.predicted > 0;
+    out.clean += here.support == 0;
+    out.clean_flagged += here.support == 0 && here.predicted > 0;
+  }
+  out.spans = counter.quality();
+  const Figure f1{"f1", [&](Weights weights) { return span_f1(counts, weights); }};
+  out.figures = measured({&f1, 1}, counts.size(), options.seed);
+  return out;
+}
+
+}  // namespace signalbox::tools
