@@ -21,10 +21,11 @@ Result<uint32_t> offset_of(const json::Value& span, std::string_view name, uint3
 
 }  // namespace
 
-Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text) {
-  const auto entities = row.find("entities");
+Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
+                                         const SpanForm& form) {
+  const auto entities = row.find(form.member);
   if (!entities || !entities->is_array())
-    return fail(Code::kInvalid, "entities: expected an array of spans");
+    return fail(Code::kInvalid, "{}: expected an array of spans", form.member);
   const auto before = code_points_before(text);
   const uint32_t most = before.back();
   // The byte at which each code point begins, and the end; bytes inside one count it already.
@@ -32,11 +33,13 @@ Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_vie
   for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
   std::vector<Marked> out;
   for (const json::Value& each : entities->items()) {
-    const std::string at = fmt::format("entities[{}]", out.size());
+    const std::string at = fmt::format("{}[{}]", form.member, out.size());
     Marked span;
-    auto type = label_member(each, "type");
-    if (!type) return fail_in(at, std::move(type).error());
-    span.type = *std::move(type);
+    if (form.has_types) {
+      auto type = label_member(each, "type");
+      if (!type) return fail_in(at, std::move(type).error());
+      span.type = *std::move(type);
+    }
     auto begin = offset_of(each, "start", most), end = offset_of(each, "end", most);
     if (!begin) return fail_in(at, std::move(begin).error());
     if (!end) return fail_in(at, std::move(end).error());
@@ -49,7 +52,7 @@ Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_vie
   std::ranges::sort(out, {}, &Marked::begin);
   for (size_t i = 1; i < out.size(); ++i) {
     if (out[i].begin < out[i - 1].end) {
-      return fail(Code::kInvalid, "entities: two spans share bytes {} to {} of the text",
+      return fail(Code::kInvalid, "{}: two spans share bytes {} to {} of the text", form.member,
                   out[i].begin, std::min(out[i].end, out[i - 1].end));
     }
   }

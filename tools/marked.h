@@ -19,10 +19,16 @@ struct Marked {
   bool operator==(const Marked&) const = default;
 };
 
+struct SpanForm {
+  const char* member = "entities";
+  bool has_types = true;  // without, they stay empty
+};
+
 /// A row's "entities": [{"type", "start", "end"}], offsets in code points of `text`, the end
 /// exclusive; sorted by where they begin. kInvalid naming the entity: a member that is missing or
 /// wrong, spans out of the text or over one another.
-Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text);
+Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
+                                         const SpanForm& form = {});
 
 /// A string that is not empty; kInvalid naming the member.
 Result<std::string> label_member(const json::Value& row, std::string_view name);

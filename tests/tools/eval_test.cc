@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/json.h"
@@ -75,6 +76,9 @@ void expect_roc(const json::Value& row) {
   expect_figure(row, "threshold", point.threshold);
   expect_figure(row, "recall", point.recall);
   expect_figure(row, "false_positives", point.false_positives);
+  if (!row.find("best_f1")) return;
+  expect_figure(row, "best_f1", roc.best_f1(weights).f1);
+  expect_figure(row, "best_threshold", roc.best_f1(weights).threshold);
 }
 
 void expect_correlations(const json::Value& row) {
@@ -97,6 +101,11 @@ TEST(Figures, are_as_worked_out_by_hand) {
     if (row.find("scores")) return expect_roc(row);
     if (row.find("x")) return expect_correlations(row);
     if (row.find("mcnemar")) return expect_paired(row);
+    if (row.find("found")) {
+      const auto found = numbers<uint8_t>(row, "found");
+      return expect_figure(
+          row, "f1", f1(numbers<uint8_t>(row, "positive"), found, weights_of(row, found.size())));
+    }
     const auto truths = numbers<int32_t>(row, "truths");
     const auto weights = weights_of(row, truths.size());
     const auto labels = static_cast<size_t>(row.find("labels")->integer().value());
@@ -164,10 +173,11 @@ TEST(SpanCounter, a_span_found_twice_is_one_hit_and_one_mistake) {
 // --- rows ---
 
 RowKind kind_of(std::string_view name) {
-  return name == "label"   ? RowKind::kLabel
-         : name == "pair"  ? RowKind::kPairLabel
-         : name == "spans" ? RowKind::kSpans
-                           : RowKind::kScore;
+  return name == "label"    ? RowKind::kLabel
+         : name == "pair"   ? RowKind::kPairLabel
+         : name == "spans"  ? RowKind::kSpans
+         : name == "answer" ? RowKind::kAnswer
+                            : RowKind::kScore;
 }
 
 TEST(Rows, say_what_is_wrong_with_a_line) {
@@ -461,6 +471,52 @@ TEST(EvalCommand, refuses_options_by_name) {
     EXPECT_EQ(outcome.exit_code, 1) << options;
     EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
   }
+}
+
+TEST(Answers, are_judged_with_a_baseline_beside) {
+  std::istringstream lines(
+      "{\"context\":\"It rains.\",\"question\":\"Does it?\",\"answer\":\"It snows.\","
+      "\"spans\":[{\"start\":3,\"end\":8}]}\n"
+      "{\"query\":\"Is it red?\",\"response\":\"It is "
+      "red.\",\"hallucination\":\"no\",\"spans\":[]}\n"
+      "{\"query\":\"Who?\",\"response\":\"Ada, then Bob.\",\"hallucination\":\"yes\","
+      "\"spans\":[\"then Bob\",\"Bob.\",\"not there\"]}\n");
+  const auto rows = read_labelled(lines, {.kind = RowKind::kAnswer});
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->rows[1].context, "Is it red?");
+  EXPECT_EQ(rows->rows[2].spans, (std::vector<Marked>{{"", 5, 14}}));
+  const CheckAnswer check = [](const std::string& context, const std::string&,
+                               const std::string&) -> Result<CheckedAnswer> {
+    if (context == "It rains.") return CheckedAnswer{0.2, {{"", 0, 6}}};
+    return CheckedAnswer{context == "Who?" ? 0.9 : 0.7, {}};
+  };
+  const auto found = evaluate_answers("a check", check, *rows, {});
+  ASSERT_TRUE(found) << found.error().message;
+  std::map<std::string, double> figures;
+  for (const Measured& each : found->figures) figures[each.name] = each.value;
+  EXPECT_EQ(found->not_supported, 2);
+  EXPECT_DOUBLE_EQ(figures["f1"], 2.0 / 3);              // one of two, no false alarm
+  EXPECT_DOUBLE_EQ(figures["auc"], 0.5);                 // 0.8 and 0.1 against 0.3
+  EXPECT_DOUBLE_EQ(figures["span_bytes_f1"], 6.0 / 20);  // 3 shared of 5 + 9 and 6
+  EXPECT_DOUBLE_EQ(figures["baseline_auc"], 1);  // "snows" of two, none of three, all of three
+  EXPECT_DOUBLE_EQ(figures["all_f1"], 0.8);
+  EXPECT_EQ(found->at_threshold->positive.hits, 1);
+}
+
+TEST(Taggers, spans_are_amended_before_they_are_judged) {
+  const auto model = open(tagger());
+  std::istringstream lines(
+      "{\"text\":\"a b\",\"entities\":[{\"type\":\"T\",\"start\":0,\"end\":3}]}\n");
+  const auto rows = read_labelled(lines, {.kind = RowKind::kSpans});
+  ASSERT_TRUE(rows) << rows.error().message;
+  EvalOptions options;
+  options.amend = [](std::string_view text, const std::vector<engine::Entity>& found) {
+    EXPECT_EQ(found.size(), 2u);
+    return std::vector<engine::Entity>{{"T", 0, static_cast<uint32_t>(text.size()), 1}};
+  };
+  const auto found = evaluate({.model = model.get(), .head = 0}, *rows, RowKind::kSpans, options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->spans->all.f1(), 1);
 }
 
 TEST(Reliability, a_diagram_has_a_point_for_each_bin_with_rows) {

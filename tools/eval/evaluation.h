@@ -21,11 +21,21 @@ struct Subject {
   static constexpr size_t kNoHead = SIZE_MAX;
   const engine::TextModel* model = nullptr;
   size_t head = kNoHead;
-  std::string name;   // as the caller named it
-  std::string dtype;  // "int8"
+  std::string name = {};   // as the caller named it
+  std::string dtype = {};  // "int8"
+};
+
+/// What a check of an answer against its context finds.
+struct CheckedAnswer {
+  double supported = 1;            // probability that all of it is
+  std::vector<Marked> spans = {};  // that are not, in order, none over another; of no type
 };
 
 struct EvalOptions {
+  /// Of a tagger: what becomes of the spans that a model marks in a text, such as joining them with
+  /// those of rules. Empty: they stay.
+  std::function<std::vector<engine::Entity>(std::string_view text, std::vector<engine::Entity>)>
+      amend = {};
   /// Of a classifier: labels that together are the one to find. Empty: no figures of two classes.
   std::vector<std::string> positive = {};
   double false_positives = 0.01;      // the share of others that recall is given at
@@ -84,6 +94,7 @@ struct Evaluated {
   std::optional<TwoClasses> two = {};
   std::optional<AtThreshold> at_threshold = {};
   std::optional<SpanQuality> spans = {};  // of a tagger
+  int64_t not_supported = 0;              // answers that say more than their context
   int64_t clean = 0, clean_flagged = 0;   // texts without spans, those where one was found
 
   /// What the model said, a row each: answers that are equal are the same answer.
@@ -103,5 +114,15 @@ Result<void> check(const Subject& subject, const LabelledRows& rows, RowKind kin
 ///   kScore              correlation of the embeddings' cosine with the score
 Result<Evaluated> evaluate(const Subject& subject, const LabelledRows& rows, RowKind kind,
                            const EvalOptions& options);
+
+using CheckAnswer = std::function<Result<CheckedAnswer>(
+    const std::string& context, const std::string& question, const std::string& answer)>;
+
+/// Rows of kAnswer: which answers say more than their context? One counts as found when 1 -
+/// `supported` reaches options.threshold, 0.5 unless it is given. Beside it stands a baseline: the
+/// share of an answer's words that are in neither context nor question, at the threshold that suits
+/// these rows best.
+Result<Evaluated> evaluate_answers(const std::string& name, const CheckAnswer& check,
+                                   const LabelledRows& rows, const EvalOptions& options);
 
 }  // namespace signalbox::tools

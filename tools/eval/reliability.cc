@@ -8,11 +8,16 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace signalbox::tools {
 namespace {
 
+constexpr size_t kNameMax = 28;  // code points of a model's name
+
 // Of the square with the diagram, and of the strip with the bars below it.
 constexpr double kLeft = 64, kTop = 56, kSide = 340;
+constexpr double kLegend = 21;
 constexpr double kBarsTop = kTop + kSide + 16, kBarsHeight = 56;
 constexpr double kWidth = kLeft + kSide + 24, kHeight = kBarsTop + kBarsHeight + 44;
 
@@ -23,8 +28,8 @@ constexpr const char* kStyle = R"(<style>
   .even { stroke: #24292f; stroke-dasharray: 4 4; }
   .first { fill: #0969da; }
   .second { fill: #bc4c00; }
-  .first-line { stroke: #0969da; stroke-width: 2; fill: none; }
-  .second-line { stroke: #bc4c00; stroke-width: 2; fill: none; }
+  .first-line { stroke: #0969da; stroke-width: 1.5; fill: none; }
+  .second-line { stroke: #bc4c00; stroke-width: 1.5; fill: none; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; }
     .ground { fill: #0d1117; }
@@ -45,17 +50,22 @@ double up(double share) {
   return kTop + kSide * (1 - share);
 }
 
+// As text of the diagram: the end of what is too long, whose start is mostly folders.
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
+  size_t skipped = utf8::count(text);
+  skipped -= std::min(skipped, kNameMax);
+  std::string out = skipped > 0 ? "\u2026" : "";
+  for (size_t i = 0; i < text.size();) {
+    const auto [point, bytes] = utf8::decode(text, i);
+    i += bytes;
+    if (skipped > 0) {
+      --skipped;
+    } else if (point == '&') {
       out += "&amp;";
-    } else if (c == '<') {
+    } else if (point == '<') {
       out += "&lt;";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += '?';
     } else {
-      out += c;
+      utf8::append(out, point < 0x20 ? U'?' : point);
     }
   }
   return out;
@@ -142,8 +152,8 @@ std::string reliability_svg(std::span<const Evaluated> evaluations) {
     out += curve(*each.quality, style);
     const double y = 20 + 18 * static_cast<double>(i);
     out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"/>\n", style,
-                       kLeft + 5, y - 4);
-    out += text(kLeft + 16, y, "start",
+                       kLegend, y - 4);
+    out += text(kLegend + 11, y, "start",
                 fmt::format("{} in {}: calibration error {:.4f}", escaped(each.model), each.dtype,
                             each.quality->calibration_error));
   }

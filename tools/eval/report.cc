@@ -81,13 +81,17 @@ void write_at_threshold(const AtThreshold& at, int64_t rows, bool two_classes, j
   out.end_object();
 }
 
+bool has_flags(const Evaluated& evaluated) {
+  return evaluated.two || (!evaluated.quality && evaluated.cosines.empty());
+}
+
 void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out) {
   out.key("files").begin_array();
   for (size_t i = 0; i < evaluated.files.size(); ++i) {
     const FileShare& file = evaluated.files[i];
     out.begin_object().member("file", rows.files[i]).member("rows", file.rows);
     if (!evaluated.hits.empty()) write_share("accuracy", file.hits, file.rows, out);
-    if (evaluated.two || evaluated.spans) write_share("flagged", file.flagged, file.rows, out);
+    if (has_flags(evaluated)) write_share("flagged", file.flagged, file.rows, out);
     if (evaluated.two)
       write_share("flagged_at_false_positives", file.flagged_at_point, file.rows, out);
     out.end_object();
@@ -95,23 +99,28 @@ void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Wri
   out.end_array();
 }
 
-std::string told_two(const TwoClasses& two, const AtThreshold* at) {
+std::string told_two(const TwoClasses& two) {
   std::string names;
   for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
-  std::string out = fmt::format(
+  return fmt::format(
       "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {:.6g}; in "
       "fact {:.4f} of others)\n",
       names, two.rows, two.share_max, two.point.recall, two.point.threshold,
       two.point.false_positives);
-  if (at != nullptr) {
-    const LabelQuality& positive = at->positive;
-    out += fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n", at->threshold,
-                       positive.precision(), positive.f1());
-    out += fmt::format("  found          {}\n", told(positive.hits, positive.support));
-    out += fmt::format("  false alarms   {}\n",
-                       told(positive.predicted - positive.hits, at->negatives));
+}
+
+// `two_classes`: one is to be found among others.
+std::string told_at(const AtThreshold& at, bool two_classes) {
+  if (!two_classes) {
+    return fmt::format("{} rows score {:g} or more: accuracy {}\n", at.rows, at.threshold,
+                       told(at.hits, at.rows));
   }
-  return out;
+  const LabelQuality& positive = at.positive;
+  std::string out = fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n",
+                                at.threshold, positive.precision(), positive.f1());
+  out += fmt::format("  found          {}\n", told(positive.hits, positive.support));
+  return out + fmt::format("  false alarms   {}\n",
+                           told(positive.predicted - positive.hits, at.negatives));
 }
 
 std::string told_files(const Evaluated& evaluated, const LabelledRows& rows) {
@@ -123,7 +132,7 @@ std::string told_files(const Evaluated& evaluated, const LabelledRows& rows) {
     };
     out += fmt::format("  {:<9} {:>8} {:>9}  {}\n", file.rows,
                        cell(!evaluated.hits.empty(), file.hits),
-                       cell(evaluated.two || evaluated.spans, file.flagged), rows.files[i]);
+                       cell(has_flags(evaluated), file.flagged), rows.files[i]);
   }
   return out;
 }
@@ -146,16 +155,20 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
     write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
   } else {
     out.member("rows", static_cast<int64_t>(rows.rows.size()));
+    if (evaluated.cosines.empty()) out.member("not_supported", evaluated.not_supported);
   }
   for (const Measured& figure : evaluated.figures) {
-    if (figure.name != "macro_f1" && figure.name != "f1") out.member(figure.name, figure.value);
+    // Those that the counts above have told.
+    const bool is_told = (evaluated.quality && figure.name == "macro_f1") ||
+                         (evaluated.spans && figure.name == "f1");
+    if (!is_told) out.member(figure.name, figure.value);
     out.key(figure.name + "_95").begin_array();
     out.number(figure.interval.low).number(figure.interval.high).end_array();
   }
   if (evaluated.two) write_two(*evaluated.two, out);
   if (evaluated.at_threshold) {
     write_at_threshold(*evaluated.at_threshold, static_cast<int64_t>(rows.rows.size()),
-                       evaluated.two.has_value(), out);
+                       evaluated.two || !evaluated.quality, out);
   }
   write_files(evaluated, rows, out);
   out.key("latency_ms").begin_object();
@@ -165,22 +178,25 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
 }
 
 std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
-  std::string out = fmt::format("{} in {}\n", evaluated.model, evaluated.dtype);
+  std::string out = evaluated.model;
+  out += evaluated.dtype.empty() ? "\n" : fmt::format(" in {}\n", evaluated.dtype);
   if (evaluated.quality) out += words(*evaluated.quality);
   if (evaluated.spans) {
     out += words(*evaluated.spans);
     out += fmt::format("texts without spans: {}, something found in {}\n", evaluated.clean,
                        told(evaluated.clean_flagged, evaluated.clean));
   }
-  if (!evaluated.cosines.empty()) out += fmt::format("{} pairs\n", rows.rows.size());
+  if (!evaluated.cosines.empty()) {
+    out += fmt::format("{} pairs\n", rows.rows.size());
+  } else if (!evaluated.quality && !evaluated.spans) {
+    out += fmt::format("{} answers, {} of them say more than their context\n", rows.rows.size(),
+                       evaluated.not_supported);
+  }
   for (const Measured& figure : evaluated.figures)
     out += fmt::format("{} {}\n", figure.name, told(figure.value, figure.interval));
-  const AtThreshold* at = evaluated.at_threshold ? &*evaluated.at_threshold : nullptr;
-  if (evaluated.two) out += told_two(*evaluated.two, at);
-  if (at != nullptr && !evaluated.two) {
-    out += fmt::format("{} rows score {:g} or more: accuracy {}\n", at->rows, at->threshold,
-                       told(at->hits, at->rows));
-  }
+  if (evaluated.two) out += told_two(*evaluated.two);
+  if (evaluated.at_threshold)
+    out += told_at(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
   if (rows.files.size() > 1) out += told_files(evaluated, rows);
   out += "  ms           p50       p90       p99       max      mean\n";
   out += told_times("wall", evaluated.times.wall) + told_times("cpu", evaluated.times.cpu);

@@ -20,6 +20,10 @@ constexpr const char* kNoSpans = "none";
 constexpr const char* kTextFields[] = {"text", "a", "premise", "sentence1"};
 constexpr const char* kPairFields[] = {"pair", "b", "hypothesis", "sentence2"};
 
+// Of an answer to be checked: ours first, then HaluEval's.
+constexpr const char* kAnswerFields[] = {"answer", "response"};
+constexpr const char* kQuestionFields[] = {"question", "query"};
+
 struct Source {
   std::string file;
   std::optional<std::string> label;  // of every row
@@ -33,6 +37,38 @@ Source source_of(const std::string& data) {
 
 bool is_pair(RowKind kind) {
   return kind == RowKind::kPairLabel || kind == RowKind::kScore;
+}
+
+// In order, with those that overlap made one.
+std::vector<Marked> joined(std::vector<Marked> spans) {
+  std::ranges::sort(spans, {}, &Marked::begin);
+  std::vector<Marked> out;
+  for (Marked& span : spans) {
+    if (out.empty() || out.back().end < span.begin) {
+      out.push_back(std::move(span));
+    } else {
+      out.back().end = std::max(out.back().end, span.end);
+    }
+  }
+  return out;
+}
+
+// Spans as code points, {"start", "end"}, or as parts of the answer themselves; parts that are not
+// in it as they stand are left out.
+Result<std::vector<Marked>> answer_spans(const json::Value& row, std::string_view answer) {
+  const json::Items items = row.find("spans")->items();
+  if (!(items.begin() != items.end()) || !(*items.begin()).is_string())
+    return marked_spans(row, answer, {.member = "spans", .has_types = false});
+  std::vector<Marked> out;
+  for (const json::Value& each : items) {
+    if (!each.is_string()) return fail(Code::kInvalid, "spans[{}]: expected a string", out.size());
+    const size_t at = each.text().empty() ? answer.npos : answer.find(each.text());
+    if (at == answer.npos) continue;
+    out.push_back({.type = {},
+                   .begin = static_cast<uint32_t>(at),
+                   .end = static_cast<uint32_t>(at + each.text().size())});
+  }
+  return joined(std::move(out));
 }
 
 class Reader {
@@ -56,7 +92,7 @@ class Reader {
 
  private:
   // The field of that name, or where none is given the first of `usual` that the row has.
-  static Result<std::string_view> text_of(const json::Value& row, const std::string& name,
+  static Result<std::string_view> text_of(const json::Value& row, std::string_view name,
                                           std::span<const char* const> usual) {
     if (!name.empty()) return string_member(row, name);
     for (const char* each : usual) {
@@ -72,6 +108,19 @@ class Reader {
     LabelledRow out;
     out.file = static_cast<uint32_t>(out_.files.size() - 1);
     out.line = line;
+    SIGNALBOX_TRY(const bool is_kept, read_fields(row, source, out));
+    bytes_ += out.text.size() + (out.pair ? out.pair->size() : 0) + out.context.size() +
+              out.question.size();
+    if (bytes_ > kTextBytesMax)
+      return fail(Code::kTooLarge, "more than {} MiB of text", kTextBytesMax >> 20);
+    if (is_kept) out_.rows.push_back(std::move(out));
+    if (out_.rows.size() > kRowsMax) return fail(Code::kTooLarge, "more than {} rows", kRowsMax);
+    return {};
+  }
+
+  // False when the row is to be left out.
+  Result<bool> read_fields(const json::Value& row, const Source& source, LabelledRow& out) const {
+    if (options_.kind == RowKind::kAnswer) return read_answer(row, out);
     const size_t names = is_pair(options_.kind) ? std::size(kTextFields) : 1;
     SIGNALBOX_TRY(out.text, text_of(row, options_.text_field, {kTextFields, names}));
     const bool has_pair = options_.kind == RowKind::kLabel &&
@@ -79,13 +128,36 @@ class Reader {
     if (is_pair(options_.kind) || has_pair) {
       SIGNALBOX_TRY(out.pair, text_of(row, options_.pair_field, kPairFields));
     }
-    SIGNALBOX_TRY(const bool is_kept, read_truth(row, source, out));
-    bytes_ += out.text.size() + (out.pair ? out.pair->size() : 0);
-    if (bytes_ > kTextBytesMax)
-      return fail(Code::kTooLarge, "more than {} MiB of text", kTextBytesMax >> 20);
-    if (is_kept) out_.rows.push_back(std::move(out));
-    if (out_.rows.size() > kRowsMax) return fail(Code::kTooLarge, "more than {} rows", kRowsMax);
-    return {};
+    return read_truth(row, source, out);
+  }
+
+  // Nothing to draw on but the question is a context too: it may hold the text that it asks about.
+  static Result<bool> read_answer(const json::Value& row, LabelledRow& out) {
+    SIGNALBOX_TRY(out.text, text_of(row, "", kAnswerFields));
+    for (const char* name : kQuestionFields) {
+      if (!row.find(name)) continue;
+      SIGNALBOX_TRY(out.question, string_member(row, name));
+      break;
+    }
+    if (row.find("context")) {
+      SIGNALBOX_TRY(out.context, string_member(row, "context"));
+    } else if (!out.question.empty()) {
+      out.context = out.question;
+    } else {
+      return fail(Code::kInvalid, "context: missing");
+    }
+    const bool has_spans = row.find("spans").has_value();
+    if (has_spans) {
+      SIGNALBOX_TRY(out.spans, answer_spans(row, out.text));
+    }
+    if (row.find("hallucination")) {
+      SIGNALBOX_TRY(out.label, string_member(row, "hallucination"));
+      if (out.label == "yes" || out.label == "no") return true;
+      return fail(Code::kInvalid, "hallucination: expected yes or no, found \"{}\"", out.label);
+    }
+    if (!has_spans) return fail(Code::kInvalid, "spans: missing");
+    out.label = out.spans.empty() ? "no" : "yes";
+    return true;
   }
 
   // False when the row is to be left out.

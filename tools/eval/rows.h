@@ -20,12 +20,15 @@ enum class RowKind : uint8_t {
   kPairLabel,  // {"text", "pair", "label"}
   kSpans,      // {"text", "entities": [{"type", "start", "end"}]}
   kScore,      // {"text", "pair", "score"}
+  kAnswer,     // {"context", "question", "answer", "spans"}, or HaluEval's {"query", "response",
+               // "hallucination", "spans"}: spans are what the context does not support
 };
 
 struct LabelledRow {
-  std::string text;
+  std::string text;  // of kAnswer the answer
   std::optional<std::string> pair = {};
-  std::string label = {};
+  std::string context = {}, question = {};  // of kAnswer
+  std::string label = {};  // of kAnswer "yes" for one that says more than its context, or "no"
   std::vector<Marked> spans = {};
   double score = 0;
   uint32_t file = 0;  // of LabelledRows::files

@@ -71,6 +71,22 @@ Roc::Point Roc::at_false_positives(double share_max, Weights weights) const {
   return out;
 }
 
+Roc::Best Roc::best_f1(Weights weights) const {
+  double positives = 0, found = 0, taken = 0;
+  for (size_t i = 0; i < rows_.size(); ++i) positives += positives_[i] * weights[rows_[i]];
+  Best out{std::numeric_limits<double>::infinity(), ratio(0, positives)};
+  for (size_t i = 0; i < rows_.size();) {
+    const double score = scores_[i];
+    for (; i < rows_.size() && scores_[i] == score; ++i) {
+      taken += weights[rows_[i]];
+      found += positives_[i] * weights[rows_[i]];
+    }
+    const double f1 = 2 * found / (positives + taken);
+    if (f1 > out.f1) out = {score, f1};
+  }
+  return out;
+}
+
 double pearson(std::span<const double> x, std::span<const double> y, Weights weights) {
   double total = 0, mean_x = 0, mean_y = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -128,6 +144,15 @@ double macro_f1(std::span<const int32_t> truths, std::span<const int32_t> predic
     sum += 2 * hits[label] / (support[label] + taken[label]);
   }
   return ratio(sum, occurring);
+}
+
+double f1(std::span<const uint8_t> positives, std::span<const uint8_t> found, Weights weights) {
+  double both = 0, either = 0;
+  for (size_t i = 0; i < positives.size(); ++i) {
+    both += weights[i] * (positives[i] & found[i]);
+    either += weights[i] * (positives[i] + found[i]);
+  }
+  return ratio(2 * both, either);
 }
 
 double span_f1(std::span<const SpanCounts> texts, Weights weights) {

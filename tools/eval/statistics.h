@@ -31,6 +31,12 @@ class Roc {
     double recall;           // of the positive rows
     double false_positives;  // share of the others
   };
+  /// The highest F1 of any threshold, and the threshold; NaN without positive rows.
+  struct Best {
+    double threshold, f1;
+  };
+  Best best_f1(Weights weights) const;
+
   /// Where recall is highest with at most so many false positives; an infinite threshold when the
   /// best rows alone are too many. NaN for shares of no rows.
   Point at_false_positives(double share_max, Weights weights) const;
@@ -62,6 +68,10 @@ class Spearman {
 /// Mean F1 of the labels that occur, as Quality has it. Both (rows), below `labels`.
 double macro_f1(std::span<const int32_t> truths, std::span<const int32_t> predicted, size_t labels,
                 Weights weights);
+
+/// F1 of the positive rows when those of `found` are taken for them. NaN when there are none of
+/// either.
+double f1(std::span<const uint8_t> positives, std::span<const uint8_t> found, Weights weights);
 
 /// Of all spans of all texts together.
 double span_f1(std::span<const SpanCounts> texts, Weights weights);

@@ -27,6 +27,8 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
   SIGNALBOX_TRY(out.times, timed(rows, options, [&](size_t r) -> Result<void> {
                   SIGNALBOX_TRY(engine::Answer answer, ask(subject, rows.rows[r]));
                   found[r] = std::move(answer.entities);
+                  if (options.amend)
+                    found[r] = options.amend(rows.rows[r].text, std::move(found[r]));
                   std::erase_if(found[r], [&](const engine::Entity& each) {
                     return options.threshold && each.score < *options.threshold;
                   });
