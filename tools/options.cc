@@ -101,11 +101,11 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   return engine::TextModel::open(model_directory(choice.model), choice.options);
 }
 
-Result<engine::Precision> parse_dtype(std::string_view name) {
+Result<engine::Precision> parse_dtype(std::string_view name, std::string_view option) {
   if (name == "f32") return engine::Precision::kF32;
   if (name == "bf16") return engine::Precision::kBF16;
   if (name == "int8") return engine::Precision::kI8;
-  return fail(Code::kInvalid, "--dtype: expected f32, bf16 or int8, found \"{}\"", name);
+  return fail(Code::kInvalid, "{}: expected f32, bf16 or int8, found \"{}\"", option, name);
 }
 
 int with_model(

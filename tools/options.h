@@ -23,8 +23,8 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
 /// --adapter.
 void add_model_options(cxxopts::Options& options);
 
-/// What --dtype means.
-Result<engine::Precision> parse_dtype(std::string_view name);
+/// What --dtype means, or another option of that kind.
+Result<engine::Precision> parse_dtype(std::string_view name, std::string_view option = "--dtype");
 
 /// A model as add_model_options() names it, not opened yet.
 struct ModelChoice {

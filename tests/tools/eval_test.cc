@@ -446,11 +446,15 @@ TEST(EvalCommand, refuses_options_by_name) {
   } cases[] = {
       {"--task poetry", "--task: expected one of route, classify, domain"},
       {"--task classify", "--data is missing"},
-      {"--task route", "--config is missing"},
+      {"--task route", "--model: not with --task route"},
       {"--task classify --data DATA --map law", "--map: expected OLD=NEW, found \"law\""},
       {"--task classify --data DATA --threshold 2", "--threshold: expected 0 to 1, found 2"},
       {"--task classify --data DATA --dtype f64", "--dtype: expected f32, bf16 or int8"},
-      {"--task tag --data DATA --svg x.svg", "--svg: only classifiers"},
+      {"--task tag --data DATA --svg x.svg", "--svg: not with --task tag"},
+      {"--task embedding --data DATA --map a=b", "--map: not with --task embedding"},
+      {"--task classify --data DATA --compare-dtype f64",
+       "--compare-dtype: expected f32, bf16 or int8"},
+      {"--task classify --data DATA --config c", "--config: not with --task classify"},
       {"--task tag --data DATA --map A=", "--map: a span cannot be left out"},
   };
   for (const auto& [options, message] : cases) {

@@ -2,17 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cxxopts.hpp>
+#include <span>
 
 #include "base/file.h"
 #include "router/config/load.h"
 #include "tools/command.h"
-#include "tools/eval/compare.h"
-#include "tools/eval/evaluation.h"
+#include "tools/eval/models.h"
 #include "tools/eval/reliability.h"
-#include "tools/eval/report.h"
-#include "tools/eval/tasks.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
 #include "tools/route_probes.h"
@@ -36,6 +35,33 @@ std::vector<std::string> list_option(const ParseResult& parsed, const char* name
                                  : std::vector<std::string>();
 }
 
+bool is_in(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Whether an option says anything to the task (null: route).
+bool fits(std::string_view option, const EvalTask* task) {
+  constexpr std::string_view kEvery[] = {"task", "json"};
+  constexpr std::string_view kRoute[] = {"config", "probes", "embedder"};
+  constexpr std::string_view kLabels[] = {"positive", "false-positives", "label-field", "svg"};
+  constexpr std::string_view kAnswers[] = {"map", "threshold"};
+  if (is_in(kEvery, option)) return true;
+  if (task == nullptr || is_in(kRoute, option)) return task == nullptr && is_in(kRoute, option);
+  if (is_in(kLabels, option))
+    return task->rows == RowKind::kLabel || task->rows == RowKind::kPairLabel;
+  return task->rows != RowKind::kScore || !is_in(kAnswers, option);
+}
+
+// Ignoring an option would give other figures than were asked for.
+Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
+  for (const auto& argument : parsed.arguments()) {
+    if (fits(argument.key(), task)) continue;
+    return fail(Code::kInvalid, "--{}: not with --task {}", argument.key(),
+                task != nullptr ? task->name : "route");
+  }
+  return {};
+}
+
 // --- a configuration ---
 
 Result<ProbeReport> run_probes(const ParseResult& parsed) {
@@ -56,6 +82,8 @@ Result<ProbeReport> run_probes(const ParseResult& parsed) {
 }
 
 int eval_route(const ParseResult& parsed) {
+  if (const auto fit = check_options(parsed, nullptr); !fit)
+    return usage_error(fit.error().message);
   for (const char* name : {"config", "probes"}) {
     if (parsed.count(name) == 0) return usage_error(fmt::format("--{} is missing", name));
   }
@@ -68,19 +96,6 @@ int eval_route(const ParseResult& parsed) {
 }
 
 // --- a model ---
-
-struct Choices {
-  const EvalTask* task = nullptr;
-  RowOptions rows;
-  EvalOptions options;
-  std::vector<ModelChoice> models;  // one, or two to compare
-};
-
-std::string_view dtype_name(engine::Precision precision) {
-  return precision == engine::Precision::kF32    ? "f32"
-         : precision == engine::Precision::kBF16 ? "bf16"
-                                                 : "int8";
-}
 
 Result<double> share_option(const ParseResult& parsed, const char* name) {
   const auto value = parsed[name].as<double>();
@@ -138,7 +153,7 @@ Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTas
   }
   const std::string dtype = text_option(parsed, "compare-dtype");
   if (!dtype.empty()) {
-    SIGNALBOX_TRY(second.options.precision, parse_dtype(dtype));
+    SIGNALBOX_TRY(second.options.precision, parse_dtype(dtype, "--compare-dtype"));
   }
   const std::string head = text_option(parsed, "compare-head");
   if (!head.empty()) second.options.heads = {head};
@@ -149,8 +164,8 @@ Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTas
   return std::vector<ModelChoice>{first, second};
 }
 
-Result<Choices> parse(const ParseResult& parsed) {
-  Choices out;
+Result<EvalRequest> parse(const ParseResult& parsed) {
+  EvalRequest out;
   const auto& task = parsed["task"].as<std::string>();
   out.task = eval_task(task);
   if (out.task == nullptr) {
@@ -158,98 +173,20 @@ Result<Choices> parse(const ParseResult& parsed) {
     for (const EvalTask& each : eval_tasks()) known += fmt::format(", {}", each.name);
     return fail(Code::kInvalid, "--task: expected one of {}, found \"{}\"", known, task);
   }
+  SIGNALBOX_TRY_VOID(check_options(parsed, out.task));
   SIGNALBOX_TRY(out.rows, row_options(parsed, out.task->rows));
   SIGNALBOX_TRY(out.options, eval_options(parsed, *out.task));
   SIGNALBOX_TRY(out.models, models(parsed, *out.task));
   return out;
 }
 
-Result<Subject> subject_of(const ModelChoice& choice, const engine::TextModel& model,
-                           RowKind kind) {
-  Subject out{.model = &model,
-              .name = choice.model,
-              .dtype = std::string(dtype_name(choice.options.precision))};
-  for (const auto& head : choice.options.heads) out.name += fmt::format(" + {}", head.string());
-  if (!choice.options.adapter.empty())
-    out.name += fmt::format(" + {}", choice.options.adapter.string());
-  if (kind == RowKind::kScore) return out;
-  const auto wanted =
-      kind == RowKind::kSpans ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
-  SIGNALBOX_TRY(out.head, chosen_head(choice, model, wanted));
-  return out;
-}
-
-// The task's own positive label, where the model has one and none is named.
-void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& options) {
-  if (!options.positive.empty() || task.positive.empty()) return;
-  const auto& labels = subject.model->heads()[subject.head].labels;
-  for (const std::string_view each : task.positive) {
-    if (std::ranges::find(labels, each) == labels.end()) continue;
-    options.positive = {std::string(each)};
-    return;
-  }
-}
-
-struct Outcome {
-  LabelledRows rows;
-  std::vector<Evaluated> evaluated;  // as Choices::models
-};
-
-Result<Outcome> evaluate_models(Choices& choices) {
-  Outcome out;
-  SIGNALBOX_TRY(out.rows, read_labelled(choices.rows));
-  const RowKind kind = choices.task->rows;
-  std::vector<std::unique_ptr<const engine::TextModel>> opened;
-  std::vector<Subject> subjects;
-  for (const ModelChoice& choice : choices.models) {
-    SIGNALBOX_TRY(auto model, open_model(choice));
-    opened.push_back(std::move(model));
-    SIGNALBOX_TRY(const Subject subject, subject_of(choice, *opened.back(), kind));
-    if (subjects.empty()) choose_positive(subject, *choices.task, choices.options);
-    SIGNALBOX_TRY_VOID(check(subject, out.rows, kind, choices.options));
-    subjects.push_back(subject);
-  }
-  for (const Subject& subject : subjects) {
-    SIGNALBOX_TRY(Evaluated evaluated, evaluate(subject, out.rows, kind, choices.options));
-    out.evaluated.push_back(std::move(evaluated));
-  }
-  return out;
-}
-
-std::string to_json(const EvalTask& task, const Outcome& outcome) {
-  json::Writer out;
-  out.begin_object().member("task", task.name);
-  write_json(outcome.evaluated[0], outcome.rows, out);
-  if (outcome.evaluated.size() > 1) {
-    out.key("compared").begin_object();
-    write_json(outcome.evaluated[1], outcome.rows, out);
-    out.end_object().key("difference").begin_object();
-    write_json(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows, out);
-    out.end_object();
-  }
-  return out.end_object().take() + "\n";
-}
-
-std::string to_words(const Outcome& outcome) {
-  std::string out;
-  for (const Evaluated& each : outcome.evaluated) out += words(each, outcome.rows) + "\n";
-  if (outcome.evaluated.size() > 1)
-    out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
-  return out;
-}
-
 int eval_model(const ParseResult& parsed) {
-  auto choices = parse(parsed);
-  if (!choices) return usage_error(choices.error().message);
+  auto request = parse(parsed);
+  if (!request) return usage_error(request.error().message);
   const std::string svg = text_option(parsed, "svg");
-  const RowKind kind = choices->task->rows;
-  if (!svg.empty() && kind != RowKind::kLabel && kind != RowKind::kPairLabel)
-    return usage_error("--svg: only classifiers have a reliability diagram");
-  const auto outcome = evaluate_models(*choices);
+  const auto outcome = evaluate_models(*std::move(request));
   if (!outcome) return report(outcome.error());
-  std::fputs(
-      (parsed.count("json") != 0 ? to_json(*choices->task, *outcome) : to_words(*outcome)).c_str(),
-      stdout);
+  std::fputs((parsed.count("json") != 0 ? to_json(*outcome) : to_words(*outcome)).c_str(), stdout);
   if (svg.empty()) return kExitOk;
   const auto written = write_file(svg, reliability_svg(outcome->evaluated));
   return written ? kExitOk : report(written.error());

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace signalbox::tools {
@@ -20,6 +21,7 @@ double mean(std::span<const double> values) {
 
 // A share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
 std::string told(double value, const Interval& interval) {
+  if (!std::isfinite(value)) return "none";
   return fmt::format("{:.4f} (95 %: {:.4f} to {:.4f})", value, interval.low, interval.high);
 }
 

@@ -1,0 +1,95 @@
+// Both models are opened and their labels checked before one of them runs.
+
+#include "tools/eval/models.h"
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "tools/eval/compare.h"
+#include "tools/eval/report.h"
+
+namespace signalbox::tools {
+namespace {
+
+std::string_view dtype_name(engine::Precision precision) {
+  return precision == engine::Precision::kF32    ? "f32"
+         : precision == engine::Precision::kBF16 ? "bf16"
+                                                 : "int8";
+}
+
+Result<Subject> subject_of(const ModelChoice& choice, const engine::TextModel& model,
+                           RowKind kind) {
+  Subject out{.model = &model,
+              .name = choice.model,
+              .dtype = std::string(dtype_name(choice.options.precision))};
+  for (const auto& head : choice.options.heads) out.name += fmt::format(" + {}", head.string());
+  if (!choice.options.adapter.empty())
+    out.name += fmt::format(" + {}", choice.options.adapter.string());
+  if (kind == RowKind::kScore) return out;
+  const auto wanted =
+      kind == RowKind::kSpans ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
+  SIGNALBOX_TRY(out.head, chosen_head(choice, model, wanted));
+  return out;
+}
+
+// The task's own positive label, where the model has one and none is named.
+void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& options) {
+  if (!options.positive.empty() || task.positive.empty()) return;
+  const auto& labels = subject.model->heads()[subject.head].labels;
+  for (const std::string_view each : task.positive) {
+    if (std::ranges::find(labels, each) == labels.end()) continue;
+    options.positive = {std::string(each)};
+    return;
+  }
+}
+
+}  // namespace
+
+Result<EvalOutcome> evaluate_models(EvalRequest request) {
+  EvalOutcome out;
+  SIGNALBOX_TRY(out.rows, read_labelled(request.rows));
+  const RowKind kind = request.task->rows;
+  std::vector<std::unique_ptr<const engine::TextModel>> opened;
+  std::vector<Subject> subjects;
+  for (const ModelChoice& choice : request.models) {
+    SIGNALBOX_TRY(auto model, open_model(choice));
+    opened.push_back(std::move(model));
+    SIGNALBOX_TRY(const Subject subject, subject_of(choice, *opened.back(), kind));
+    if (subjects.empty()) choose_positive(subject, *request.task, request.options);
+    SIGNALBOX_TRY_VOID(check(subject, out.rows, kind, request.options));
+    subjects.push_back(subject);
+  }
+  for (const Subject& subject : subjects) {
+    SIGNALBOX_TRY(Evaluated evaluated, evaluate(subject, out.rows, kind, request.options));
+    out.evaluated.push_back(std::move(evaluated));
+  }
+  out.request = std::move(request);
+  return out;
+}
+
+std::string to_json(const EvalOutcome& outcome) {
+  json::Writer out;
+  out.begin_object().member("task", outcome.request.task->name);
+  out.member("seed", static_cast<int64_t>(outcome.request.options.seed));
+  if (outcome.request.options.threshold)
+    out.member("threshold", *outcome.request.options.threshold);
+  write_json(outcome.evaluated[0], outcome.rows, out);
+  if (outcome.evaluated.size() > 1) {
+    out.key("compared").begin_object();
+    write_json(outcome.evaluated[1], outcome.rows, out);
+    out.end_object().key("difference").begin_object();
+    write_json(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows, out);
+    out.end_object();
+  }
+  return out.end_object().take() + "\n";
+}
+
+std::string to_words(const EvalOutcome& outcome) {
+  std::string out;
+  for (const Evaluated& each : outcome.evaluated) out += words(each, outcome.rows) + "\n";
+  if (outcome.evaluated.size() > 1)
+    out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
+  return out;
+}
+
+}  // namespace signalbox::tools
