@@ -73,26 +73,40 @@ struct HeadInfo {
   std::vector<std::string> labels;
 };
 
+/// Which text of a pair a token head marks.
+enum class Marked : uint8_t { kText, kPair };
+
 /// A text, or two for models that judge pairs (inference, relevance).
 struct Input {
   std::string_view text;
   std::optional<std::string_view> pair = {};
   int32_t adapter = kNoAdapter;  // of OpenOptions::adapters
+  /// kPair: for models that judge every word of an answer by a context, which is the text.
+  Marked marked = Marked::kText;
 };
 
-/// A span of the text that a token head marked.
+/// A span that a token head marked.
 struct Entity {
   std::string type;    // the label without its B-, I-, E- or S-
-  uint32_t begin = 0;  // bytes of the text, half-open, surrounding white space left out
+  uint32_t begin = 0;  // bytes of the text that is marked, half-open, white space around left out
   uint32_t end = 0;
   float score = 0;  // mean probability of the labels of its tokens
+};
+
+/// What a token head says of one token, for those to whom a span is too little.
+struct TokenScores {
+  uint32_t begin = 0;  // bytes of the text that is marked, half-open; may begin with white space
+  uint32_t end = 0;
+  std::vector<float> scores;  // (labels)
 };
 
 /// What one head says about one input; empty when the input runs with another adapter than the
 /// head's.
 struct Answer {
   std::vector<float> scores;     // (labels), of a sequence head
-  std::vector<Entity> entities;  // of a token head, in the order of the text; only `text` is marked
+  std::vector<Entity> entities;  // of a token head, in the order of the text that is marked
+  /// Of a token head that marks a pair: every token of it, but for those that were cut.
+  std::vector<TokenScores> tokens = {};
 };
 
 /// The raw numbers behind the answers.

@@ -82,10 +82,11 @@ EntityReader::Tag EntityReader::tag_of(std::string_view label) {
 }
 
 std::vector<Entity> EntityReader::read(std::string_view text, const tokenizer::Encoding& encoding,
+                                       tokenizer::Span tokens,
                                        std::span<const float> probabilities) const {
   Builder entities(text);
   const size_t labels = tags_.size();
-  for (uint32_t token = encoding.first_tokens.begin; token < encoding.first_tokens.end; ++token) {
+  for (uint32_t token = tokens.begin; token < tokens.end; ++token) {
     const tokenizer::Span span = encoding.offsets[token];
     if (span.begin == span.end) continue;  // special, or nothing of the text
     const auto row = probabilities.subspan(token * labels, labels);

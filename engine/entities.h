@@ -19,11 +19,11 @@ class EntityReader {
  public:
   explicit EntityReader(std::span<const std::string> labels);
 
-  /// probabilities (tokens, labels) for the tokens of `encoding`. Each token has its likeliest
-  /// label. A token that goes on where nothing of its type is open begins: a model that misses a
-  /// beginning has still found something.
+  /// probabilities (tokens, labels) for the tokens of `encoding`, of which `tokens` are those of
+  /// the text. Each token has its likeliest label. A token that goes on where nothing of its type
+  /// is open begins: a model that misses a beginning has still found something.
   std::vector<Entity> read(std::string_view text, const tokenizer::Encoding& encoding,
-                           std::span<const float> probabilities) const;
+                           tokenizer::Span tokens, std::span<const float> probabilities) const;
 
  private:
   struct Tag {

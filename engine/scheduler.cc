@@ -30,6 +30,7 @@ struct Request {
   std::string text;
   std::optional<std::string> pair;
   int32_t adapter = kNoAdapter;
+  Marked marked = Marked::kText;
   EmbedOptions options;  // of an embedding
   Patience patience;
   std::variant<EmbedDone, AnswerDone> done;
@@ -38,7 +39,7 @@ struct Request {
 
   int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
   Input input() const {
-    Input out{text, {}, adapter};
+    Input out{text, {}, adapter, marked};
     if (pair) out.pair = *pair;
     return out;
   }
@@ -364,6 +365,7 @@ Result<void> Scheduler::answer(const Input& input, Patience patience, Done<Answe
   one.front().text = input.text;
   if (input.pair) one.front().pair = *input.pair;
   one.front().adapter = input.adapter;
+  one.front().marked = input.marked;
   one.front().patience = std::move(patience);
   one.front().done = std::move(done);
   return state_->submit(std::move(one));

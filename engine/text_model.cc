@@ -130,7 +130,7 @@ class Model final : public TextModel {
         for (int32_t i = 0; i < share.batch->sequences(); ++i) {
           const int32_t sequence = share.sequences[i];
           Answer& answer = out[(first + sequence) * parts_.heads.size() + h];
-          read_answer(h, s.encodings[sequence], inputs[first + sequence].text,
+          read_answer(h, s.encodings[sequence], inputs[first + sequence],
                       logits_of(h, *share.batch, i, logits), answer);
         }
       }
@@ -290,6 +290,8 @@ class Model final : public TextModel {
 
   Result<void> encode(const Input& input, tokenizer::Encoding& encoding) const {
     const tokenizer::EncodeOptions options{.tokens_max = tokens_max()};
+    if (input.marked == Marked::kPair && !input.pair)
+      return fail(Code::kInvalid, "a text without a pair, and the pair is to be marked");
     if (input.pair) {
       parts_.tokenizer->encode_pair(input.text, *input.pair, options, encoding);
     } else {
@@ -328,7 +330,7 @@ class Model final : public TextModel {
   }
 
   // Turns the logits of a sequence into scores on the way.
-  void read_answer(size_t h, const tokenizer::Encoding& encoding, std::string_view text,
+  void read_answer(size_t h, const tokenizer::Encoding& encoding, const Input& input,
                    std::span<float> logits, Answer& answer) const {
     const Head& head = parts_.heads[h];
     const auto classes = static_cast<size_t>(head.classes());
@@ -336,8 +338,16 @@ class Model final : public TextModel {
       head.to_scores(logits.subspan(at, classes));
     if (head.info().kind == HeadKind::kSequence) {
       answer.scores.assign(logits.begin(), logits.end());
+    } else if (input.marked == Marked::kText) {
+      answer.entities = readers_[h].read(input.text, encoding, encoding.first_tokens, logits);
     } else {
-      answer.entities = readers_[h].read(text, encoding, logits);
+      const tokenizer::Span tokens = encoding.second_tokens;
+      answer.entities = readers_[h].read(*input.pair, encoding, tokens, logits);
+      for (uint32_t token = tokens.begin; token < tokens.end; ++token) {
+        const auto [begin, end] = encoding.offsets[token];
+        const auto scores = logits.subspan(token * classes, classes);
+        answer.tokens.push_back({begin, end, {scores.begin(), scores.end()}});
+      }
     }
   }
 

@@ -33,7 +33,8 @@ TEST(EntityReader, gives_the_spans_of_each_case) {
     }
     encoding.first_tokens = {0, static_cast<uint32_t>(encoding.offsets.size())};
 
-    const auto found = EntityReader(labels).read(row.find("text")->text(), encoding, probabilities);
+    const auto found = EntityReader(labels).read(row.find("text")->text(), encoding,
+                                                 encoding.first_tokens, probabilities);
     std::string spelled, expected;
     for (const Entity& entity : found) {
       spelled +=
@@ -50,14 +51,17 @@ TEST(EntityReader, gives_the_spans_of_each_case) {
   EXPECT_GT(read, 10u);
 }
 
-TEST(EntityReader, only_the_tokens_of_the_first_text_are_read) {
+TEST(EntityReader, only_the_tokens_of_one_text_are_read) {
   const std::vector<std::string> labels = {"O", "X"};
   tokenizer::Encoding encoding;
-  encoding.offsets = {{0, 0}, {0, 1}, {0, 0}, {0, 1}, {0, 0}};
-  encoding.first_tokens = {1, 2};
-  encoding.second_tokens = {3, 4};
+  encoding.offsets = {{0, 0}, {0, 1}, {0, 0}, {0, 2}, {0, 0}};
   const std::vector<float> all_marked = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
-  EXPECT_EQ(EntityReader(labels).read("a", encoding, all_marked).size(), 1u);
+  const auto first = EntityReader(labels).read("a", encoding, {1, 2}, all_marked);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].end, 1u);
+  const auto second = EntityReader(labels).read("bc", encoding, {3, 4}, all_marked);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0].end, 2u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 
 #include "engine/engine.h"
 #include "tests/engine/random_network.h"
@@ -138,6 +139,34 @@ TEST(Heads, token_labels_become_spans) {
     EXPECT_LE(entity.score, 1.0f);
     last = entity.end;
   }
+}
+
+TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
+  const RandomNetwork random =
+      network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
+  const auto model = open(random);
+  const std::string text = "a long text", pair = "some more";
+  const Answer found = answer(*model, {text, pair, kNoAdapter, Marked::kPair});
+  ASSERT_EQ(found.tokens.size(), 8u);    // letters
+  ASSERT_EQ(found.entities.size(), 8u);  // each begins one
+  EXPECT_EQ(found.entities.front().begin, 0u);
+  EXPECT_EQ(found.entities.back().end, pair.size());
+  for (size_t i = 0; i < found.tokens.size(); ++i) {
+    const TokenScores& token = found.tokens[i];
+    EXPECT_EQ(token.end, found.entities[i].end);
+    ASSERT_EQ(token.scores.size(), 5u);
+    EXPECT_NEAR(std::accumulate(token.scores.begin(), token.scores.end(), 0.0), 1, 1e-5);
+    EXPECT_EQ(*std::ranges::max_element(token.scores), found.entities[i].score);
+  }
+  // What the pair is judged by counts, and who marks the text sees the text.
+  EXPECT_NE(answer(*model, {"b", pair, kNoAdapter, Marked::kPair}).tokens[0].scores,
+            found.tokens[0].scores);
+  const Answer of_text = answer(*model, {text, pair});
+  EXPECT_EQ(of_text.entities.back().end, text.size());
+  EXPECT_TRUE(of_text.tokens.empty());
+  const Input alone{text, {}, kNoAdapter, Marked::kPair};
+  EXPECT_EQ(model->answer({&alone, 1}).error().message,
+            "a text without a pair, and the pair is to be marked");
 }
 
 TEST(Heads, many_heads_read_one_trunk) {

@@ -50,7 +50,8 @@ class GatedModel final : public TextModel {
     Texts texts;
     std::vector<Answer> out;
     for (const Input& input : inputs) {
-      texts.push_back(fmt::format("{}?", input.text));
+      const bool pair = input.marked == Marked::kPair;
+      texts.push_back(fmt::format("{}{}", pair ? *input.pair : input.text, pair ? '!' : '?'));
       out.push_back({{static_cast<float>(input.text.size())}, {}});
     }
     pass(std::move(texts));
@@ -137,6 +138,16 @@ TEST(Scheduler, runs_together_what_waits_oldest_first_up_to_the_budget) {
       held.model.batches(),
       (std::vector<Texts>{{"held"}, {"four", "six666"}, {"a long text alone"}, {"seven77", "3"}}));
   EXPECT_EQ(held.scheduler->load(), SchedulerLoad{});
+}
+
+TEST(Scheduler, an_input_says_to_the_model_what_it_is_to_mark) {
+  Held held;
+  auto text = held.scheduler->answer({"text", "pair"});
+  auto pair = held.scheduler->answer({"text", "pair", kNoAdapter, Marked::kPair});
+  held.model.open();
+  EXPECT_TRUE(text.get());
+  EXPECT_TRUE(pair.get());
+  EXPECT_EQ(held.model.batches(), (std::vector<Texts>{{"held"}, {"text?", "pair!"}}));
 }
 
 TEST(Scheduler, mixes_neither_kinds_of_request_nor_options) {
