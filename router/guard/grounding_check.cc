@@ -1,0 +1,150 @@
+// Sentence by sentence. What an answer has drawn from the context itself (a total, a count of its
+// own list) supports what it says later.
+
+#include "router/guard/grounding_check.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_set>
+
+namespace signalbox::router::grounding {
+namespace {
+
+// How sure each finding is: numbers and dates are compared, names only looked up.
+constexpr double kSureOfNumber = 0.95;
+constexpr double kSureOfDate = 0.95;
+constexpr double kSureOfUnit = 0.85;
+constexpr double kSureOfName = 0.7;
+
+// Whether the text is in a language whose every noun has a capital.
+bool capitalises_nouns(const ReadText& text) {
+  constexpr std::string_view kGerman[] = {"der", "die", "das",   "und", "ist",
+                                          "mit", "von", "nicht", "ein", "eine"};
+  std::array<bool, std::size(kGerman)> seen = {};
+  for (const Token& token : text.tokens()) {
+    const auto found = std::ranges::find(kGerman, token.text);
+    if (found != std::end(kGerman)) seen[found - std::begin(kGerman)] = true;
+  }
+  return std::ranges::count(seen, true) >= 2;
+}
+
+class Checker {
+ public:
+  Checker(const Evidence& evidence, const ReadText& answer)
+      : evidence_(evidence), text_(answer), names_(!capitalises_nouns(answer)) {
+    own_items_.add(answer);
+  }
+
+  std::vector<GroundingSpan> run() {
+    for (const Sentence& sentence : text_.sentences()) {
+      if (sentence.code) continue;
+      Facts facts;
+      read_facts(text_, sentence, false, facts);
+      const Asked asked(text_, sentence);
+      for (const Quantity& quantity : facts.quantities) check_quantity(asked, facts, quantity);
+      for (const Date& date : facts.dates) {
+        if (!evidence_.supports(date))
+          add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
+      }
+      for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
+    }
+    std::ranges::sort(spans_, {}, &GroundingSpan::begin);
+    return std::move(spans_);
+  }
+
+ private:
+  void add(uint32_t begin, uint32_t end, GroundingVerdict verdict, double score) {
+    spans_.push_back({begin, end, verdict, score});
+  }
+
+  // "in 1932", "(1932)", and no "1932 guests".
+  bool stands_as_year(const Quantity& quantity) const {
+    const Token& next = text_.at(quantity.last_token);
+    return next.kind != TokenKind::kWord || is_common_word(next.lower);
+  }
+
+  // "Three colours: red, green and blue."
+  bool enumerates(const Asked& asked, const Quantity& quantity) const {
+    const Reading& reading = quantity.readings[0];
+    return reading.unit == Unit{} && !quantity.ordinal && reading.value >= 2 &&
+           reading.value <= 64 &&
+           own_items_.hold(static_cast<size_t>(reading.value), text_, asked.sentence);
+  }
+
+  void check_quantity(const Asked& asked, const Facts& facts, const Quantity& quantity) {
+    if (quantity.vague || evidence_.supports(asked, quantity) || enumerates(asked, quantity))
+      return;
+    // At most two have it as a part.
+    auto both = std::ranges::lower_bound(facts.compounds, quantity.end, {}, &Quantity::end);
+    for (; both != facts.compounds.end() && both->begin <= quantity.begin; ++both) {
+      if (evidence_.supports(asked, *both)) return;
+    }
+    if (quantity.year && stands_as_year(quantity)) {
+      add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
+      return;
+    }
+    const Reading& meant = quantity.readings[0];
+    const bool of_other = meant.unit.dimension != Dimension::kNone && meant.value >= 0 &&
+                          evidence_.has_value(quantity);
+    if (of_other) {
+      add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedUnit, kSureOfUnit);
+    } else {
+      add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedNumber, kSureOfNumber);
+    }
+  }
+
+  bool is_known(const Name& name, const Token& token) const {
+    if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text)))
+      return true;
+    if (is_common_word(token.lower) || token.text.size() < 2 || evidence_.knows_word(token))
+      return true;
+    // "the World Health Organization (WHO)" explains itself.
+    return is_all_upper(token.text) && initials_.contains(std::string(token.lower));
+  }
+
+  // Name `i` of the facts, with its neighbour where "and" joins them: "National Aeronautics and
+  // Space Administration".
+  bool knows_initials(const Facts& facts, size_t i) const {
+    if (evidence_.knows_initials(text_, facts.names[i])) return true;
+    const auto together = [&](const Name& a, const Name& b) {
+      return a.last_token + 1 == b.first_token && text_.at(a.last_token).is("and") &&
+             evidence_.knows_initials(text_, {a.first_token, b.last_token});
+    };
+    return (i > 0 && together(facts.names[i - 1], facts.names[i])) ||
+           (i + 1 < facts.names.size() && together(facts.names[i], facts.names[i + 1]));
+  }
+
+  void check_name(const Sentence& sentence, const Facts& facts, size_t i) {
+    const Name& name = facts.names[i];
+    for (std::string& letters : initials_of(text_, name)) {
+      if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
+    }
+    uint32_t first = name.first_token, last = name.last_token;
+    while (first < last && is_known(name, text_.at(first))) ++first;
+    while (last > first && is_known(name, text_.at(last - 1))) --last;
+    // A sentence's first word has its capital from that: alone it is no name.
+    if (first == sentence.first_token && last == first + 1 && !name.code &&
+        name.last_token > name.first_token + 1)
+      return;
+    if (first == last || knows_initials(facts, i)) return;
+    const auto verdict =
+        name.code ? GroundingVerdict::kFabricatedNumber : GroundingVerdict::kFabricatedName;
+    add(text_.at(first).begin, text_.at(last - 1).end, verdict, kSureOfName);
+  }
+
+  const Evidence& evidence_;
+  const ReadText& text_;
+  const bool names_;  // whether capitals say something
+  Enumerations own_items_;
+  std::vector<GroundingSpan> spans_;
+  std::unordered_set<std::string> initials_;  // of names that the answer has had
+};
+
+}  // namespace
+
+std::vector<GroundingSpan> check_facts(const Evidence& evidence, const ReadText& answer) {
+  return Checker(evidence, answer).run();
+}
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,447 @@
+// Sums and differences are made of quantities that stand in one sentence or in two neighbours, a
+// few dozen at most each: made of all, they would soon support any number.
+
+#include "router/guard/grounding_evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace signalbox::router::grounding {
+namespace {
+
+constexpr size_t kTogetherMax = 12;     // quantities of two sentences that are combined
+constexpr size_t kNearby = 3;           // sentences whose years are held against each other
+constexpr size_t kDatesMax = 1u << 14;  // different ones that are kept
+constexpr size_t kInitialsMax = 1u << 16;
+constexpr double kCountsMax = 64;  // up to which enumerations are counted
+
+// What is counted: the first words after the quantity that say something.
+std::array<std::string_view, 2> nouns(const ReadText& text, const Quantity& quantity) {
+  std::array<std::string_view, 2> out = {};
+  size_t found = 0;
+  for (size_t at = quantity.last_token; at < quantity.last_token + 4 && found < out.size(); ++at) {
+    const Token& token = text.at(at);
+    if (token.kind != TokenKind::kWord) break;
+    if (!is_common_word(token.lower)) out[found++] = stem_of(token.lower);
+  }
+  return out;
+}
+
+bool share_noun(const ReadText& text, const Quantity& a, const Quantity& b) {
+  const auto mine = nouns(text, a), theirs = nouns(text, b);
+  return std::ranges::any_of(mine, [&](std::string_view noun) {
+    return !noun.empty() && std::ranges::find(theirs, noun) != theirs.end();
+  });
+}
+
+// Whether things are counted: the next word is no unit and no small word.
+bool counts_things(const ReadText& text, const Quantity& quantity) {
+  size_t next = quantity.last_token;
+  if (text.at(next).is("-")) ++next;
+  const Token& thing = text.at(next);
+  return thing.kind == TokenKind::kWord && !is_common_word(thing.lower) &&
+         dimension_of(thing.lower) == Dimension::kNone &&
+         dimension_of(text.at(next + 1).lower) == Dimension::kNone;  // "5 additional minutes"
+}
+
+const Unit& unit_of(const Quantity& quantity) {
+  return quantity.readings[0].unit;
+}
+
+bool is_plain(const Quantity& quantity) {
+  return unit_of(quantity).dimension == Dimension::kNone;
+}
+
+// Words of sentences that reckon.
+const std::unordered_set<std::string_view>& reckoning() {
+  static const std::unordered_set<std::string_view> kWords = {
+      "total",   "totals",    "totaling",   "totalling",   "altogether", "combined",  "together",
+      "sum",     "summing",   "difference", "differ",      "more",       "fewer",     "less",
+      "higher",  "lower",     "increase",   "increased",   "decrease",   "decreased", "rise",
+      "rose",    "gain",      "gained",     "drop",        "dropped",    "fell",      "grew",
+      "growth",  "remaining", "remain",     "remained",    "remainder",  "rest",      "left",
+      "overall", "apart",     "gap",        "margin",      "net",        "others",    "other",
+      "both",    "exceeds",   "exceeded",   "outnumbered", "ahead",      "older",     "younger",
+      "longer",  "shorter",   "taller",     "cheaper",     "not",        "later",     "earlier",
+      "after",   "saved",     "saving",     "savings",     "adding",     "plus",      "minus",
+      "=",       "change",    "reduced",    "reduction",   "amount"};
+  return kWords;
+}
+
+// Days since an epoch, of a date with all its parts; the years before 1 are none of them.
+int64_t day_number(const Date& date, int32_t year) {
+  const int64_t y = date.month <= 2 ? year - 1 : year;
+  const int64_t m = (date.month + 9) % 12;
+  return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + date.day - 1;
+}
+
+// Endings by which names of peoples and plurals differ from the name itself.
+bool is_ending(std::string_view tail) {
+  return tail.size() <= 1 ||
+         is_one_of(tail, {"es",   "an",   "ian", "ish", "ese", "ic", "al",  "ans",
+                          "ians", "en",   "er",  "ers", "in",  "ia", "ean", "ain",
+                          "any",  "land", "ous", "ed",  "ing", "ly", "'s"});
+}
+
+bool related(std::string_view a, std::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t common = 0;
+  while (common < most && a[common] == b[common]) ++common;
+  return common >= 4 && common * 2 > std::max(a.size(), b.size()) && is_ending(a.substr(common)) &&
+         is_ending(b.substr(common));
+}
+
+// Names that share no beginning with what they are also called.
+constexpr auto kCalled =
+    std::to_array<std::array<std::string_view, 2>>({{"french", "france"},
+                                                    {"dutch", "netherlands"},
+                                                    {"dutch", "holland"},
+                                                    {"spanish", "spain"},
+                                                    {"swiss", "switzerland"},
+                                                    {"greek", "greece"},
+                                                    {"welsh", "wales"},
+                                                    {"polish", "poland"},
+                                                    {"danish", "denmark"},
+                                                    {"british", "britain"},
+                                                    {"british", "uk"},
+                                                    {"english", "england"},
+                                                    {"american", "us"},
+                                                    {"american", "usa"},
+                                                    {"american", "u.s"},
+                                                    {"states", "us"},
+                                                    {"united", "us"},
+                                                    {"states", "usa"},
+                                                    {"united", "usa"},
+                                                    {"united", "uk"},
+                                                    {"kingdom", "uk"},
+                                                    {"usa", "states"},
+                                                    {"us", "states"},
+                                                    {"uk", "kingdom"},
+                                                    {"uk", "britain"},
+                                                    {"turkish", "turkey"},
+                                                    {"chinese", "china"},
+                                                    {"irish", "ireland"},
+                                                    {"finnish", "finland"},
+                                                    {"filipino", "philippines"},
+                                                    {"ii", "2"},
+                                                    {"iii", "3"},
+                                                    {"iv", "4"}});
+
+}  // namespace
+
+Asked::Asked(const ReadText& answer, const Sentence& of)
+    : text(answer),
+      sentence(of),
+      reckons(std::any_of(answer.tokens().begin() + of.first_token,
+                          answer.tokens().begin() + of.last_token,
+                          [](const Token& token) { return reckoning().contains(token.lower); })) {}
+
+std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
+  std::array<std::string, 2> out;
+  for (size_t i = name.first_token; i < name.last_token; ++i) {
+    const Token& token = text.at(i);
+    if (token.kind != TokenKind::kWord) continue;
+    out[0] += token.lower[0];
+    if (is_upper_start(token.text)) out[1] += token.lower[0];
+  }
+  return out;
+}
+
+void Evidence::add(const ReadText& text) {
+  Facts last;
+  std::deque<std::vector<int32_t>> years_near;    // of the last sentences
+  std::vector<bool> taken(text.tokens().size());  // as part of a quantity
+  for (const Sentence& sentence : text.sentences()) {
+    Facts facts;
+    read_facts(text, sentence, true, facts);
+    add_sentence(text, facts);
+    derive_times(facts);
+    derive_years(facts, years_near);
+    for (const Quantity& quantity : facts.quantities)
+      std::fill(taken.begin() + quantity.first_token, taken.begin() + quantity.last_token, true);
+    // Together with the sentence before it.
+    Facts together = last;
+    together.quantities.insert(together.quantities.end(), facts.quantities.begin(),
+                               facts.quantities.end());
+    derive(text, sentence, together);
+    last = std::move(facts);
+  }
+  for (size_t i = 0; i < text.tokens().size(); ++i) {
+    const Token& token = text.at(i);
+    // Units that stand apart from their number, as in "distance (km): 5".
+    if (!taken[i] && (token.text.size() > 1 || token.kind == TokenKind::kSymbol))
+      named_.set(static_cast<size_t>(dimension_of(token.lower)));
+    if (token.kind == TokenKind::kSymbol) continue;
+    words_.push_back(token.lower);
+    denies_ = denies_ || is_one_of(token.lower, {"no", "none", "without", "never", "zero", "nobody",
+                                                 "nothing", "neither"});
+  }
+  items_.add(text);
+}
+
+void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
+  const auto take = [&](const Quantity& quantity) {
+    Values& into = quantity.ordinal ? ordinals_ : values_;
+    for (const Reading& reading : quantity.read()) into.add(reading.value, reading.unit);
+    if (is_plain(quantity) && !quantity.ordinal && !counts_things(text, quantity))
+      bare_.add(quantity.readings[0].value, {});
+    if (quantity.year) {
+      years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
+    }
+  };
+  std::ranges::for_each(facts.quantities, take);
+  std::ranges::for_each(facts.compounds, take);
+  for (const Date& date : facts.dates) {
+    if (dates_.size() < kDatesMax) dates_.push_back(date);
+    if (date.has_year()) years_.push_back(date.year);
+    if (date.day > 0) ordinals_.add(date.day, {});
+  }
+  add_initials(text, facts);
+}
+
+// Spans between the years of a sentence and those of the few before it; a year less where the
+// months may be the other way round.
+void Evidence::derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near) {
+  constexpr double kYear = 365.25 * 86400;
+  std::vector<int32_t> own;
+  const auto take = [&](int32_t year) {
+    if (own.size() < kTogetherMax) own.push_back(year);
+  };
+  for (const Date& date : facts.dates) {
+    if (date.has_year() && date.years == 1) take(date.year);
+  }
+  for (const Quantity& quantity : facts.quantities) {
+    if (quantity.year) take(static_cast<int32_t>(quantity.readings[0].value));
+  }
+  near.push_back(own);
+  if (near.size() > kNearby) near.pop_front();
+  for (const auto& others : near) {
+    for (const int32_t a : others) {
+      for (const int32_t b : own) {
+        const double years = std::abs(a - b);
+        follows_.add(years, {Dimension::kTime, kYear});
+        if (years > 1) follows_.add(years - 1, {Dimension::kTime, kYear});
+      }
+    }
+  }
+}
+
+void Evidence::add_initials(const ReadText& text, const Facts& facts) {
+  for (const Name& name : facts.names) {
+    if (initials_.size() > kInitialsMax) return;
+    for (std::string& letters : initials_of(text, name)) {
+      if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
+    }
+  }
+}
+
+void Evidence::derive_pair(const ReadText& text, const Quantity& a, const Quantity& b) {
+  const Unit& unit = unit_of(a);
+  if (!(unit == unit_of(b)) || a.ordinal || b.ordinal || a.year || b.year) return;
+  const double x = a.readings[0].value, y = b.readings[0].value;
+  const bool same = unit.dimension != Dimension::kNone || share_noun(text, a, b);
+  Values& into = same ? follows_ : may_follow_;
+  if (!a.range || !b.range) into.add(x + y, unit);
+  into.add(std::abs(x - y), unit);
+  const std::string_view between = text.at(b.first_token - 1).lower;
+  const bool close = b.first_token <= a.last_token + 6;
+  // "30 of the 120", and "from 100 to 120".
+  for (size_t i = a.last_token; close && i < b.first_token; ++i) {
+    if (text.at(i).is("of") && x < y && y > 0) follows_.add(100 * x / y, {Dimension::kShare, 0.01});
+  }
+  if (close && between == "to" && x != 0)
+    follows_.add(100 * std::abs(y - x) / std::abs(x), {Dimension::kShare, 0.01});
+}
+
+void Evidence::derive(const ReadText& text, const Sentence& sentence, const Facts& facts) {
+  const size_t count = std::min(facts.quantities.size(), kTogetherMax);
+  const auto last = std::span(facts.quantities).last(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Quantity& a = last[i];
+    if (unit_of(a).dimension == Dimension::kShare)
+      may_follow_.add(1 / unit_of(a).factor - a.readings[0].value, unit_of(a));
+    for (size_t j = i + 1; j < count; ++j) derive_pair(text, a, last[j]);
+    // "15 years after 1990".
+    for (size_t j = 0; j < count; ++j) {
+      if (!last[j].year || unit_of(a).dimension != Dimension::kTime) continue;
+      const double years = a.readings[0].value * unit_of(a).factor / (365.25 * 86400);
+      if (years < 1 || years > 1000 || years != std::floor(years)) continue;
+      years_.push_back(static_cast<int32_t>(last[j].readings[0].value + years));
+      years_.push_back(static_cast<int32_t>(last[j].readings[0].value - years));
+    }
+  }
+  // The sum of all that one sentence has of a kind.
+  for (size_t i = 0; i < count; ++i) {
+    if (last[i].begin < sentence.begin) continue;
+    double sum = 0;
+    size_t of = 0;
+    for (size_t j = i; j < count; ++j) {
+      if (!(unit_of(last[j]) == unit_of(last[i])) || last[j].ordinal || last[j].year) continue;
+      if (last[j].range) continue;
+      sum += last[j].readings[0].value;
+      if (++of >= 3) (is_plain(last[i]) ? may_follow_ : follows_).add(sum, unit_of(last[i]));
+    }
+  }
+}
+
+// From nine to five, from June 3 to June 10.
+void Evidence::derive_times(const Facts& facts) {
+  const size_t count = std::min(facts.dates.size(), kTogetherMax);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = i + 1; j < count; ++j) {
+      const Date &a = facts.dates[i], &b = facts.dates[j];
+      if (a.minute >= 0 && b.minute >= 0) {
+        const int32_t minutes = (b.minute - a.minute + 1440) % 1440;
+        follows_.add(minutes, {Dimension::kTime, 60});
+        if (a.half_day || b.half_day) follows_.add(minutes % 720, {Dimension::kTime, 60});
+      }
+      if (a.month < 0 || a.day < 0 || b.month < 0 || b.day < 0) continue;
+      const int32_t year = b.has_year() ? b.year : a.has_year() ? a.year : 2001;
+      const int64_t days =
+          std::abs(day_number(b, year) - day_number(a, a.has_year() ? a.year : year));
+      follows_.add(static_cast<double>(days), {Dimension::kTime, 86400});
+      follows_.add(static_cast<double>(days + 1), {Dimension::kTime, 86400});
+    }
+  }
+}
+
+void Evidence::seal() {
+  std::ranges::sort(years_);
+  years_.erase(std::unique(years_.begin(), years_.end()), years_.end());
+  std::ranges::sort(words_);
+  words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+  values_.seal();
+  ordinals_.seal();
+  bare_.seal();
+  follows_.seal();
+  may_follow_.seal();
+}
+
+// "the 3rd" of one text may be "3 March" or "chapter 3" in the other; three things are not.
+bool Evidence::ranks(const Asked& asked, const Quantity& quantity) const {
+  const Reading& reading = quantity.readings[0];
+  if (quantity.ordinal) return ordinals_.hold(reading, quantity, false);
+  if (!is_plain(quantity) || quantity.words || quantity.first_token == 0) return false;
+  const Token& before = asked.text.at(quantity.first_token - 1);
+  const bool titled = is_upper_start(before.text) || is_one_of(before.lower, {"#", "no", "number"});
+  return titled && ordinals_.hold(reading, quantity, false);
+}
+
+bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
+  const bool any_unit = !counts_things(asked.text, quantity);
+  for (const Reading& reading : quantity.read()) {
+    if (values_.hold(reading, quantity, any_unit)) return true;
+    const auto dimension = static_cast<size_t>(reading.unit.dimension);
+    if (dimension != 0 && named_.test(dimension) && bare_.hold_plain(reading, quantity))
+      return true;
+    if (reading.value == 0 && denies_) return true;
+    if (quantity.year && std::ranges::binary_search(years_, static_cast<int32_t>(reading.value)))
+      return true;
+  }
+  return ranks(asked, quantity) || derives(asked, quantity) || counts(asked, quantity) ||
+         spans_years(asked, quantity) || ages(asked, quantity);
+}
+
+bool Evidence::has_value(const Quantity& quantity) const {
+  Reading plain = quantity.readings[0];
+  plain.unit = {};
+  return values_.hold(plain, quantity, true);
+}
+
+bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
+  if (quantity.ordinal) return false;
+  return std::ranges::any_of(quantity.read(), [&](const Reading& reading) {
+    return follows_.hold(reading, quantity, false) ||
+           (asked.reckons && may_follow_.hold(reading, quantity, false));
+  });
+}
+
+// Small plain numbers of what the texts enumerate.
+bool Evidence::counts(const Asked& asked, const Quantity& quantity) const {
+  const double value = quantity.readings[0].value;
+  if (!is_plain(quantity) || quantity.ordinal || quantity.year || value < 2 || value > kCountsMax ||
+      value != std::floor(value))
+    return false;
+  const std::string_view before =
+      quantity.first_token > 0 ? asked.text.at(quantity.first_token - 1).lower : "";
+  if (value == 2)
+    return is_one_of(before, {"the", "these", "those", "both", "all", "other", "first"});
+  return items_.hold(static_cast<size_t>(value), asked.text, asked.sentence);
+}
+
+// "25 years old" where the texts say "aged 25".
+bool Evidence::ages(const Asked& asked, const Quantity& quantity) const {
+  if (unit_of(quantity).dimension != Dimension::kTime) return false;
+  size_t next = quantity.last_token;
+  if (asked.text.at(next).is("-")) ++next;
+  const bool old = is_one_of(asked.text.at(next).lower, {"old", "olds"});
+  const bool aged = quantity.first_token > 0 && asked.text.at(quantity.first_token - 1).is("aged");
+  return (old || aged) && bare_.hold_plain(quantity.readings[0], quantity);
+}
+
+// "aged 76": years without the word.
+bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
+  if (!is_plain(quantity) || quantity.year || quantity.ordinal || quantity.first_token == 0)
+    return false;
+  const std::string_view before = asked.text.at(quantity.first_token - 1).lower;
+  const std::string_view before_that =
+      quantity.first_token > 1 ? asked.text.at(quantity.first_token - 2).lower : "";
+  if (!is_one_of(before, {"aged", "at"}) && !(before == "of" && before_that == "age")) return false;
+  Reading years = quantity.readings[0];
+  years.unit = {Dimension::kTime, 365.25 * 86400};
+  return follows_.hold(years, quantity, false);
+}
+
+bool Evidence::supports(const Date& date) const {
+  if (std::ranges::any_of(dates_, [&](const Date& by) { return follows_from(date, by); }))
+    return true;
+  const auto year_known = [&](const Date& part) {
+    const auto from = std::ranges::lower_bound(years_, part.year);
+    return from != years_.end() && *from < part.year + part.years;
+  };
+  if (!date.has_year()) {
+    // Parts of one date that the context has in two ("Monday", "March 3").
+    return false;
+  }
+  if (!year_known(date)) return false;
+  if (date.month < 0 && date.weekday < 0 && date.quarter < 0 && date.minute < 0) return true;
+  // "On March 3" in one place, "in 2021" in another.
+  Date rest = date;
+  rest.year = Date::kNoYear;
+  return std::ranges::any_of(dates_, [&](const Date& by) {
+    return follows_from(rest, by) && (!by.has_year() || agrees(date, by));
+  });
+}
+
+bool Evidence::knows_word(const Token& word) const {
+  const std::string_view lower = word.lower;
+  const auto at = std::ranges::lower_bound(words_, lower);
+  if (at != words_.end() && *at == lower) return true;
+  if (word.kind != TokenKind::kWord) return false;
+  constexpr size_t kNear = 48;  // words with the same beginning that are looked at
+  const std::string_view beginning = lower.substr(0, 4);
+  if (beginning.size() == 4) {
+    auto near = std::ranges::lower_bound(words_, beginning);
+    for (size_t i = 0; i < kNear && near != words_.end() && near->starts_with(beginning);
+         ++i, ++near) {
+      if (related(lower, *near)) return true;
+    }
+  }
+  const auto has = [&](std::string_view other) {
+    return std::ranges::binary_search(words_, other);
+  };
+  if (std::ranges::any_of(kCalled, [&](const auto& pair) {
+        return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
+      }))
+    return true;
+  return is_all_upper(word.text) && initials_.contains(std::string(lower));
+}
+
+bool Evidence::knows_initials(const ReadText& text, const Name& name) const {
+  return std::ranges::any_of(initials_of(text, name), [&](const std::string& letters) {
+    return letters.size() >= 2 && std::ranges::binary_search(words_, std::string_view(letters));
+  });
+}
+
+}  // namespace signalbox::router::grounding

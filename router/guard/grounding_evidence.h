@@ -1,0 +1,75 @@
+#pragma once
+// What a context and a question offer to those who check an answer: values with their units, and
+// what simply follows from them (sums, differences, counts, spans of time), dates, and words.
+
+#include <array>
+#include <bitset>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "router/guard/grounding_facts.h"
+#include "router/guard/grounding_items.h"
+#include "router/guard/grounding_values.h"
+
+namespace signalbox::router::grounding {
+
+/// Where in an answer that stands which is being asked about.
+struct Asked {
+  Asked(const ReadText& text, const Sentence& sentence);
+  const ReadText& text;
+  const Sentence& sentence;
+  bool reckons;  // the sentence says so: "in total", "more than", "increased"
+};
+
+/// The initials of a name, with and without those of its small words: "World Health Organization"
+/// is "who".
+std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
+
+/// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
+/// text; asking costs some searches.
+class Evidence {
+ public:
+  /// The text is looked into as long as the evidence lives.
+  void add(const ReadText& text);
+  void seal();
+
+  bool supports(const Asked& asked, const Quantity& quantity) const;
+  /// Whether the number occurs at all, whatever it counts or measures.
+  bool has_value(const Quantity& quantity) const;
+  bool supports(const Date& date) const;
+  /// Of one word of a name.
+  bool knows_word(const Token& word) const;
+  /// Of a name whose words the texts have the initials of.
+  bool knows_initials(const ReadText& text, const Name& name) const;
+
+ private:
+  void add_sentence(const ReadText& text, const Facts& facts);
+  void derive(const ReadText& text, const Sentence& sentence, const Facts& facts);
+  void derive_pair(const ReadText& text, const Quantity& a, const Quantity& b);
+  void derive_times(const Facts& facts);
+  void derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near);
+  void add_initials(const ReadText& text, const Facts& facts);
+  bool ranks(const Asked& asked, const Quantity& quantity) const;
+  bool derives(const Asked& asked, const Quantity& quantity) const;
+  bool counts(const Asked& asked, const Quantity& quantity) const;
+  bool ages(const Asked& asked, const Quantity& quantity) const;
+  bool spans_years(const Asked& asked, const Quantity& quantity) const;
+
+  Values values_;      // as the texts have them
+  Values bare_;        // plain numbers that count nothing, as in tables
+  Values ordinals_;    // "third", the days of dates
+  Values follows_;     // from quantities of the same things
+  Values may_follow_;  // from any two that stand together, where the answer says that it reckons
+  std::vector<Date> dates_;
+  std::vector<int32_t> years_;  // ascending once sealed
+  Enumerations items_;
+  std::bitset<kDimensions> named_;       // dimensions whose units are named away from any number
+  std::vector<std::string_view> words_;  // ascending once sealed
+  std::unordered_set<std::string> initials_;
+  bool denies_ = false;  // "no", "none", "without": zero
+};
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,245 @@
+// One walk over the tokens of a sentence: a date before a number, a number before a name, since
+// each would take a part of the other for itself.
+
+#include "router/guard/grounding_facts.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+namespace signalbox::router::grounding {
+namespace {
+
+// Past bullets, marks of headings, and the number of an item: "## 2. ", "- ", "3) ", "Step 4:".
+size_t skip_marks(const ReadText& text, size_t at, size_t end) {
+  while (at < end && is_one_of(text.at(at).lower, {"#", "*", "-", ">", "•", "–", "·", "|", "+"}))
+    ++at;
+  const auto is_number = [&](size_t token) {
+    return text.at(token).kind == TokenKind::kNumber && text.at(token).text.size() <= 3;
+  };
+  const auto is_stop = [&](size_t token) {
+    return is_one_of(text.at(token).lower, {".", ")", ":"}) && text.glued(token);
+  };
+  if (at + 1 < end && is_number(at) && is_stop(at + 1) && !text.glued(at + 2)) return at + 2;
+  if (at + 2 < end && text.at(at).is("(") && is_number(at + 1) && text.at(at + 2).is(")"))
+    return at + 3;
+  size_t step = at;
+  while (step < end && text.at(step).is("*")) ++step;
+  if (step + 2 < end &&
+      is_one_of(text.at(step).lower, {"step", "option", "item", "point", "part", "phase", "tip",
+                                      "example", "question", "answer", "passage", "reason"}) &&
+      is_number(step + 1) && is_stop(step + 2))
+    return step + 3;
+  return at;
+}
+
+// Past "[3]", "[1, 2]", "(3)" and addresses of pages; `at` where nothing of that stands.
+size_t skip_reference(const ReadText& text, size_t at, size_t end) {
+  if (text.at(at).is("[")) {
+    size_t next = at + 1;
+    while (next < end && (text.at(next).kind == TokenKind::kNumber || text.at(next).is(",") ||
+                          text.at(next).is("-") || text.at(next).is("–")))
+      ++next;
+    if (next > at + 1 && text.at(next).is("]")) return next + 1;
+  }
+  const bool page = is_one_of(text.at(at).lower, {"http", "https"}) && text.at(at + 1).is(":");
+  if (!page && !(text.at(at).is("www") && text.at(at + 1).is("."))) return at;
+  size_t next = at + 1;
+  while (next < end && text.glued(next)) ++next;
+  return next;
+}
+
+const std::unordered_set<std::string_view>& common_words() {
+  static const std::unordered_set<std::string_view> kWords = [] {
+    constexpr std::string_view kList =
+        "a an the this that these those it its he him his she her hers they them their theirs we "
+        "us "
+        "our ours you your yours i me my mine who whom whose which what when where why how and or "
+        "but nor so yet if then else than as at by for from in into of off on onto out over to up "
+        "with within without about above across after against along among around before behind "
+        "below beneath beside besides between beyond despite down during except inside like near "
+        "outside past per since through throughout toward towards under until upon via be is are "
+        "was were been being am do does did done has have had having can could may might must "
+        "shall "
+        "should will would not no yes none never both either neither each every all any some many "
+        "much more most few less least several other another such same only just also too very "
+        "however therefore thus hence moreover furthermore additionally finally first second third "
+        "firstly secondly lastly next meanwhile overall instead indeed still although though "
+        "because while whereas unless once here there now today according based given note please "
+        "sure ok okay yes well let let's don't it's i'm i've they're we're you're there's that's "
+        "what's one two three four five six seven eight nine ten answer question context passage "
+        "summary conclusion result results key total see following mr mrs ms dr prof st sir";
+    std::unordered_set<std::string_view> out;
+    for (size_t at = 0; at < kList.size();) {
+      const size_t end = std::min(kList.find(' ', at), kList.size());
+      out.insert(kList.substr(at, end - at));
+      at = end + 1;
+    }
+    return out;
+  }();
+  return kWords;
+}
+
+bool is_capital(const Token& token) {
+  return token.kind == TokenKind::kWord && is_upper_start(token.text);
+}
+
+// "of", "de", "&" between two capitalised words.
+bool joins(const Token& token) {
+  return is_one_of(token.lower, {"of",  "de",  "da", "di", "del", "della", "la", "le", "van", "von",
+                                 "der", "den", "al", "el", "bin", "the",   "&",  "-",  "du",  "y"});
+}
+
+// Whether nearly all words of the line have capitals, as in headings and labels.
+bool is_heading(const ReadText& text, const Sentence& sentence) {
+  size_t words = 0, capitals = 0;
+  for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
+    const Token& token = text.at(i);
+    if (token.kind != TokenKind::kWord || joins(token) || token.text.size() < 3) continue;
+    ++words;
+    capitals += is_capital(token);
+  }
+  if (text.at(sentence.first_token).is("#")) return true;
+  return words >= 3 && words <= 16 && capitals * 5 >= words * 4;
+}
+
+// Quotation marks, brackets and the like after which a sentence begins anew, as far as capitals go.
+bool opens(const Token& token) {
+  return is_one_of(token.lower, {"\"", "“", "‘", "'", "(", "[", ":", "*", "#", "-", "–", "—", "•",
+                                 ">", "|", ";", "…", "/"});
+}
+
+// The run of names that begins at `at`, or nothing; `first` where a capital may be the sentence's.
+Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
+  Name name{.first_token = static_cast<uint32_t>(at), .last_token = static_cast<uint32_t>(at)};
+  const Token& token = text.at(at);
+  if (token.kind == TokenKind::kIdentifier) {
+    name.last_token = static_cast<uint32_t>(at + 1);
+    name.code = true;
+    return name;
+  }
+  if (!is_capital(token) || (is_common_word(token.lower) && !is_all_upper(token.text))) return name;
+  size_t next = at + 1;
+  while (next < end) {
+    if (is_capital(text.at(next)) && !is_common_word(text.at(next).lower)) {
+      ++next;
+    } else if (joins(text.at(next)) && is_capital(text.at(next + 1)) && next + 1 < end &&
+               !is_common_word(text.at(next + 1).lower)) {
+      next += 2;
+    } else if (text.at(next).is(".") && text.glued(next) && text.at(next - 1).text.size() == 1 &&
+               is_capital(text.at(next + 1)) && next + 1 < end) {
+      next += 2;  // "J. Smith"
+    } else {
+      break;
+    }
+  }
+  if (first && next == at + 1 && !is_all_upper(token.text)) return name;
+  name.last_token = static_cast<uint32_t>(next);
+  return name;
+}
+
+// Whether one token alone stands between two quantities, and joins them.
+bool ranges(const ReadText& text, const Quantity& a, const Quantity& b) {
+  return a.last_token + 1 == b.first_token &&
+         is_one_of(text.at(a.last_token).lower, {"-", "–", "—", "−", "to", "and", "or", "through"});
+}
+
+// "10-20 %", "1 to 2 million", "2019-20": the first takes the unit of the second, the second the
+// century of the first.
+void share_between(const ReadText& text, Quantity& a, Quantity& b) {
+  if (!ranges(text, a, b)) return;
+  const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or"});
+  const bool between = a.first_token > 0 && text.at(a.first_token - 1).is("between");
+  a.range = b.range = tight || between;
+  Reading& last = b.readings[0];
+  if (a.year && tight && !b.ordinal && last.unit == Unit{} && last.value >= 1 && last.value < 100 &&
+      b.end - b.begin == 2) {
+    last.value += static_cast<int32_t>(a.readings[0].value) / 100 * 100;
+    b.year = true;
+    return;
+  }
+  if (a.count == a.readings.size() || a.year) return;
+  Reading shared = a.readings[0];
+  if (shared.unit.dimension == Dimension::kNone) shared.unit = last.unit;
+  if (!a.scaled && b.scale > 1) {
+    shared.value *= b.scale;
+    shared.step *= b.scale;
+  }
+  if (shared.unit == a.readings[0].unit && shared.value == a.readings[0].value) return;
+  a.readings[a.count++] = a.readings[0];
+  a.readings[0] = shared;
+}
+
+// "1 hour 30 minutes" is one quantity more.
+void add_compound(const ReadText& text, const Quantity& a, const Quantity& b, Facts& out) {
+  const Unit& coarse = a.readings[0].unit;
+  const Unit& fine = b.readings[0].unit;
+  if (coarse.dimension == Dimension::kNone || coarse.dimension != fine.dimension ||
+      coarse.dimension == Dimension::kShare || coarse.dimension == Dimension::kTemperature ||
+      coarse.factor <= fine.factor)
+    return;
+  const size_t gap = b.first_token - a.last_token;
+  if (gap > 1 || (gap == 1 && !is_one_of(text.at(a.last_token).lower, {"and", ","}))) return;
+  Quantity both = a;
+  both.end = b.end;
+  both.last_token = b.last_token;
+  both.count = 1;
+  both.readings[0].value += b.readings[0].value * fine.factor / coarse.factor;
+  both.readings[0].step = b.readings[0].step * fine.factor / coarse.factor;
+  out.compounds.push_back(both);
+}
+
+}  // namespace
+
+bool is_common_word(std::string_view lower) {
+  return common_words().contains(lower);
+}
+
+void read_facts(const ReadText& text, const Sentence& sentence, bool headings, Facts& out) {
+  const size_t end = sentence.last_token;
+  const size_t begin = skip_marks(text, sentence.first_token, end);
+  const bool names = headings || !is_heading(text, sentence);
+  const size_t first_quantity = out.quantities.size();
+  bool first = true;
+  for (size_t at = begin; at < end;) {
+    if (const size_t next = skip_reference(text, at, end); next > at) {
+      at = next;
+      continue;
+    }
+    if (const auto date = read_date(text, at); date && date->last_token <= end) {
+      out.dates.push_back(*date);
+      at = date->last_token;
+      first = false;
+      continue;
+    }
+    if (const auto quantity = read_quantity(text, at); quantity && quantity->last_token <= end) {
+      out.quantities.push_back(*quantity);
+      at = quantity->last_token;
+      first = false;
+      continue;
+    }
+    if (is_all_upper(text.at(at).text) && read_currency_before(text, at + 1) &&
+        read_quantity(text, at + 1)) {  // "USD 5"
+      ++at;
+      continue;
+    }
+    Name name = read_name(text, at, end, first);
+    if (text.at(at).kind == TokenKind::kNumber) {  // "3.10.1"
+      name.last_token = static_cast<uint32_t>(at + 1);
+      name.code = true;
+    }
+    if (name.last_token > name.first_token && (names || name.code)) {
+      out.names.push_back(name);
+      at = name.last_token;
+    } else {
+      ++at;
+    }
+    first = opens(text.at(at - 1)) || (first && text.at(at - 1).kind == TokenKind::kSymbol);
+  }
+  for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i)
+    share_between(text, out.quantities[i], out.quantities[i + 1]);
+  for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i)
+    add_compound(text, out.quantities[i], out.quantities[i + 1], out);
+}
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,31 @@
+#pragma once
+// How many things a text enumerates: "red, green and blue" are three, and so is a list of three
+// items.
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "router/guard/grounding_text.h"
+
+namespace signalbox::router::grounding {
+
+/// Looks into the texts. Filling is linear in them.
+class Enumerations {
+ public:
+  void add(const ReadText& text);
+
+  /// Whether a sentence that enumerates so many shares a word with this one.
+  bool hold(size_t count, const ReadText& text, const Sentence& sentence) const;
+
+ private:
+  using Words = std::unordered_set<std::string_view>;
+  void note(size_t count, const ReadText& text, const Sentence& sentence);
+
+  std::unordered_map<size_t, Words> words_;  // by count, of the sentences that have it
+};
+
+/// A word without the ending of its plural.
+std::string_view stem_of(std::string_view lower);
+
+}  // namespace signalbox::router::grounding

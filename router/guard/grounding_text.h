@@ -1,0 +1,69 @@
+#pragma once
+// A text as those who compare claims read it: tokens that know where they stand, and sentences.
+// Not the tokenizer of a model: numbers stay whole ("1,200.5"), and nothing depends on a model.
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::router::grounding {
+
+enum class TokenKind : uint8_t {
+  kWord,        // letters, with apostrophes between them
+  kNumber,      // digits, with single separators between them
+  kIdentifier,  // letters and digits that begin with a letter: "H2O", "GPT4"
+  kSymbol,      // one character of anything else
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kSymbol;
+  uint32_t begin = 0, end = 0;  // bytes of the text
+  std::string_view text;        // as written
+  std::string_view lower;       // in lower case (Latin letters), without a possessive 's
+  bool is(std::string_view word) const { return lower == word; }
+};
+
+/// A sentence, a list item, a line that stands alone, or a block of code.
+struct Sentence {
+  uint32_t begin = 0, end = 0;               // bytes of the text, white space around left out
+  uint32_t first_token = 0, last_token = 0;  // half-open
+  bool code = false;
+};
+
+/// Looks into `text`, which outlives it. Neither copied nor moved: its tokens look into it.
+class ReadText {
+ public:
+  /// Under 4 GiB.
+  explicit ReadText(std::string_view text);
+  ReadText(const ReadText&) = delete;
+  ReadText& operator=(const ReadText&) = delete;
+
+  std::string_view text() const { return text_; }
+  const std::vector<Token>& tokens() const { return tokens_; }
+  const std::vector<Sentence>& sentences() const { return sentences_; }
+
+  /// The token at `index`, or one that is nothing (empty) outside. Indices wrap below 0.
+  const Token& at(size_t index) const;
+  /// True when nothing stands between the token and the one before it.
+  bool glued(size_t index) const;
+
+ private:
+  void read_tokens();
+  void read_sentences();
+  void close(uint32_t begin, uint32_t end, bool code, uint32_t& token);
+
+  std::string_view text_;
+  std::string lower_;  // (text.size())
+  std::vector<Token> tokens_;
+  std::vector<Sentence> sentences_;
+};
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
+
+/// Whether the word's first letter is a capital; whether all are, of two at least.
+bool is_upper_start(std::string_view word);
+bool is_all_upper(std::string_view word);
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,60 @@
+#pragma once
+// Units of measurement and currencies: which can be converted into each other, and how.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "router/guard/grounding_text.h"
+
+namespace signalbox::router::grounding {
+
+/// Quantities of one dimension are compared in its base unit; kNone is a plain number.
+enum class Dimension : uint8_t {
+  kNone,
+  kLength,       // metre
+  kArea,         // square metre
+  kVolume,       // litre
+  kMass,         // kilogram
+  kTime,         // second
+  kSpeed,        // metre a second
+  kTemperature,  // kelvin
+  kData,         // byte
+  kEnergy,       // joule
+  kPower,        // watt
+  kPressure,     // pascal
+  kFrequency,    // hertz
+  kVoltage,      // volt
+  kCurrent,      // ampere
+  kShare,        // one: percent is 0.01
+  kMoney,        // of the currency
+};
+inline constexpr size_t kDimensions = 17;
+
+struct Unit {
+  Dimension dimension = Dimension::kNone;
+  double factor = 1;     // one of it in the base unit
+  double offset = 0;     // added after the factor
+  uint8_t currency = 0;  // 0: none or unknown
+
+  double to_base(double value) const { return value * factor + offset; }
+  bool operator==(const Unit&) const = default;
+};
+
+struct FoundUnit {
+  Unit unit;
+  size_t last_token;  // half-open
+};
+
+/// The unit that is written from `token` on, after a number ("km", "square feet", "%", "km/h",
+/// "US dollars"); letters that are also words or other units only where `abbreviated`: glued to the
+/// number or one space after it.
+std::optional<FoundUnit> read_unit(const ReadText& text, size_t token);
+
+/// The currency that ends before `token`: "$", "US$", "EUR".
+std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
+
+/// Whether a word names a unit of that dimension, as a table's heading may.
+Dimension dimension_of(std::string_view lower);
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,35 @@
+#pragma once
+// Values that a context offers, and whether one that an answer names is among them: the same, the
+// same in another unit, or what rounding makes of it.
+
+#include <vector>
+
+#include "router/guard/grounding_number.h"
+
+namespace signalbox::router::grounding {
+
+/// Filled, sealed, asked; then immutable. Asking costs a search a unit.
+class Values {
+ public:
+  void add(double value, const Unit& unit);
+  void seal();
+
+  /// Whether the reading of a quantity means one of the values. Units of one dimension are
+  /// converted; a plain number meets plain ones, and `of_any_unit` those of every unit.
+  bool hold(const Reading& reading, const Quantity& quantity, bool of_any_unit) const;
+  /// The same of plain values only, whatever the reading's unit.
+  bool hold_plain(const Reading& reading, const Quantity& quantity) const;
+  bool empty() const { return buckets_.empty(); }
+
+ private:
+  struct Bucket {
+    Unit unit;
+    std::vector<double> values;  // ascending once sealed
+  };
+  static bool meets(const Bucket& bucket, const Reading& reading, const Quantity& quantity,
+                    bool converted);
+
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace signalbox::router::grounding
