@@ -19,6 +19,7 @@ struct Command {
 };
 
 extern const Command kBenchCommand;
+extern const Command kCheckAnswerCommand;
 extern const Command kClassifyCommand;
 extern const Command kConfigCommand;
 extern const Command kConvertCommand;

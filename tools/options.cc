@@ -61,30 +61,41 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
   return kExitUsage;
 }
 
-void add_model_options(cxxopts::Options& options) {
+void add_pass_options(cxxopts::Options& options) {
   auto add = options.add_options();
-  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
-      "DIR");
   add("dtype", "numbers to compute with: f32, bf16 or int8",
       cxxopts::value<std::string>()->default_value("f32"), "TYPE");
   add("threads", "threads for each text; what comes out does not depend on it",
       cxxopts::value<int32_t>()->default_value("1"), "N");
+}
+
+void add_model_options(cxxopts::Options& options) {
+  auto add = options.add_options();
+  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+      "DIR");
+  add_pass_options(options);
   add("head", "directory of a further head for the model, such as `signalbox fit` writes",
       cxxopts::value<std::string>(), "DIR");
   add("adapter", "directory of a low-rank adapter (PEFT) that is merged into the model",
       cxxopts::value<std::string>(), "DIR");
 }
 
+Result<engine::OpenOptions> pass_options(const cxxopts::ParseResult& parsed) {
+  engine::OpenOptions out;
+  SIGNALBOX_TRY(out.precision, parse_dtype(parsed["dtype"].as<std::string>()));
+  out.threads = parsed["threads"].as<int32_t>();
+  if (out.threads < 1 || out.threads > engine::kThreadsMax) {
+    return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
+                out.threads);
+  }
+  return out;
+}
+
 Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
   ModelChoice out;
   if (parsed.count("model") != 0) out.model = parsed["model"].as<std::string>();
   engine::OpenOptions& options = out.options;
-  SIGNALBOX_TRY(options.precision, parse_dtype(parsed["dtype"].as<std::string>()));
-  options.threads = parsed["threads"].as<int32_t>();
-  if (options.threads < 1 || options.threads > engine::kThreadsMax) {
-    return fail(Code::kInvalid, "--threads: expected 1 to {}, found {}", engine::kThreadsMax,
-                options.threads);
-  }
+  SIGNALBOX_TRY(options, pass_options(parsed));
   if (parsed.count("head") != 0) {
     const auto& head = parsed["head"].as<std::string>();
     if (head.empty()) return fail(Code::kInvalid, "--head: expected a directory");

@@ -19,6 +19,10 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body);
 
+/// Those of how a model runs: --dtype, --threads; and what they mean.
+void add_pass_options(cxxopts::Options& options);
+Result<engine::OpenOptions> pass_options(const cxxopts::ParseResult& parsed);
+
 /// The options of every command that runs a model: --model, --dtype, --threads, --head,
 /// --adapter.
 void add_model_options(cxxopts::Options& options);

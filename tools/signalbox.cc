@@ -10,9 +10,9 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kBenchCommand, &kClassifyCommand, &kConfigCommand,   &kConvertCommand, &kEmbedCommand,
-    &kEvalCommand,  &kFitCommand,      &kModelsCommand,   &kRouteCommand,   &kRunCommand,
-    &kServeCommand, &kTagCommand,      &kTokenizeCommand,
+    &kBenchCommand, &kCheckAnswerCommand, &kClassifyCommand, &kConfigCommand,   &kConvertCommand,
+    &kEmbedCommand, &kEvalCommand,        &kFitCommand,      &kModelsCommand,   &kRouteCommand,
+    &kRunCommand,   &kServeCommand,       &kTagCommand,      &kTokenizeCommand,
 };
 
 int help() {
@@ -21,10 +21,10 @@ int help() {
       "fits\n");
   std::puts("usage: signalbox COMMAND [OPTIONS]\n\ncommands:");
   for (const Command* command : kCommands) {
-    std::printf("  %-10.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
+    std::printf("  %-12.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
                 static_cast<int>(command->summary.size()), command->summary.data());
   }
-  std::puts("  help       this text; `signalbox COMMAND --help` for a command's options");
+  std::puts("  help         this text; `signalbox COMMAND --help` for a command's options");
   return kExitOk;
 }
 

@@ -1,0 +1,106 @@
+// `signalbox check-answer`: contexts, questions and answers in, what in the answers their context
+// does not support out.
+
+#include <cmath>
+#include <cxxopts.hpp>
+#include <iostream>
+
+#include "base/json_writer.h"
+#include "router/guard/grounding.h"
+#include "tools/code_points.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+std::string to_json(std::string_view answer, const router::GroundingReport& report) {
+  const auto before = code_points_before(answer);
+  json::Writer out;
+  out.begin_object().key("spans").begin_array();
+  for (const router::GroundingSpan& span : report.spans) {
+    out.begin_object();
+    out.key("start").integer(before[span.begin]).key("end").integer(before[span.end]);
+    out.member("text", answer.substr(span.begin, span.end - span.begin));
+    out.member("score", std::round(span.score * 1e6) / 1e6);
+    out.member("verdict", router::verdict_name(span.verdict)).end_object();
+  }
+  // 0.05 rather than all the digits of 1 - 0.95.
+  out.end_array().member("supported", std::round(report.supported * 1e6) / 1e6);
+  out.key("layers").begin_array();
+  if (report.facts) out.string("facts");
+  if (report.tokens) out.string("hallucination");
+  if (report.inference) out.string("nli");
+  return out.end_array().end_object().take();
+}
+
+Result<std::string> check_row(const router::GroundingChecker& checker, const json::Value& row) {
+  std::string_view context, question;
+  if (row.find("context")) {
+    SIGNALBOX_TRY(context, string_member(row, "context"));
+  }
+  if (row.find("question")) {
+    SIGNALBOX_TRY(question, string_member(row, "question"));
+  }
+  SIGNALBOX_TRY(const std::string_view answer, string_member(row, "answer"));
+  SIGNALBOX_TRY(const auto report,
+                checker.check(std::string(context), std::string(question), answer));
+  return to_json(answer, report);
+}
+
+// The model that an option names, or none.
+Result<router::GroundingModel> open_model(const cxxopts::ParseResult& parsed, const char* option,
+                                          const engine::OpenOptions& options) {
+  router::GroundingModel out;
+  if (parsed.count(option) == 0) return out;
+  SIGNALBOX_TRY(auto model, engine::TextModel::open(
+                                model_directory(parsed[option].as<std::string>()), options));
+  out.model = std::move(model);
+  return out;
+}
+
+Result<void> check_answers(const cxxopts::ParseResult& parsed,
+                           const engine::OpenOptions& open_options) {
+  router::GroundingOptions options;
+  options.threshold = parsed["threshold"].as<double>();
+  router::GroundingModels models;
+  SIGNALBOX_TRY(models.hallucination, open_model(parsed, "hallucination-model", open_options));
+  SIGNALBOX_TRY(models.inference, open_model(parsed, "nli-model", open_options));
+  SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create(options, models));
+  std::ios::sync_with_stdio(false);
+  return for_each_row(std::cin, [&](const json::Value& row) { return check_row(checker, row); });
+}
+
+int run(int argc, char** argv) {
+  cxxopts::Options options(
+      "signalbox check-answer",
+      "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, writes {\"spans\": "
+      "[{\"start\", \"end\", \"text\", \"score\", \"verdict\"}], \"supported\": p, \"layers\": "
+      "[...]}.\nOffsets count Unicode code points of the answer, the end is exclusive. Numbers, "
+      "dates, units and names are checked without a model.");
+  options.add_options()("hallucination-model",
+                        "model that marks tokens of an answer: a directory or a name",
+                        cxxopts::value<std::string>(), "DIR")(
+      "nli-model", "model of inference, asked about what was marked: a directory or a name",
+      cxxopts::value<std::string>(), "DIR")("threshold", "leave out spans with a lower score",
+                                            cxxopts::value<double>()->default_value("0.5"));
+  add_pass_options(options);
+  return with_options(options, argc, argv, {}, [&](const cxxopts::ParseResult& parsed) {
+    const auto open_options = pass_options(parsed);
+    if (!open_options) {
+      std::fprintf(stderr, "%s: %s\n", options.program().c_str(),
+                   open_options.error().message.c_str());
+      return kExitUsage;
+    }
+    const auto done = check_answers(parsed, *open_options);
+    return done ? kExitOk : report(done.error());
+  });
+}
+
+}  // namespace
+
+const Command kCheckAnswerCommand = {"check-answer",
+                                     "what in answers their context does not support", run};
+
+}  // namespace signalbox::tools
