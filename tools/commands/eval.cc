@@ -49,6 +49,7 @@ bool fits(std::string_view option, const EvalTask* task) {
   if (task == nullptr || is_in(kRoute, option)) return task == nullptr && is_in(kRoute, option);
   if (is_in(kLabels, option))
     return task->rows == RowKind::kLabel || task->rows == RowKind::kPairLabel;
+  if (option == "rules") return task->rows == RowKind::kSpans;
   return task->rows != RowKind::kScore || !is_in(kAnswers, option);
 }
 
@@ -177,6 +178,7 @@ Result<EvalRequest> parse(const ParseResult& parsed) {
   SIGNALBOX_TRY(out.rows, row_options(parsed, out.task->rows));
   SIGNALBOX_TRY(out.options, eval_options(parsed, *out.task));
   SIGNALBOX_TRY(out.models, models(parsed, *out.task));
+  out.rules = parsed.count("rules") != 0 ? parsed["rules"].as<bool>() : task == "pii";
   return out;
 }
 
@@ -221,6 +223,10 @@ int run(int argc, char** argv) {
       cxxopts::value<double>()->default_value("0.01"), "X");
   add("threshold", "score from which on an answer counts; default: the router's for the task",
       cxxopts::value<double>(), "X");
+  add("rules",
+      "join a tagger's spans with what rules find of personal data (the default of pii; "
+      "--rules=false without)",
+      cxxopts::value<bool>());
   add("seed", "of the intervals' resampling", cxxopts::value<uint32_t>()->default_value("1"), "N");
   add("compare", "another model on the same lines", text, "DIR");
   add("compare-dtype", "the same, or that model, in other numbers", text, "TYPE");

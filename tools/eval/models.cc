@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
+#include "tools/pii_with_rules.h"
 
 namespace signalbox::tools {
 namespace {
@@ -43,10 +44,21 @@ void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& 
   }
 }
 
+std::vector<engine::Entity> joined_with_rules(std::string_view text,
+                                              const std::vector<engine::Entity>& marked) {
+  std::vector<engine::Entity> out;
+  for (const router::PiiEntity& each : with_rules(text, marked)) {
+    out.push_back({each.type, static_cast<uint32_t>(each.begin), static_cast<uint32_t>(each.end),
+                   static_cast<float>(each.score)});
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<EvalOutcome> evaluate_models(EvalRequest request) {
   EvalOutcome out;
+  if (request.rules) request.options.amend = joined_with_rules;
   SIGNALBOX_TRY(out.rows, read_labelled(request.rows));
   const RowKind kind = request.task->rows;
   std::vector<std::unique_ptr<const engine::TextModel>> opened;

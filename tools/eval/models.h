@@ -15,6 +15,7 @@ struct EvalRequest {
   RowOptions rows = {};
   EvalOptions options = {};
   std::vector<ModelChoice> models = {};  // one or two
+  bool rules = false;                    // join spans of a tagger with those that rules find
 };
 
 struct EvalOutcome {

@@ -1,0 +1,20 @@
+// Types of a model are written as the rules write theirs, or the two would not meet.
+
+#include "tools/pii_with_rules.h"
+
+#include "router/guard/pii_merge.h"
+#include "router/signals/pii_finder.h"
+
+namespace signalbox::tools {
+
+std::vector<router::PiiEntity> with_rules(std::string_view text,
+                                          const std::vector<engine::Entity>& marked) {
+  std::vector<router::PiiEntity> model;
+  for (const engine::Entity& entity : marked) {
+    model.push_back({router::upper_ascii(entity.type), entity.begin, entity.end,
+                     static_cast<double>(entity.score), router::PiiSource::kModel});
+  }
+  return router::merge_pii(router::find_pii_by_rules(text), std::move(model));
+}
+
+}  // namespace signalbox::tools
