@@ -7,12 +7,11 @@
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
-#include "router/guard/pii_merge.h"
-#include "router/signals/pii_finder.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "tools/pii_with_rules.h"
 
 namespace signalbox::tools {
 namespace {
@@ -42,17 +41,6 @@ std::string to_json(std::string_view text, const std::vector<router::PiiEntity>&
     out.member("source", router::pii_source_name(entity.source)).end_object();
   }
   return out.end_array().end_object().take();
-}
-
-/// With rules, types are in upper case as theirs are.
-std::vector<router::PiiEntity> with_rules(std::string_view text,
-                                          const std::vector<engine::Entity>& marked) {
-  std::vector<router::PiiEntity> model;
-  for (const engine::Entity& entity : marked) {
-    model.push_back({router::upper_ascii(entity.type), entity.begin, entity.end,
-                     static_cast<double>(entity.score), router::PiiSource::kModel});
-  }
-  return router::merge_pii(router::find_pii_by_rules(text), std::move(model));
 }
 
 /// The model of that name finds personal data, and is no more than half of what does.
