@@ -50,6 +50,10 @@ bool fits(std::string_view option, const EvalTask* task) {
   if (is_in(kLabels, option))
     return task->rows == RowKind::kLabel || task->rows == RowKind::kPairLabel;
   if (option == "rules") return task->rows == RowKind::kSpans;
+  constexpr std::string_view kChecks[] = {"data",    "hallucination-model", "nli-model", "dtype",
+                                          "threads", "threshold",           "seed"};
+  if (task->rows == RowKind::kAnswer) return is_in(kChecks, option);
+  if (option == "hallucination-model" || option == "nli-model") return false;
   return task->rows != RowKind::kScore || !is_in(kAnswers, option);
 }
 
@@ -177,6 +181,13 @@ Result<EvalRequest> parse(const ParseResult& parsed) {
   SIGNALBOX_TRY_VOID(check_options(parsed, out.task));
   SIGNALBOX_TRY(out.rows, row_options(parsed, out.task->rows));
   SIGNALBOX_TRY(out.options, eval_options(parsed, *out.task));
+  if (out.task->rows == RowKind::kAnswer) {
+    SIGNALBOX_TRY(out.hallucination, model_choice(parsed));
+    out.inference = out.hallucination;
+    out.hallucination.model = text_option(parsed, "hallucination-model");
+    out.inference.model = text_option(parsed, "nli-model");
+    return out;
+  }
   SIGNALBOX_TRY(out.models, models(parsed, *out.task));
   out.rules = parsed.count("rules") != 0 ? parsed["rules"].as<bool>() : task == "pii";
   return out;
@@ -232,6 +243,8 @@ int run(int argc, char** argv) {
   add("compare-dtype", "the same, or that model, in other numbers", text, "TYPE");
   add("compare-head", "with another head", text, "DIR");
   add("compare-adapter", "with another adapter", text, "DIR");
+  add("hallucination-model", "model that marks tokens of an answer (hallucination)", text, "DIR");
+  add("nli-model", "model of inference (hallucination)", text, "DIR");
   add("svg", "write a reliability diagram (classifiers)", text, "FILE");
   add("json", "for programs");
   return with_options(options, argc, argv, {}, [](const ParseResult& parsed) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "router/guard/grounding.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
 #include "tools/pii_with_rules.h"
@@ -54,6 +55,35 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
   return out;
 }
 
+Result<router::GroundingModel> grounding_model(const ModelChoice& choice, engine::HeadKind kind) {
+  router::GroundingModel out;
+  if (choice.model.empty()) return out;
+  SIGNALBOX_TRY(out.model, open_model(choice));
+  SIGNALBOX_TRY(out.head, chosen_head(choice, *out.model, kind));
+  return out;
+}
+
+// What `signalbox check-answer` does, with the models that are named.
+Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
+  router::GroundingModels models;
+  SIGNALBOX_TRY(models.hallucination,
+                grounding_model(request.hallucination, engine::HeadKind::kTokens));
+  SIGNALBOX_TRY(models.inference, grounding_model(request.inference, engine::HeadKind::kSequence));
+  SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create({}, models));
+  const CheckAnswer check = [&](const std::string& context, const std::string& question,
+                                const std::string& answer) -> Result<CheckedAnswer> {
+    SIGNALBOX_TRY(const auto found, checker.check(context, question, answer));
+    CheckedAnswer out{.supported = found.supported};
+    for (const router::GroundingSpan& span : found.spans)
+      out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
+    return out;
+  };
+  std::string name = "rules";
+  for (const ModelChoice* choice : {&request.hallucination, &request.inference})
+    name += choice->model.empty() ? "" : " + " + choice->model;
+  return evaluate_answers(name, check, rows, request.options);
+}
+
 }  // namespace
 
 Result<EvalOutcome> evaluate_models(EvalRequest request) {
@@ -61,6 +91,12 @@ Result<EvalOutcome> evaluate_models(EvalRequest request) {
   if (request.rules) request.options.amend = joined_with_rules;
   SIGNALBOX_TRY(out.rows, read_labelled(request.rows));
   const RowKind kind = request.task->rows;
+  if (kind == RowKind::kAnswer) {
+    SIGNALBOX_TRY(Evaluated evaluated, evaluate_grounding(request, out.rows));
+    out.evaluated.push_back(std::move(evaluated));
+    out.request = std::move(request);
+    return out;
+  }
   std::vector<std::unique_ptr<const engine::TextModel>> opened;
   std::vector<Subject> subjects;
   for (const ModelChoice& choice : request.models) {

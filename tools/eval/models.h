@@ -16,6 +16,7 @@ struct EvalRequest {
   EvalOptions options = {};
   std::vector<ModelChoice> models = {};  // one or two
   bool rules = false;                    // join spans of a tagger with those that rules find
+  ModelChoice hallucination = {}, inference = {};  // of kAnswer, instead; no name: none
 };
 
 struct EvalOutcome {

@@ -21,6 +21,7 @@ constexpr EvalTask kTasks[] = {
     {"tag", RowKind::kSpans, ""},
     {"pii", RowKind::kSpans, "pii"},
     {"embedding", RowKind::kScore, "minilm"},
+    {"hallucination", RowKind::kAnswer, ""},
 };
 
 }  // namespace
