@@ -27,8 +27,7 @@ class NoEmbedder : public engine::TextEmbedder {
 };
 
 std::unique_ptr<const Router> default_router() {
-  auto loaded =
-      config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/default.yaml");
+  auto loaded = config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "bench/keywords.yaml");
   SIGNALBOX_CHECK(loaded);
   auto router =
       Router::create(std::move(loaded->config), {.embedder = std::make_unique<NoEmbedder>()});

@@ -20,6 +20,11 @@ std::string shown(const std::string& value) {
 std::string shown(std::chrono::milliseconds value) {
   return fmt::format("{}ms", value.count());
 }
+std::string shown(config::ModelDtype dtype) {
+  return dtype == config::ModelDtype::kI8     ? "int8"
+         : dtype == config::ModelDtype::kBF16 ? "bf16"
+                                              : "f32";
+}
 
 class Keeper {
  public:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -54,7 +55,9 @@ TEST(TextModel, windows_hold_all_of_a_text_between_its_words) {
       EXPECT_GT(begin + window.size(), covered);
       covered = begin + window.size();
       EXPECT_LE(model->tokens({window}).value(), 16) << window;
-      if (!long_word && begin > 0) EXPECT_TRUE(text[begin - 1] == ' ' || text[begin] == ' ');
+      if (!long_word && begin > 0) {
+        EXPECT_TRUE(std::isspace(text[begin - 1]) || std::isspace(text[begin])) << window;
+      }
     }
     EXPECT_EQ(covered, text.size());
     EXPECT_EQ(windows->front().data(), text.data());

@@ -327,13 +327,16 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
       config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/confidential.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_TRUE(loaded->notices.empty()) << loaded->notices[0];
+  // Names that no pulled model has.
+  loaded->config.system_models.domain_classifier = "fakes/domain";
+  loaded->config.system_models.pii_classifier = "fakes/pii";
   const auto domain = classes({"business", "economics", "other"});
   const auto pii =
       std::make_shared<Watched>(std::vector<std::string>{"PERSON"}, engine::HeadKind::kTokens);
   std::atomic<int> embedded{0};
   const auto router = Router::create(
       std::move(loaded->config), {.embedder = std::make_shared<FakeEmbedder>(&embedded),
-                                  .classifiers = {{"models/domain", domain}, {"models/pii", pii}}});
+                                  .classifiers = {{"fakes/domain", domain}, {"fakes/pii", pii}}});
   ASSERT_TRUE(router) << router.error().message;
   embedded = 0;
 

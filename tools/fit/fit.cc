@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "engine/model_path.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/fit/examples.h"
 #include "tools/fit/softmax_regression.h"
@@ -130,7 +131,8 @@ Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, V
 
 Result<void> write_head(const FitOptions& options, const char* architecture,
                         const std::vector<std::string>& labels, const LinearClassifier& layer) {
-  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(options.trunk / "config.json"));
+  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
+  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(path.trunk / "config.json"));
   SIGNALBOX_TRY(const std::string type, trunk.root().string("model_type", ""));
   json::Writer config;
   config.begin_object().member("model_type", type);
@@ -306,8 +308,9 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
   {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
+    SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
     SIGNALBOX_TRY(const auto tokenizer,
-                  tokenizer::Tokenizer::open(options.trunk / "tokenizer.json"));
+                  tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
     options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                             examples.labels.size()));
     SIGNALBOX_TRY(Vectors train,

@@ -149,7 +149,7 @@ TEST_F(ClassifyApi, finds_personal_data) {
   expect("/api/v1/classify/pii", R"({"text":"PERSON or 4111 1111 1111 1111"})",
          {{"entities.0.source", "model"},
           {"entities.1.type", "CREDIT_CARD"},
-          {"entities.1.confidence", "1.0"},
+          {"entities.1.confidence", "1"},
           {"entities.1.source", "rule"},
           {"entities.2.type", "none"}});
   expect("/api/v1/classify/pii", R"({"text":"PERSON","options":{"entity_types":["email"]}})",
