@@ -167,7 +167,7 @@ Work work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
 void begin_chat(json::Writer& out, const State& state, std::string_view model,
                 std::string_view text, std::string_view messages) {
   const auto& names = state.config().auto_model_names;
-  if (model.empty()) model = names.empty() ? "auto" : names.front();
+  if (model.empty()) model = names.empty() ? std::string_view("auto") : names.front();
   out.begin_object().member("model", model).key("messages");
   if (!messages.empty()) {
     out.raw(messages);
