@@ -417,7 +417,6 @@ std::optional<Digits> read_digits(std::string_view written) {
     return n;
   };
   std::optional<size_t> point;
-  std::optional<double> other;
   if (dots == 1 && (commas == 0 || written.find('.') > written.rfind(','))) {
     point = written.find('.');
   } else if (commas == 1 && (dots == 0 ? digits_after(last) != 3 : last == written.find(','))) {
