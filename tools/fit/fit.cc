@@ -309,8 +309,7 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
     SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
-    SIGNALBOX_TRY(const auto tokenizer,
-                  tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
+    SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
     options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                             examples.labels.size()));
     SIGNALBOX_TRY(Vectors train,
