@@ -10,6 +10,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 DOMAINS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health",
@@ -72,6 +73,7 @@ def json_lines(path):
 
 
 def generated(name, rows, seed=1, *options):
+    """Rows of a generator; `options` are passed on to it."""
     script = Path(__file__).parent / "generate" / f"{name}.py"
     out = subprocess.run([sys.executable, script, "--rows", str(rows), "--seed", str(seed), *options],
                          capture_output=True, check=True, text=True).stdout
@@ -116,9 +118,16 @@ def jailbreak(data):
 
     for row in json_lines(data / "jailbreak_prompts.jsonl"):
         yield from both(row["text"], "jailbreak", share=0.2, origin="wild")
+    more = data / "more"
     for row in generated("jailbreak", 9000):
         yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
-    more = data / "more"
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as wishes:
+        for name in ("advbench_behaviors", "tdc2023_test_phase_behaviors"):
+            with open(more / "harmful-behaviours" / f"{name}.csv", encoding="utf-8") as file:
+                wishes.writelines(row["Behavior"] + "\n" for row in csv.DictReader(file))
+        wishes.flush()
+        for row in generated("jailbreak", 6000, 2, "--wishes", wishes.name):
+            yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated-wishes")
     for name in ("hijacking_few_shot_example", "extraction_few_shot_example"):
         with open(more / "promptfuzz" / f"{name}.csv", encoding="utf-8", errors="replace") as file:
             for row in csv.reader(file):
@@ -137,7 +146,7 @@ def jailbreak(data):
     for row in json_lines(more / "self-instruct" / "user_oriented_instructions.jsonl"):
         benign.append((row["instruction"] + "\n" + row["instances"][0]["input"], "self-instruct"))
     with open(more / "harmful-behaviours" / "advbench_behaviors.csv", encoding="utf-8") as file:
-        benign += [(row[-2] if len(row) > 2 else row[0], "harmful") for row in list(csv.reader(file))[1:400]]
+        benign += [(row["Behavior"], "harmful") for row in list(csv.DictReader(file))[:400]]
     for text, origin in benign:
         if len(text) > 3:
             yield from both(text, "benign", origin=origin)
@@ -147,9 +156,13 @@ def pii(data):
     def make(text, spans, share, origin):
         return example("pii", text, spans=spans, share=share, origin=origin)
 
+    kept = []
     for row in json_lines(data / "pii_presidio_v2.jsonl"):
         spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
-        yield make(row["text"], spans, 0.15, "presidio-v2")
+        kept.append(make(row["text"], spans, 0.15, "presidio-v2"))
+    yield from kept
+    yield from refilled([e for e in kept if not e["held_out"]], 9)
+    older = []
     renamed = {"LOCATION": "GPE", "ADDRESS": "STREET_ADDRESS", "PREFIX": "TITLE"}
     for row in json_lines(data / "pii_presidio_large_older_types.jsonl"):
         spans = []
@@ -161,7 +174,9 @@ def pii(data):
         # The older set leaves years unmarked.
         spans += [(None, i, i + 4) for i in range(len(row["text"]) - 3) if row["text"][i:i + 4].isdigit()
                   and not any(b < i + 4 and i < e for _, b, e in spans)]
-        yield make(row["text"], spans, 0.05, "presidio-older")
+        older.append(make(row["text"], spans, 0.05, "presidio-older"))
+    yield from older
+    yield from refilled([e for e in older if not e["held_out"]], 2)
     for row in generated("pii", 9000):
         spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
         yield make(row["text"], spans, 0.05, "generated")
@@ -169,6 +184,23 @@ def pii(data):
         yield make(text, [], 0.1, "everyday")
     for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 2500, seed=2):
         yield make(row["text"], [], 0.1, "mmlu-pro")
+
+
+def refilled(examples, times, seed=1):
+    """The same sentences with other values in them, each from a sentence that has one of its type."""
+    rng, values = random.Random(seed), {}
+    for e in examples:
+        for kind, begin, end in e["spans"]:
+            values.setdefault(kind, []).append(e["text"][begin:end])
+    for e in examples * times:
+        text, spans, done = "", [], 0
+        for kind, begin, end in sorted(e["spans"], key=lambda span: span[1]):
+            text += e["text"][done:begin]
+            value = rng.choice(values[kind])
+            spans.append((kind, len(text), len(text) + len(value)))
+            text, done = text + value, end
+        if spans:
+            yield example("pii", text + e["text"][done:], spans=spans, share=0, origin=e["origin"] + "-refilled")
 
 
 def fact_check(data):
