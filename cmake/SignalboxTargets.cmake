@@ -25,6 +25,15 @@ function(signalbox_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
+# Tests are compiled with little or no optimisation: they run for moments and are compiled often.
+function(compile_fast name)
+  if(SIGNALBOX_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)
+  else()
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # signalbox_test(name [THREADS] SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry. THREADS:
 # its tests start threads. The thread sanitizer's preset has only those, since it has nothing to find in the others.
 function(signalbox_test name)
@@ -32,6 +41,7 @@ function(signalbox_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  compile_fast(${name})
   if(SIGNALBOX_THREADS_ONLY AND NOT arg_THREADS)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
@@ -40,20 +50,16 @@ function(signalbox_test name)
     COMMAND ${name} --gtest_brief=1 --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
 endfunction()
 
-# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the fuzz preset, which its
+# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the asan preset, which its
 # ctest entry runs for SIGNALBOX_FUZZ_SECONDS from the corpus on (what it finds stays in the build tree and is tried
 # again next time); under every other preset a program that replays its corpus, run by ctest.
 set(SIGNALBOX_FUZZ_SECONDS 5 CACHE STRING "How long ctest runs each fuzz target")
-if(SIGNALBOX_FUZZ)
-  add_custom_target(fuzz_targets)
-endif()
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
   if(SIGNALBOX_FUZZ)
     add_executable(${name} ${arg_SOURCE})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzz_targets ${name})
     set(found ${CMAKE_BINARY_DIR}/found/${name})
     file(MAKE_DIRECTORY ${found})
     add_test(NAME ${name} COMMAND ${name} -max_total_time=${SIGNALBOX_FUZZ_SECONDS} -timeout=10

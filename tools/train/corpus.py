@@ -8,11 +8,13 @@ import csv
 import hashlib
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]  # of the project, whose own documents and code are passages, too
 DOMAINS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health",
            "history", "law", "math", "other", "philosophy", "physics", "psychology"]
 PII_TYPES = ["AGE", "CREDIT_CARD", "DATE_TIME", "DOMAIN_NAME", "EMAIL_ADDRESS", "GPE", "IBAN_CODE", "IP_ADDRESS",
@@ -110,6 +112,42 @@ def domain(data):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
 
+def passages(data):
+    """Text that nobody asks a model anything with: encyclopedic, contracts, mail, tables, code, documents."""
+    more = data / "more"
+    texts = []
+    for name in ("FIN3.txt", "FIN5.txt", "wikigold.conll.txt"):
+        lines = (more / "ner-extra" / name).read_text(encoding="utf-8", errors="replace").split("\n")
+        texts.append(re.sub(r" ([.,;:)\]'’])", r"\1", " ".join(line.split(" ")[0] for line in lines)))
+    for path in sorted((more / "bipia").glob("benchmark_*_train.jsonl")):
+        for row in json_lines(path):
+            texts += [row[key] if isinstance(row[key], str) else "\n".join(row[key])
+                      for key in ("context", "code") if key in row]
+    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
+    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[ber]*/**/*.cc"))[::4]]
+    return texts
+
+
+def cut_from(texts, rng, length):
+    text = rng.choice(texts) if rng.random() < 0.7 else rng.choice(texts[:3])  # the three long ones
+    begin = rng.randrange(max(1, len(text) - length))
+    return text[begin : begin + length]
+
+
+def in_prose(data, attacks, seed=1):
+    """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
+    rng, texts = random.Random(seed), passages(data)
+    for _ in range(5000):
+        yield cut_from(texts, rng, rng.randint(120, 1100)), "benign", "passage"
+    for text, label in sample(attacks, 5000, seed):
+        room = max(0, 900 - len(text))
+        around = cut_from(texts, rng, rng.randint(min(60, room), room + 1))
+        at = rng.randint(0, len(around))
+        glue = rng.choice(["\n\n", "\n", " "])
+        if len(text) < 700:
+            yield around[:at] + glue + text + glue + around[at:], label, "in-passage"
+
+
 def jailbreak(data):
     def both(text, label, kind=None, share=0.1, origin=""):
         yield example("jailbreak", text, label, share=share, origin=origin)
@@ -119,7 +157,10 @@ def jailbreak(data):
     for row in json_lines(data / "jailbreak_prompts.jsonl"):
         yield from both(row["text"], "jailbreak", share=0.2, origin="wild")
     more = data / "more"
-    for row in generated("jailbreak", 9000):
+    own = generated("jailbreak", 9000)
+    for text, label, origin in in_prose(data, [(row["text"], row["label"]) for row in own]):
+        yield from both(text, label, share=0.05, origin=origin)
+    for row in own:
         yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as wishes:
         for name in ("advbench_behaviors", "tdc2023_test_phase_behaviors"):
@@ -262,6 +303,12 @@ def hallucination(data):
         spans = [("HALLUCINATION", s["start"], s["end"]) for s in row["spans"]]
         context = row["context"] + "\n" + row["question"]
         yield example("hallucination", context, pair=row["answer"], spans=spans, origin="generated")
+    # Questions with no context: what can be told from the answer alone.
+    for row in json_lines(data / "halueval_general.jsonl"):
+        text, marked = row["response"], [span.strip() for span in row["spans"]]
+        if (row["hallucination"] == "yes") == bool(marked) and all(span in text for span in marked):
+            spans = [("HALLUCINATION", text.index(span), text.index(span) + len(span)) for span in marked]
+            yield example("hallucination", row["query"], pair=text, spans=spans, share=0.2, origin="halueval")
 
 
 TASKS = {"domain": domain, "jailbreak": jailbreak, "pii": pii, "fact-check": fact_check, "feedback": feedback,
