@@ -55,49 +55,50 @@ void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
     reader.error(node.line, "expected endpoint, base_url or type: echo");
 }
 
-// A key that lands in the BackendRef itself.
-Value<BackendText> ref(Value<BackendRef> value) {
-  return {value.expected,
-          [read = value.read](Reader& reader, const yaml::Node& node, BackendText& out) {
-            read(reader, node, out.ref);
-          },
-          value.describe};
-}
-
 const Section<BackendText>& backend_section() {
   using R = BackendRef;
   static const Section<BackendText> section{
       {
-          optional("name", ref(text(&R::name)), "how the log calls it"),
-          optional("type", ref(text(&R::type)), "vllm, chat, or echo for the built-in one"),
+          optional("name", inside(&BackendText::ref, text(&R::name)), "how the log calls it"),
+          optional("type", inside(&BackendText::ref, text(&R::type)),
+                   "vllm, chat, or echo for the built-in one"),
           optional("endpoint", text(&BackendText::endpoint), "host:port of the server"),
           optional("base_url", text(&BackendText::base_url),
                    "URL of the server, instead of endpoint"),
           optional("protocol", choice(&BackendText::https, {{"http", false}, {"https", true}}),
                    "how to speak to endpoint"),
-          optional("weight", ref(integer(&R::weight, 0, 1'000'000)),
+          optional("weight", inside(&BackendText::ref, integer(&R::weight, 0, 1'000'000)),
                    "share of the model's requests"),
-          optional("api_key_env", ref(text(&R::api_key_env)),
+          optional("api_key_env", inside(&BackendText::ref, text(&R::api_key_env)),
                    "environment variable that holds the key"),
-          optional("auth_header", ref(text(&R::auth_header)), "header that carries the key"),
-          optional("auth_prefix", ref(string(&R::auth_prefix)), "word before the key"),
-          optional("provider", ref(string(&R::provider)), "whose dialect the server speaks"),
-          optional("api_key", ref(string(&R::api_key)), "the key itself")
+          optional("auth_header", inside(&BackendText::ref, text(&R::auth_header)),
+                   "header that carries the key"),
+          optional("auth_prefix", inside(&BackendText::ref, string(&R::auth_prefix)),
+                   "word before the key"),
+          optional("provider", inside(&BackendText::ref, string(&R::provider)),
+                   "whose dialect the server speaks"),
+          optional("api_key", inside(&BackendText::ref, string(&R::api_key)), "the key itself")
               .not_built("name an environment variable in api_key_env instead"),
-          optional("extra_headers", ref(text_map(&R::extra_headers)), "sent with every request")
+          optional("extra_headers", inside(&BackendText::ref, text_map(&R::extra_headers)),
+                   "sent with every request")
               .not_built("they are not sent"),
-          optional("api_version", ref(string(&R::api_version)), "sent as a query parameter")
+          optional("api_version", inside(&BackendText::ref, string(&R::api_version)),
+                   "sent as a query parameter")
               .not_built("it is not sent"),
-          optional("chat_path", ref(string(&R::chat_path)), "instead of /v1/chat/completions")
+          optional("chat_path", inside(&BackendText::ref, string(&R::chat_path)),
+                   "instead of /v1/chat/completions")
               .not_built("requests keep the client's path"),
-          optional("backend_id", ref(string(&R::backend_id)), "the server in the metrics")
+          optional("backend_id", inside(&BackendText::ref, string(&R::backend_id)),
+                   "the server in the metrics")
               .not_built("it has no effect"),
-          optional("engine_kind", ref(string(&R::engine_kind)), "what runs there")
+          optional("engine_kind", inside(&BackendText::ref, string(&R::engine_kind)),
+                   "what runs there")
               .not_built("it has no effect"),
-          optional("metrics_port", ref(integer(&R::metrics_port, 0, 65535)),
+          optional("metrics_port", inside(&BackendText::ref, integer(&R::metrics_port, 0, 65535)),
                    "where the server tells its load")
               .not_built("the server's metrics are not read"),
-          optional("metrics_path", ref(string(&R::metrics_path)), "the path there")
+          optional("metrics_path", inside(&BackendText::ref, string(&R::metrics_path)),
+                   "the path there")
               .not_built("the server's metrics are not read"),
       },
       check_backend};
@@ -113,9 +114,9 @@ struct Backends {
 Value<Model> backends_value() {
   const Value<Backends> texts = list(&Backends::all, backend_section);
   return {"a list of backends",
-          [read = texts.read](Reader& reader, const yaml::Node& node, Model& out) {
+          [texts](Reader& reader, const yaml::Node& node, Model& out) {
             Backends backends;
-            read(reader, node, backends);
+            texts.read(reader, node, backends);
             for (BackendText& each : backends.all) out.backend_refs.push_back(std::move(each.ref));
             if (!out.backend_refs.empty() &&
                 std::all_of(out.backend_refs.begin(), out.backend_refs.end(),

@@ -6,12 +6,10 @@
 namespace signalbox::config {
 namespace {
 
-using Fields = std::vector<Field<ClassifierModel>>;
-
 // What every classifier has, and `more` of its own.
-Section<ClassifierModel> classifier(Fields more) {
+Section<ClassifierModel> classifier(std::initializer_list<Field<ClassifierModel>> more) {
   using C = ClassifierModel;
-  Fields all{
+  Section<ClassifierModel> all{{
       optional("enabled", boolean(&C::enabled), "false does without"),
       optional("model_ref", string(&C::model_ref), "one of model_catalog.system"),
       optional("model_id", string(&C::model_id), "or a directory"),
@@ -21,9 +19,9 @@ Section<ClassifierModel> classifier(Fields more) {
       optional("use_mmbert_32k", boolean(&C::use_mmbert_32k), "kind of model, in older files"),
       optional("variant", string(&C::variant), "kind of model: mmbert32k, candle, http_chat, ...")
           .alias("backend"),
-  };
-  std::move(more.begin(), more.end(), std::back_inserter(all));
-  return {std::move(all)};
+  }};
+  all.fields.insert(all.fields.end(), more.begin(), more.end());
+  return all;
 }
 
 Field<ClassifierModel> mapping(std::string_view key) {
@@ -129,21 +127,22 @@ const Section<PromptCompression>& compression_section() {
   return section;
 }
 
-// A key of the detector's model.
-Field<HallucinationDetector> of_model(const Field<ClassifierModel>& field) {
-  return {field.key,
-          field.presence,
-          {field.value.expected,
-           [read = field.value.read](Reader& reader, const yaml::Node& node,
-                                     HallucinationDetector& out) { read(reader, node, out.model); },
-           field.value.describe},
-          field.doc};
+// The keys of a model, in what holds it as `model`.
+void add_model_keys(Section<HallucinationDetector>& section) {
+  for (AnyField field : plain_classifier_section().fields) {
+    if (field.key == "variant") continue;
+    const auto read_model = field.value.read_into;
+    field.value.read_into = [read_model](Reader& reader, const yaml::Node& node, void* out) {
+      read_model(reader, node, &static_cast<HallucinationDetector*>(out)->model);
+    };
+    section.fields.push_back(std::move(field));
+  }
 }
 
 const Section<HallucinationDetector>& detector_section() {
   using D = HallucinationDetector;
   static const Section<D> section = [] {
-    std::vector<Field<D>> all{
+    Section<D> all{{
         optional("backend", string(&D::backend), "candle or endpoint"),
         optional("endpoint", string(&D::endpoint), "of endpoint: a URL"),
         optional("include_explanation", boolean(&D::include_explanation), "of endpoint"),
@@ -153,11 +152,9 @@ const Section<HallucinationDetector>& detector_section() {
         optional("enable_nli_filtering", boolean(&D::enable_nli_filtering),
                  "drop spans that follow from the context"),
         optional("nli_entailment_threshold", share(&D::nli_entailment_threshold), "of that"),
-    };
-    for (const Field<ClassifierModel>& field : plain_classifier_section().fields) {
-      if (field.key != "variant") all.push_back(of_model(field));
-    }
-    return Section<D>{std::move(all)};
+    }};
+    add_model_keys(all);
+    return all;
   }();
   return section;
 }

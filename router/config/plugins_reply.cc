@@ -34,16 +34,7 @@ const Section<Cache::Revision>& revision_section() {
   return section;
 }
 
-// A key of older files, beside the block that replaced it.
-template <class U>
-Value<Cache> inside(U Cache::*block, const Value<U>& value) {
-  return {value.expected,
-          [block, read = value.read](Reader& reader, const yaml::Node& node, Cache& out) {
-            read(reader, node, out.*block);
-          },
-          value.describe};
-}
-
+// Keys of older files stand beside the block that replaced them.
 }  // namespace
 
 const Section<ResponseCachePlugin>& response_cache_section() {

@@ -84,13 +84,7 @@ const Section<Mapping::Calibration>& calibration_section() {
 const Section<Mapping::Output>& output_section() {
   using O = Mapping::Output;
   // The bounds stand beside the name.
-  const auto bound = [](const Value<Predicate>& value) {
-    return Value<O>{value.expected,
-                    [read = value.read](Reader& reader, const yaml::Node& node, O& out) {
-                      read(reader, node, out.range);
-                    },
-                    value.describe};
-  };
+  const auto bound = [](const Value<Predicate>& value) { return inside(&O::range, value); };
   static const Section<O> section{{
       required("name", text(&O::name), "what conditions on projection call it"),
       optional("gt", bound(number(&Predicate::gt)), "the score is greater"),

@@ -39,11 +39,7 @@ Value<Config> auto_names() {
 
 // A key that lands in config.router.
 Value<Config> setting(const Value<RouterSettings>& value) {
-  return {value.expected,
-          [read = value.read](Reader& reader, const yaml::Node& node, Config& out) {
-            read(reader, node, out.router);
-          },
-          value.describe};
+  return inside(&Config::router, value);
 }
 
 const Section<StreamedBody>& streamed_body_section() {
@@ -176,12 +172,7 @@ const Section<Config>& router_section() {
       optional("config_source", setting(string(&R::config_source)), "file or kubernetes"),
       optional("clear_route_cache", setting(boolean(&R::clear_route_cache)),
                "of a proxy before us"),
-      optional("strategy",
-               Value<Config>{strategy_value().expected,
-                             [](Reader& reader, const yaml::Node& node, Config& out) {
-                               strategy_value().read(reader, node, out.routing);
-                             },
-                             strategy_value().describe},
+      optional("strategy", inside(&Config::routing, strategy_value()),
                "when routing.strategy is not given"),
       optional("streamed_body", setting(object(&R::streamed_body, streamed_body_section)),
                "bodies as they come")

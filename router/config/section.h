@@ -24,14 +24,26 @@ enum class Presence : uint8_t {
   kRemoved,  // an error: it meant something in older files
 };
 
-template <class T>
-struct Field {
+/// A key of a section, whatever struct the section is for.
+struct AnyField {
+  AnyField(std::string_view name, Presence how, AnyValue what, std::string_view why);
+  AnyField(const AnyField&);
+  AnyField(AnyField&&) noexcept;
+  AnyField& operator=(const AnyField&);
+  AnyField& operator=(AnyField&&) noexcept;
+  ~AnyField();
+
   std::string_view key;
   Presence presence;
-  Value<T> value;
-  std::string_view doc;          // of a removed key: what to write instead
-  std::string consequence = {};  // of the key's meaning not being built yet; "": it is built
-  std::vector<std::string_view> aliases = {};
+  AnyValue value;
+  std::string_view doc;     // of a removed key: what to write instead
+  std::string consequence;  // of the key's meaning not being built yet; "": it is built
+  std::vector<std::string_view> aliases;
+};
+
+template <class T>
+struct Field : AnyField {
+  using AnyField::AnyField;
 
   /// The key is read and checked, and a file that uses it is told what follows from its having no
   /// effect.
@@ -46,11 +58,30 @@ struct Field {
   }
 };
 
-template <class T>
-struct Section {
-  std::vector<Field<T>> fields;  // read in this order, whatever the file's is
+struct AnySection {
+  AnySection() = default;
+  AnySection(const AnySection&);
+  AnySection(AnySection&&) noexcept;
+  ~AnySection();
+
+  std::vector<AnyField> fields;  // read in this order, whatever the file's is
   /// Rules between keys, run after them. May be empty.
-  std::function<void(Reader&, const yaml::Node&, T&)> check = nullptr;
+  std::function<void(Reader&, const yaml::Node&, void* out)> check;
+};
+
+template <class T>
+struct Section : AnySection {
+  /// `more` is called with (Reader&, const yaml::Node&, T&).
+  Section(std::initializer_list<Field<T>> keys) {
+    fields.reserve(keys.size());
+    for (const Field<T>& field : keys) fields.push_back(field);
+  }
+  template <class Check>
+  Section(std::initializer_list<Field<T>> keys, Check more) : Section(keys) {
+    check = [more = std::move(more)](Reader& reader, const yaml::Node& node, void* out) {
+      more(reader, node, *static_cast<T*>(out));
+    };
+  }
 };
 
 /// Sections refer to each other through functions, so that one may contain itself.
@@ -76,99 +107,17 @@ Field<T> removed(std::string_view key, std::string_view instead) {
 
 // --- reading ---
 
-/// The entry of a field under its key or one of its other names; two of them are an error.
-template <class T>
-const yaml::Entry* find_entry(Reader& reader, const yaml::Node& node, const Field<T>& field) {
-  const yaml::Entry* found = nullptr;
-  for (const yaml::Entry& entry : node.entries) {
-    const auto& others = field.aliases;
-    if (entry.key != field.key &&
-        std::find(others.begin(), others.end(), entry.key) == others.end())
-      continue;
-    if (found != nullptr) {
-      reader.error(entry.line, fmt::format("\"{}\" and \"{}\" are the same; expected one of them",
-                                           found->key, entry.key));
-    }
-    found = &entry;
-  }
-  return found;
-}
-
-template <class T>
-void read_field(Reader& reader, const yaml::Node& node, const Field<T>& field, T& out) {
-  const yaml::Entry* entry = find_entry(reader, node, field);
-  reader.at_key(entry == nullptr ? field.key : std::string_view(entry->key), [&] {
-    if (entry == nullptr) {
-      if (field.presence == Presence::kRequired)
-        reader.error(node.line, fmt::format("missing; expected {}", field.value.expected));
-      return;
-    }
-    const yaml::Node& value = entry->value;
-    if (field.presence == Presence::kRemoved)
-      return reader.error(entry->line, fmt::format("no longer a key; {}", field.doc));
-    if (field.presence == Presence::kRemark) return;
-    if (field.presence == Presence::kOptional && value.kind == yaml::Kind::kNull) return;
-    if (field.consequence.empty()) return field.value.read(reader, value, out);
-    if (!is_idle(value)) reader.not_built(value.line, field.consequence);
-    reader.in_not_built([&] { field.value.read(reader, value, out); });
-  });
-}
-
+/// Reads a mapping into the struct that the section is for; unknown keys are reported.
+void read_section(Reader& reader, const yaml::Node& node, const AnySection& section, void* out);
 template <class T>
 void read_section(Reader& reader, const yaml::Node& node, const Section<T>& section, T& out) {
-  if (node.kind != yaml::Kind::kMapping && node.kind != yaml::Kind::kNull) {
-    return reader.expected(node, "a mapping");
-  }
-  std::vector<std::string_view> keys;  // what a message may suggest
-  std::vector<std::string_view> all;   // and what else is understood
-  for (const Field<T>& field : section.fields) {
-    if (field.presence != Presence::kRemoved) keys.push_back(field.key);
-    all.push_back(field.key);
-    all.insert(all.end(), field.aliases.begin(), field.aliases.end());
-    read_field(reader, node, field, out);
-  }
-  for (const yaml::Entry& entry : node.entries) {
-    if (std::find(all.begin(), all.end(), entry.key) == all.end()) {
-      reader.unknown_key(entry, keys);
-    }
-  }
-  if (section.check) section.check(reader, node, out);
+  read_section(reader, node, section, static_cast<void*>(&out));
 }
 
 // --- describing ---
 
-template <class T>
-void describe_field(Schema& schema, std::string_view key, const Field<T>& field) {
-  schema.nested(key, [&] {
-    schema.at_key(field.key, [&] {
-      if (field.value.describe) field.value.describe(schema);
-    });
-    std::string doc(field.doc);
-    if (!field.consequence.empty()) doc += "; not built yet: " + field.consequence;
-    if (key != field.key) schema.out().member("deprecated", true);
-    schema.out().member("description", doc);
-  });
-}
-
 /// The members of a section's schema.
-template <class T>
-void describe_section(Schema& schema, const Section<T>& section) {
-  schema.type({"object"});
-  schema.out().member("additionalProperties", false);
-  schema.nested("properties", [&] {
-    for (const Field<T>& field : section.fields) {
-      if (field.presence == Presence::kRemoved) continue;
-      describe_field(schema, field.key, field);
-      for (const std::string_view other : field.aliases) describe_field(schema, other, field);
-    }
-  });
-  schema.out().key("required").begin_array();
-  for (const Field<T>& field : section.fields) {
-    if (field.presence == Presence::kRequired && field.aliases.empty())
-      schema.out().string(field.key);
-  }
-  schema.out().end_array();
-}
+void describe_section(Schema& schema, const AnySection& section);
 
 template <class T>
 void refer_to(Schema& schema, SectionOf<T> section) {
@@ -190,6 +139,16 @@ Value<T> object(M T::*member, SectionOf<StoredType<M>> section) {
             }
           },
           [=](Schema& schema) { refer_to(schema, section); }};
+}
+
+/// A value of a struct that is a member of the section's.
+template <class T, class U>
+Value<T> inside(U T::*member, const Value<U>& value) {
+  return {value.expected,
+          [=](Reader& reader, const yaml::Node& node, T& out) {
+            value.read(reader, node, out.*member);
+          },
+          value.describe};
 }
 
 /// A mapping that lands in the same struct as the section around it.
@@ -230,8 +189,8 @@ template <class T, class U>
 Value<T> named_list(std::vector<U> T::*member, SectionOf<U> section) {
   Value<T> plain = list(member, section);
   return {plain.expected,
-          [=, read = plain.read](Reader& reader, const yaml::Node& node, T& out) {
-            read(reader, node, out);
+          [=](Reader& reader, const yaml::Node& node, T& out) {
+            plain.read(reader, node, out);
             std::map<std::string_view, uint32_t> lines;
             for (size_t i = 0; i < node.items.size() && i < (out.*member).size(); ++i) {
               const std::string& name = (out.*member)[i].name;

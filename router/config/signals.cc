@@ -12,8 +12,8 @@ template <class T>
 Value<T> classes(std::vector<ClassSignal> T::*member, std::vector<std::string_view> known) {
   Value<T> all = named_list(member, class_section);
   return {all.expected,
-          [=, read = all.read](Reader& reader, const yaml::Node& node, T& out) {
-            read(reader, node, out);
+          [=](Reader& reader, const yaml::Node& node, T& out) {
+            all.read(reader, node, out);
             for (size_t i = 0; i < node.items.size() && i < (out.*member).size(); ++i) {
               const std::string& name = (out.*member)[i].name;
               if (name.empty() || std::find(known.begin(), known.end(), name) != known.end())

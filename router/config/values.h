@@ -19,12 +19,40 @@
 
 namespace signalbox::config {
 
+/// The value of a key, whatever struct it lands in. Tables hold hundreds of these: what copies and
+/// destroys them is compiled once, and the struct is known to the outermost function only.
+struct AnyValue {
+  using ReadInto = std::function<void(Reader&, const yaml::Node&, void* out)>;
+  using Describe = std::function<void(Schema&)>;
+
+  AnyValue();
+  AnyValue(std::string expected, ReadInto read, Describe describe);
+  AnyValue(const AnyValue&);
+  AnyValue(AnyValue&&) noexcept;
+  AnyValue& operator=(const AnyValue&);
+  AnyValue& operator=(AnyValue&&) noexcept;
+  ~AnyValue();
+
+  std::string expected;  // "an integer from 0 to 65535"
+  ReadInto read_into;
+  Describe describe;  // adds members to the schema of the value
+};
+
 /// The value of a key that lands in the struct T of its section.
 template <class T>
-struct Value {
-  std::string expected;  // "an integer from 0 to 65535"
-  std::function<void(Reader&, const yaml::Node&, T&)> read;
-  std::function<void(Schema&)> describe;  // adds members to the schema of the value
+struct Value : AnyValue {
+  Value() = default;
+  /// `reads` is called with (Reader&, const yaml::Node&, T&).
+  template <class Read>
+  Value(std::string expects, Read reads, Describe describes)
+      : AnyValue(
+            std::move(expects),
+            [reads = std::move(reads)](Reader& reader, const yaml::Node& node, void* out) {
+              reads(reader, node, *static_cast<T*>(out));
+            },
+            std::move(describes)) {}
+
+  void read(Reader& reader, const yaml::Node& node, T& out) const { read_into(reader, node, &out); }
 };
 
 /// The type behind a member: X for X and for std::optional<X>.
