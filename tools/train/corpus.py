@@ -158,7 +158,8 @@ def jailbreak(data):
         yield from both(row["text"], "jailbreak", share=0.2, origin="wild")
     more = data / "more"
     own = generated("jailbreak", 9000)
-    for text, label, origin in in_prose(data, [(row["text"], row["label"]) for row in own]):
+    asked = [(row["text"], row["label"]) for row in own if not held_out(row["text"], 0.05)]
+    for text, label, origin in in_prose(data, asked):
         yield from both(text, label, share=0.05, origin=origin)
     for row in own:
         yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
