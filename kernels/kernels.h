@@ -159,6 +159,12 @@ struct Table {
   /// sum of x[i] y[i] over n.
   float (*dot)(int32_t n, const float* x, const float* y);
 
+  /// sums (n) = the dot products of one row in 8 bits with n others, each sum over i < cols of
+  /// (q[i] - 128) (rows[r][i] - 128), exact; all as quantize_rows writes them. The rows are given
+  /// by address, because those that a search meets lie apart. cols <= 32,768.
+  void (*dots_i8)(int32_t n, int32_t cols, const uint8_t* q, const uint8_t* const* rows,
+                  int32_t* sums);
+
   /// y (n) = x (n) widened from IEEE half precision or bfloat16, exactly; x holds n two-byte
   /// values, little-endian.
   void (*widen_f16)(int64_t n, const void* x, float* y);

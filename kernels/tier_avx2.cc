@@ -3,6 +3,7 @@
 #include "kernels/body/install.h"
 #include "kernels/tier.h"
 #include "kernels/x86/dots_i16.h"
+#include "kernels/x86/dots_i8_avx2.h"
 #include "kernels/x86/linear_i8_avx2.h"
 
 namespace signalbox::kernels {
@@ -12,6 +13,7 @@ void install_avx2(Table& table) {
   body::install<Arch>(table);
   table.linear_i8 = body::linear_i8<Arch, x86::Avx2ProductI8>;
   table.attention_i16 = body::attention_i16<Arch, x86::Avx2DotsI16>;
+  table.dots_i8 = body::dots_i8<x86::Avx2DotsI8>;
 }
 
 }  // namespace signalbox::kernels

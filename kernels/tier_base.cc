@@ -1,6 +1,7 @@
 // The tier that runs on every processor of the architecture: the bodies at its narrowest width.
 
 #include "kernels/body/attention_i16.h"
+#include "kernels/body/dots_i8.h"
 #include "kernels/body/install.h"
 #include "kernels/body/linear_i8.h"
 #include "kernels/body/widen.h"
@@ -30,6 +31,7 @@ void install_base(Table& table) {
   table.widen_bf16 = body::widen_bf16;
   table.linear_i8 = body::linear_i8<Arch, body::ProductI8>;
   table.attention_i16 = body::attention_i16<Arch, body::PlainDotsI16>;
+  table.dots_i8 = body::dots_i8<body::PlainDotsI8>;
   body::install<Arch>(table);
 }
 

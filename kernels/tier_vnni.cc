@@ -2,6 +2,7 @@
 
 #include "kernels/tier.h"
 #include "kernels/x86/dots_i16.h"
+#include "kernels/x86/dots_i8_vnni.h"
 #include "kernels/x86/linear_i8_vnni.h"
 
 namespace signalbox::kernels {
@@ -10,6 +11,7 @@ void install_vnni(Table& table) {
   using Arch = xsimd::avx512bw;
   table.linear_i8 = body::linear_i8<Arch, x86::VnniProductI8>;
   table.attention_i16 = body::attention_i16<Arch, x86::Avx512DotsI16<x86::VnniDot>>;
+  table.dots_i8 = body::dots_i8<x86::VnniDotsI8>;
 }
 
 }  // namespace signalbox::kernels

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -195,6 +196,34 @@ TEST_P(Kernels, attention_survives_scores_of_any_size) {
   attend(shape, gqkv.data(), scratch.data(), out.data());
   const auto expected = ref::attention(shape, qkv.data());
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(out[i], expected[i], 0.01);
+}
+
+TEST_P(Kernels, dot_products_of_bytes_are_exact) {
+  constexpr int32_t kRows = 11;
+  for (const int32_t cols : {1, 3, 15, 16, 31, 63, 64, 65, 100, 128, 384, 1000, 32768}) {
+    std::mt19937 random(31);
+    Guarded<uint8_t> q(cols);
+    std::vector<std::unique_ptr<Guarded<uint8_t>>> rows;
+    for (int32_t i = 0; i < cols; ++i) q[i] = static_cast<uint8_t>(1 + random() % 255);
+    for (int32_t r = 0; r < kRows; ++r) {
+      rows.push_back(std::make_unique<Guarded<uint8_t>>(cols));
+      for (int32_t i = 0; i < cols; ++i) (*rows[r])[i] = static_cast<uint8_t>(random());
+    }
+    if (cols == 32768) std::fill_n(q.data(), cols, uint8_t{255});
+    std::fill_n(rows[0]->data(), cols, uint8_t{255});  // the largest sums of either sign
+    std::fill_n(rows[1]->data(), cols, uint8_t{1});
+    for (const int32_t n : {0, 1, 3, 4, 5, kRows}) {
+      std::vector<const uint8_t*> at(n);
+      for (int32_t r = 0; r < n; ++r) at[r] = rows[r]->data();
+      Guarded<int32_t> sums(n);
+      table_->dots_i8(n, cols, q.data(), at.data(), sums.data());
+      for (int32_t r = 0; r < n; ++r) {
+        int64_t sum = 0;
+        for (int32_t i = 0; i < cols; ++i) sum += (q[i] - 128) * ((*rows[r])[i] - 128);
+        ASSERT_EQ(sums[r], sum) << cols << " " << n << " " << r;
+      }
+    }
+  }
 }
 
 TEST_P(Kernels, means_norms_and_dots) {
