@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -45,27 +46,6 @@ fs::path target_of(const fs::path& path) {
   return error ? path : target;
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    text.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return ::fsync(fd) == 0;
-}
-
-/// 0, or the number of the system's error.
-int write_partial(const fs::path& partial, const fs::path& target, std::string_view text) {
-  struct stat old {};
-  const bool replaces = ::stat(target.c_str(), &old) == 0;
-  const Descriptor file(
-      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode));
-  if (file.get() < 0) return errno;
-  if (replaces && ::fchmod(file.get(), old.st_mode & 07777) != 0) return errno;
-  return write_all(file.get(), text) ? 0 : errno;
-}
-
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
@@ -89,17 +69,47 @@ Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
 }
 
 Result<void> write_file(const fs::path& path, std::string_view text) {
+  FileWriter file(path);
+  file.append(text);
+  return file.commit();
+}
+
+FileWriter::FileWriter(const fs::path& path) : path_(path) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-  const fs::path target = target_of(path);
-  fs::path partial = target;
-  partial += ".partial";
-  const int failed = write_partial(partial, target, text);
-  if (failed == 0) fs::rename(partial, target, error);
-  if (failed == 0 && !error) return {};
-  const std::string reason = failed != 0 ? std::strerror(failed) : error.message();
-  fs::remove(partial, error);
-  return fail(Code::kIo, "{}: {}", path.string(), reason);
+  target_ = target_of(path);
+  partial_ = target_;
+  partial_ += ".partial";
+  struct stat old {};
+  const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
+  if (fd_ < 0 || (replaces && ::fchmod(fd_, old.st_mode & 07777) != 0)) failed_ = errno;
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  std::error_code error;
+  fs::remove(partial_, error);
+}
+
+void FileWriter::append(std::string_view bytes) {
+  while (failed_ == 0 && !bytes.empty()) {
+    const ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
+    if (wrote < 0 && errno != EINTR) failed_ = errno;
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(wrote, 0)));
+  }
+}
+
+Result<void> FileWriter::commit() {
+  if (failed_ == 0 && ::fsync(fd_) != 0) failed_ = errno;
+  if (failed_ != 0) return fail(Code::kIo, "{}: {}", path_.string(), std::strerror(failed_));
+  std::error_code error;
+  fs::rename(partial_, target_, error);
+  if (error) return fail(Code::kIo, "{}: {}", path_.string(), error.message());
+  ::close(fd_);
+  fd_ = -1;
+  return {};
 }
 
 }  // namespace signalbox

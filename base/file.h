@@ -18,4 +18,23 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
 /// path, the file is what it was. Two writers of one path at a time would disturb each other.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
+/// write_file for what is too large to be one string: append, then commit. Without a commit, or
+/// after an error, the file is what it was. Not thread-safe.
+class FileWriter {
+ public:
+  /// What fails here or in append() is said by commit().
+  explicit FileWriter(const std::filesystem::path& path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  void append(std::string_view bytes);
+  Result<void> commit();
+
+ private:
+  std::filesystem::path path_, target_, partial_;
+  int fd_ = -1;
+  int failed_ = 0;  // the number of the system's first error
+};
+
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -18,7 +19,10 @@ namespace signalbox::cache {
 struct VectorIndexOptions {
   int32_t dim = 0;                 // 1 to kDimMax
   size_t rows_max = 16'000'000;    // over all partitions
-  uint64_t seed = 0x5167'6e61'6c;  // of what is drawn while a graph is built
+  uint64_t seed = 1;               // of what is drawn while a graph is built
+  size_t graph_rows_min = 16'384;  // a partition of fewer is scanned, exactly
+  size_t search_width = 128;       // of a graph: more finds more of the nearest and takes longer;
+                                   // a quarter more with each doubling from 16,384 rows on
 };
 
 struct Hit {
@@ -48,6 +52,20 @@ class VectorIndex {
   /// Up to min(k, kHitsMax) rows of this partition, best first, equals by id. None for a partition
   /// that is not there. Errors: as those of x in add().
   Result<std::vector<Hit>> search(uint64_t partition, std::span<const float> x, size_t k) const;
+
+  /// Writes all of it beside `path` and renames. Searches go on meanwhile; add() and remove() wait
+  /// until it is with the operating system (some seconds for a million rows). Errors: kIo.
+  Result<void> save(const std::filesystem::path& path) const;
+
+  /// What save() wrote, with the seed that it was built with and the other options as given.
+  /// Errors: kNotFound, kIo; kUnsupported for another version or byte order, kInvalid for another
+  /// dim, kTooLarge over rows_max, kCorrupt for a file that is cut short, changed or contradicts
+  /// itself.
+  static Result<std::unique_ptr<VectorIndex>> load(const VectorIndexOptions& options,
+                                                   const std::filesystem::path& path);
+  /// The same of bytes in memory.
+  static Result<std::unique_ptr<VectorIndex>> parse(const VectorIndexOptions& options,
+                                                    std::string_view bytes);
 
   bool contains(uint64_t id) const;
   std::vector<uint64_t> ids() const;  // in no order

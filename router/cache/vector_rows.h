@@ -6,7 +6,9 @@
 // A row is its integers and one over their length, so a cosine is a product of integers and two
 // factors, and that of a row with itself is 1.
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -14,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "kernels/kernels.h"
+#include "router/cache/vector_snapshot.h"
 
 namespace signalbox::cache {
 
@@ -92,6 +95,12 @@ class VectorRows {
     *inverses_[slot] = x.inverse;
     *ids_[slot] = id;
   }
+  /// One over the length of the integers, or nothing of none.
+  static float inverse_of(const kernels::Table& table, int32_t dim, const uint8_t* codes) {
+    int32_t squares;
+    table.dots_i8(1, dim, codes, &codes, &squares);
+    return squares == 0 ? 0 : 1 / std::sqrt(static_cast<float>(squares));
+  }
   /// `to` takes what `from` holds.
   void copy(Slot from, Slot to) {
     if (from == to) return;
@@ -124,6 +133,10 @@ class VectorRows {
     cosines(x, {&slot, 1}, &out);
     return out;
   }
+
+  void write(SnapshotWriter& out) const;
+  /// Into rows that are empty. Errors: kCorrupt.
+  Result<void> read(SnapshotReader& in);
 
   size_t bytes() const { return codes_.bytes() + inverses_.bytes() + ids_.bytes(); }
 

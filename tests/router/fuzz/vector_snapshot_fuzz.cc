@@ -1,0 +1,29 @@
+// A snapshot of vectors is a file from elsewhere: whatever it holds under a checksum that fits, it
+// is refused, or is an index that can be searched and changed. The input is what follows the first
+// 24 bytes, which are of four values a row.
+
+#include <cstdint>
+#include <string>
+
+#include "router/cache/vector_index.h"
+#include "router/cache/vector_snapshot.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace signalbox::cache;
+  constexpr std::string_view kBegin("sbvector\1\0\0\0\4\0\0\0\1\0\0\0\0\0\0\0", 24);
+  std::string bytes(kBegin);
+  bytes.append(reinterpret_cast<const char*>(data), size);
+  Checksum sum;
+  sum.add(bytes);
+  const uint64_t value = sum.value();
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+
+  const auto index = VectorIndex::parse({.dim = 4, .graph_rows_min = 2}, bytes);
+  if (!index) return 0;
+  const float x[] = {1, 0.5f, 0, -1};
+  const auto ids = (*index)->ids();
+  for (uint64_t tag = 0; tag < 3; ++tag) (void)(*index)->search(tag, x, 10);
+  (void)(*index)->add(1'000'000, 0, x);
+  for (const uint64_t id : ids) SIGNALBOX_CHECK((*index)->remove(id));
+  return 0;
+}
