@@ -92,14 +92,12 @@ const Section<BackendText>& backend_section() {
                    "the server in the metrics")
               .not_built("it has no effect"),
           optional("engine_kind", inside(&BackendText::ref, string(&R::engine_kind)),
-                   "what runs there")
-              .not_built("it has no effect"),
+                   "what runs there; dynamo and production_stack choose workers themselves and are "
+                   "told what was decided"),
           optional("metrics_port", inside(&BackendText::ref, integer(&R::metrics_port, 0, 65535)),
-                   "where the server tells its load")
-              .not_built("the server's metrics are not read"),
+                   "where the server tells its load, if not on its own port"),
           optional("metrics_path", inside(&BackendText::ref, string(&R::metrics_path)),
-                   "the path there")
-              .not_built("the server's metrics are not read"),
+                   "the path there; \"\": /metrics where there is a port, else nothing is read"),
       },
       check_backend};
   return section;

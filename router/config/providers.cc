@@ -44,23 +44,6 @@ const Section<Pricing>& pricing_section() {
   return section;
 }
 
-const Section<Reliability>& reliability_section() {
-  using R = Reliability;
-  static const Section<Reliability> section{{
-      optional("lb_policy", string(&R::lb_policy), "round_robin, least_request, ..."),
-      optional("retry_count", count(&R::retry_count), "further attempts after a failure"),
-      optional("retry_on", string(&R::retry_on), "which failures, with commas between them"),
-      optional("consecutive_5xx", count(&R::consecutive_5xx), "errors until a backend is ejected"),
-      optional("base_ejection_time", duration(&R::base_ejection_time), "for how long"),
-      optional("max_ejection_percent", integer(&R::max_ejection_percent, 0, 100),
-               "of the backends at a time"),
-      optional("health_check_path", string(&R::health_check_path), "asked to see who is alive"),
-      optional("health_check_interval", duration(&R::health_check_interval), "how often"),
-      optional("health_check_timeout", duration(&R::health_check_timeout), "for an answer"),
-  }};
-  return section;
-}
-
 const Section<PiiPolicy>& pii_policy_section() {
   static const Section<PiiPolicy> section{{
       optional("allow_by_default", boolean(&PiiPolicy::allow_by_default),
@@ -86,8 +69,7 @@ const Section<Model>& model_section() {
           optional("pricing", object(&Model::pricing, pricing_section),
                    "what its tokens cost, for algorithms that compare models"),
           optional("reliability", object(&Model::reliability, reliability_section),
-                   "retries, health and ejection of backends")
-              .not_built("a failed call is not tried again elsewhere"),
+                   "choice among backends, retries, health and ejection"),
           optional("external_model_ids", text_map(&Model::external_model_ids),
                    "what each provider calls it")
               .not_built("provider_model_id is sent to every backend"),
@@ -127,12 +109,34 @@ const Section<Providers>& defaults_section() {
   return section;
 }
 
+void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
+  std::vector<std::string_view> known;
+  for (const Model& model : out.models) known.push_back(model.name);
+  for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
+    if (!out.models[i].reliability) continue;
+    for (const std::string& name : out.models[i].reliability->fallback_models) {
+      if (out.find(name) != nullptr && name != out.models[i].name) continue;
+      reader.at_key("models", [&] {
+        reader.at_index(i, [&] {
+          reader.at_key("reliability.fallback_models", [&] {
+            const yaml::Node& at = *models.items[i].find("reliability");
+            reader.error(at.find("fallback_models")->line,
+                         fmt::format("expected another model, found \"{}\"{}", name,
+                                     suggestion(name, known)));
+          });
+        });
+      });
+    }
+  }
+}
+
 void check_providers(Reader& reader, const yaml::Node& node, Providers& out) {
   const yaml::Node* models = node.find("models");
   if (models != nullptr && is_idle(*models)) {
     reader.at_key("models",
                   [&] { reader.error(models->line, "expected at least one model, found none"); });
   }
+  if (models != nullptr) check_fallbacks(reader, *models, out);
   if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
     return;
   std::vector<std::string_view> known;

@@ -37,6 +37,8 @@ struct BackendRef {
   uint16_t metrics_port = 0;
   std::string metrics_path;
   uint32_t weight = 1;
+
+  bool operator==(const BackendRef&) const = default;
 };
 
 /// Prices of a million tokens.
@@ -48,17 +50,46 @@ struct Pricing {
   double completion_per_1m = 0;
 };
 
-/// How calls are spread over a model's backends and when one is left out.
+/// Which failures of a call another worker may be asked after. All of them come before a byte of a
+/// reply has gone to the client.
+struct RetryOn {
+  bool connect = true;         // there was no connection
+  bool refused = true;         // closed without a byte of reply, or 503 with Retry-After
+  bool timeout = true;         // nothing came within reply_timeout
+  bool gateway_error = false;  // 502, 503, 504
+  bool any_5xx = false;
+
+  bool operator==(const RetryOn&) const = default;
+};
+
+/// How calls are spread over a model's backends ("workers") and when one is left out.
 struct Reliability {
-  std::string lb_policy;
-  uint32_t retry_count = 0;
-  std::string retry_on;  // "connect-failure,refused-stream"
-  uint32_t consecutive_5xx = 0;
-  std::chrono::milliseconds base_ejection_time{0};
-  uint32_t max_ejection_percent = 0;
-  std::string health_check_path;
-  std::chrono::milliseconds health_check_interval{0};
-  std::chrono::milliseconds health_check_timeout{0};
+  enum class Policy { kWeighted, kLeastRequest, kSession, kPrefix };
+  Policy lb_policy = Policy::kWeighted;
+  uint32_t retry_count = 2;
+  RetryOn retry_on;
+  uint32_t consecutive_5xx = 5;  // failures of any kind; 0: nothing is ejected
+  std::chrono::milliseconds base_ejection_time{30'000};
+  uint32_t max_ejection_percent = 50;
+  std::string health_check_path;  // "": nobody is asked
+  std::chrono::milliseconds health_check_interval{10'000};
+  std::chrono::milliseconds health_check_timeout{2'000};
+  // Ours.
+  uint32_t unhealthy_threshold = 3;  // failed checks in a row
+  uint32_t healthy_threshold = 2;    // passed checks in a row
+  std::chrono::milliseconds metrics_interval{1'000};
+  std::chrono::milliseconds reply_timeout{0};  // for a reply to begin; 0: the listener's
+  uint32_t max_in_flight = 0;                  // requests a worker; 0: any number
+  uint32_t queue_max = 128;                    // requests that wait for a worker
+  std::chrono::milliseconds queue_timeout{10'000};
+  std::string session_header = "x-session-id";
+  uint32_t prefix_block_bytes = 256;
+  uint32_t prefix_blocks_max = 16'384;  // remembered a worker
+  double prefill_weight = 1;
+  double active_weight = 1;
+  std::vector<std::string> fallback_models;  // asked in turn when no worker of this one answers
+
+  bool operator==(const Reliability&) const = default;
 };
 
 /// Which personal data a model may see. Ours: older files had it in `model_config`.

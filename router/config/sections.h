@@ -20,6 +20,7 @@ void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& con
 /// That no recipe is called as the routing at the top of the file, if there is one.
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config);
 
+const Section<Reliability>& reliability_section();  // reliability.cc
 const Section<Routing>& signals_section();          // signals.cc
 const Section<Projections>& projections_section();  // projections.cc
 const Section<Decision>& decision_section();        // decisions.cc

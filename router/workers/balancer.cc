@@ -1,0 +1,206 @@
+// One lock a model. What is done under it is a walk over a few workers, and for a choice by prefix
+// a logarithmic look at each one's blocks and one update; callbacks run outside it.
+
+#include "router/workers/balancer.h"
+
+#include <algorithm>
+
+namespace signalbox::workers {
+namespace {
+
+using Policy = config::Reliability::Policy;
+
+constexpr double kRetryShare = 0.2;
+constexpr double kRetriesMax = 100;
+/// Of a new request in the mean size of all.
+constexpr double kMeanShare = 1.0 / 16;
+
+bool contains(std::span<const size_t> all, size_t one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+}  // namespace
+
+Balancer::Balancer(config::Reliability settings, std::span<const Named> workers)
+    : settings_(std::move(settings)), retries_(kRetriesMax) {
+  SIGNALBOX_CHECK(!workers.empty());
+  const bool weightless = std::all_of(workers.begin(), workers.end(),
+                                      [](const Named& each) { return each.weight == 0; });
+  for (const Named& each : workers)
+    workers_.emplace_back(each.name, weightless ? 1 : each.weight, settings_.prefix_blocks_max);
+}
+
+tl::expected<size_t, Missing> Balancer::begin(const Ask& ask, std::span<const size_t> tried,
+                                              TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (tried.empty()) {
+    retries_ = std::min(kRetriesMax, retries_ + kRetryShare);
+    mean_blocks_ += (static_cast<double>(ask.blocks.size()) - mean_blocks_) * kMeanShare;
+  }
+  return take(ask, tried, now);
+}
+
+tl::expected<size_t, Missing> Balancer::take(const Ask& ask, std::span<const size_t> tried,
+                                             TimePoint now) {
+  const auto gather = [&](const auto& fits) {
+    among_.clear();
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i].weight > 0 && !contains(tried, i) && fits(workers_[i])) among_.push_back(i);
+    }
+  };
+  gather([now](const Worker& worker) { return worker.health.fit(now); });
+  if (among_.empty()) gather([](const Worker&) { return true; });
+  if (among_.empty()) return tl::unexpected(Missing::kOther);
+  if (settings_.max_in_flight > 0) {
+    std::erase_if(among_,
+                  [&](size_t at) { return workers_[at].in_flight >= settings_.max_in_flight; });
+    if (among_.empty()) return tl::unexpected(Missing::kRoom);
+  }
+  const size_t chosen = among_.size() == 1 ? among_.front() : choose(ask, among_);
+  ++turn_;
+  Worker& worker = workers_[chosen];
+  ++worker.in_flight;
+  worker.active_blocks += ask.blocks.size();
+  if (settings_.lb_policy == Policy::kPrefix) worker.cache.add(ask.blocks);
+  return chosen;
+}
+
+size_t Balancer::choose(const Ask& ask, Among among) {
+  switch (settings_.lb_policy) {
+    case Policy::kWeighted:
+      return choose_weighted(workers_, among);
+    case Policy::kSession:
+      if (!ask.session.empty()) return choose_session(workers_, among, ask.session);
+      break;
+    case Policy::kPrefix:
+      return choose_prefix(workers_, among, ask.blocks, mean_blocks_, settings_, turn_);
+    case Policy::kLeastRequest:
+      break;
+  }
+  return choose_least(workers_, among, turn_);
+}
+
+bool Balancer::end(size_t worker, size_t blocks, Ended ended, TimePoint now) {
+  Wakes wakes;
+  bool ejected = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Worker& at = workers_[worker];
+    --at.in_flight;
+    at.active_blocks -= blocks;
+    if (ended != Ended::kDropped && at.health.called(ended == Ended::kAnswered, settings_))
+      ejected = eject(at, now);
+    wakes = serve_line(now);
+  }
+  for (const auto& wake : wakes) wake();
+  return ejected;
+}
+
+// Never the last that is fit, and at least one where the percentage allows for less than one.
+bool Balancer::eject(Worker& worker, TimePoint now) {
+  if (worker.health.ejected(now)) return false;
+  size_t taking = 0, fit = 0, out = 0;
+  for (const Worker& each : workers_) {
+    if (each.weight == 0) continue;
+    ++taking;
+    fit += each.health.fit(now);
+    out += each.health.ejected(now);
+  }
+  const size_t out_max = std::max<size_t>(1, taking * settings_.max_ejection_percent / 100);
+  const bool is_last = fit <= (worker.health.fit(now) ? 1 : 0);
+  if (settings_.max_ejection_percent == 0 || out >= out_max || is_last) return false;
+  worker.health.eject(now, settings_);
+  worker.cache.clear();  // it has most likely been started anew when it is back
+  return true;
+}
+
+bool Balancer::take_retry() {
+  const std::lock_guard lock(mutex_);
+  if (retries_ < 1) return false;
+  retries_ -= 1;
+  return true;
+}
+
+// One may have become free since begin() found none.
+std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const size_t> tried,
+                                               std::function<void()> wake, TimePoint now) {
+  Wakes wakes;
+  Ticket ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (line_.size() >= settings_.queue_max) return std::nullopt;
+    ticket = next_ticket_++;
+    line_.push_back({ticket,
+                     {ask.blocks.begin(), ask.blocks.end()},
+                     std::string(ask.session),
+                     {tried.begin(), tried.end()},
+                     std::move(wake)});
+    wakes = serve_line(now);
+  }
+  for (const auto& each : wakes) each();
+  return ticket;
+}
+
+std::optional<size_t> Balancer::leave(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(line_.begin(), line_.end(),
+                                  [ticket](const Waiter& each) { return each.ticket == ticket; });
+  SIGNALBOX_CHECK(found != line_.end());
+  const std::optional<size_t> worker = found->worker;
+  line_.erase(found);
+  return worker;
+}
+
+// Oldest first; one whose worker is still full keeps nobody else waiting.
+Balancer::Wakes Balancer::serve_line(TimePoint now) {
+  Wakes wakes;
+  for (Waiter& each : line_) {
+    if (each.worker) continue;
+    const auto got = take(each.ask(), each.tried, now);
+    if (!got) continue;
+    each.worker = *got;
+    wakes.push_back(std::move(each.wake));
+  }
+  return wakes;
+}
+
+bool Balancer::checked(size_t worker, bool passed, TimePoint now) {
+  Wakes wakes;
+  bool changed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Worker& at = workers_[worker];
+    changed = at.health.checked(passed, settings_);
+    if (changed && !passed) at.cache.clear();
+    if (changed) wakes = serve_line(now);
+  }
+  for (const auto& wake : wakes) wake();
+  return changed;
+}
+
+void Balancer::loaded(size_t worker, const std::optional<Load>& load) {
+  const std::lock_guard lock(mutex_);
+  Worker& at = workers_[worker];
+  const Load said = load.value_or(Load{});
+  at.waiting = said.waiting.value_or(0);
+  at.others = std::max(0.0, said.running.value_or(0) + at.waiting - at.in_flight);
+  at.cache_usage = said.cache_usage.value_or(0);
+}
+
+std::vector<Balancer::Status> Balancer::status(TimePoint now) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Status> out;
+  for (const Worker& each : workers_) {
+    out.push_back({each.name, each.weight, each.in_flight, each.others, each.waiting,
+                   each.cache_usage, each.health.healthy(), each.health.ejected(now),
+                   each.cache.size()});
+  }
+  return out;
+}
+
+size_t Balancer::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return line_.size();
+}
+
+}  // namespace signalbox::workers

@@ -1,0 +1,157 @@
+// What lines of data cannot tell: the line of those who wait, and many threads at once.
+
+#include "router/workers/balancer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+namespace signalbox::workers {
+namespace {
+
+const TimePoint kNow{std::chrono::hours(1)};
+
+std::vector<Balancer::Named> named(size_t count) {
+  std::vector<Balancer::Named> out;
+  for (size_t i = 0; i < count; ++i) out.push_back({fmt::format("worker-{}", i)});
+  return out;
+}
+
+config::Reliability one_each() {
+  config::Reliability settings;
+  settings.max_in_flight = 1;
+  settings.queue_max = 2;
+  return settings;
+}
+
+TEST(BalancerLine, is_served_in_order_as_workers_become_free) {
+  Balancer balancer(one_each(), named(1));
+  ASSERT_EQ(balancer.begin({}, {}, kNow).value(), 0U);
+  int first = 0, second = 0;
+  const auto a = balancer.wait(
+      {}, {}, [&] { ++first; }, kNow);
+  const auto b = balancer.wait(
+      {}, {}, [&] { ++second; }, kNow);
+  ASSERT_TRUE(a && b);
+  EXPECT_FALSE(balancer.wait(
+      {}, {}, [] {}, kNow));
+  balancer.end(0, 0, Ended::kAnswered, kNow);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 0);
+  // Nobody overtakes the one who has it.
+  EXPECT_EQ(balancer.begin({}, {}, kNow).error(), Missing::kRoom);
+  EXPECT_EQ(balancer.leave(*a), 0U);
+  balancer.end(0, 0, Ended::kAnswered, kNow);
+  EXPECT_EQ(second, 1);
+  EXPECT_EQ(balancer.leave(*b), 0U);
+  EXPECT_EQ(balancer.waiting(), 0U);
+}
+
+TEST(BalancerLine, can_be_left_without_a_worker) {
+  Balancer balancer(one_each(), named(1));
+  ASSERT_TRUE(balancer.begin({}, {}, kNow));
+  const auto ticket = balancer.wait(
+      {}, {}, [] { FAIL(); }, kNow);
+  EXPECT_FALSE(balancer.leave(*ticket));
+  balancer.end(0, 0, Ended::kAnswered, kNow);
+  EXPECT_EQ(balancer.status(kNow)[0].in_flight, 0U);
+}
+
+TEST(BalancerLine, does_not_stand_still_for_one_who_cannot_be_served) {
+  Balancer balancer(one_each(), named(2));
+  ASSERT_TRUE(balancer.begin({}, {}, kNow));
+  ASSERT_TRUE(balancer.begin({}, {}, kNow));
+  const size_t tried[] = {0};
+  const auto only_second = balancer.wait(
+      {}, tried, [] {}, kNow);
+  const auto any = balancer.wait(
+      {}, {}, [] {}, kNow);
+  balancer.end(0, 0, Ended::kAnswered, kNow);
+  EXPECT_FALSE(balancer.leave(*only_second));
+  EXPECT_EQ(balancer.leave(*any), 0U);
+}
+
+TEST(Balancer, lets_so_many_be_sent_twice) {
+  Balancer balancer({}, named(2));
+  int taken = 0;
+  while (balancer.take_retry()) ++taken;
+  EXPECT_EQ(taken, 100);
+  for (int i = 0; i < 11; ++i)
+    balancer.end(balancer.begin({}, {}, kNow).value(), 0, Ended::kAnswered, kNow);
+  EXPECT_TRUE(balancer.take_retry());
+  EXPECT_TRUE(balancer.take_retry());
+  EXPECT_FALSE(balancer.take_retry());
+}
+
+// Of n workers one goes: only its sessions move.
+TEST(Balancer, moves_no_session_that_need_not_move) {
+  config::Reliability settings;
+  settings.lb_policy = config::Reliability::Policy::kSession;
+  Balancer all(settings, named(10));
+  Balancer fewer(settings, named(9));
+  std::map<size_t, int> shares;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string session = fmt::format("session {}", i);
+    const size_t before = all.begin({{}, session}, {}, kNow).value();
+    const size_t after = fewer.begin({{}, session}, {}, kNow).value();
+    all.end(before, 0, Ended::kAnswered, kNow);
+    fewer.end(after, 0, Ended::kAnswered, kNow);
+    ASSERT_TRUE(before == 9 || before == after) << session;
+    ++shares[before];
+  }
+  for (const auto& [worker, share] : shares) {
+    EXPECT_GT(share, 140) << worker;
+    EXPECT_LT(share, 260) << worker;
+  }
+}
+
+TEST(Balancer, counts_right_with_many_threads) {
+  config::Reliability settings;
+  settings.lb_policy = config::Reliability::Policy::kPrefix;
+  settings.max_in_flight = 2;
+  settings.queue_max = 64;
+  settings.prefix_blocks_max = 64;
+  Balancer balancer(settings, named(3));
+  std::atomic<int> served{0}, woken{0}, refused{0};
+  const auto work = [&](uint64_t seed) {
+    for (uint64_t i = 0; i < 2000; ++i) {
+      const std::string prompt = fmt::format("{:0>64}", (seed * 31 + i) % 50);
+      const std::string_view parts[] = {prompt};
+      const auto blocks = prefix_blocks(parts, 16);
+      const auto got = balancer.begin({blocks, {}}, {}, kNow);
+      std::optional<size_t> worker;
+      if (got) {
+        worker = *got;
+      } else if (const auto ticket = balancer.wait(
+                     {blocks, {}}, {}, [&] { ++woken; }, kNow)) {
+        std::this_thread::yield();
+        worker = balancer.leave(*ticket);
+      }
+      if (!worker) {
+        ++refused;
+        continue;
+      }
+      const auto how = i % 7 == 0 ? Ended::kFailed : Ended::kAnswered;
+      balancer.end(*worker, blocks.size(), how, kNow + std::chrono::milliseconds(i));
+      ++served;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  threads.emplace_back([&] {
+    for (int i = 0; i < 500; ++i) {
+      balancer.checked(i % 3, i % 5 != 0, kNow);
+      balancer.loaded(i % 3, Load{1, 2, 0.5});
+      balancer.status(kNow);
+    }
+  });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(served + refused, 8000);
+  for (const auto& each : balancer.status(kNow)) EXPECT_EQ(each.in_flight, 0U);
+  EXPECT_EQ(balancer.waiting(), 0U);
+}
+
+}  // namespace
+}  // namespace signalbox::workers
