@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,8 @@ namespace signalbox::router {
 /// first.
 struct Circumstances {
   std::function<selection::Figures(std::string_view model)> figures = {};
-  double draw = 0;  // uniform in [0, 1)
+  double draw = 0;                                // uniform in [0, 1)
+  std::span<const std::string_view> failed = {};  // models that have been asked in vain, in turn
 };
 
 /// Pointers lead into the Router's configuration.
@@ -56,7 +58,8 @@ struct Plan {
   std::string reasoning_effort;
   bool injected_system_prompt = false;
   const config::HeaderMutationPlugin* header_mutation = nullptr;  // none: the client's go out
-  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
+  std::vector<std::string> instead_of;  // models that were asked in vain before
+  bool bypassed = false;                // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in
   std::vector<Mask> masks;       // what stands in `body` for what; the reply needs it back

@@ -19,10 +19,11 @@ inline constexpr std::string_view kErrorPath = "error";
 
 /// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). Where
 /// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
-/// and -reasoning ("on" or "off"). Towards a server also x-vsr-injected-system-prompt, without one
-/// x-vsr-fast-response. Of what stopped a request: x-vsr-jailbreak-blocked, -type and -confidence,
-/// x-vsr-pii-violation and -types. With `debug` also, where something matched,
-/// x-vsr-matched-keywords and the like (names of signals, comma-separated).
+/// and -reasoning ("on" or "off"); x-vsr-failover-from, the models that were asked in vain before.
+/// Towards a server also x-vsr-injected-system-prompt, without one x-vsr-fast-response. Of what
+/// stopped a request: x-vsr-jailbreak-blocked, -type and -confidence, x-vsr-pii-violation and
+/// -types. With `debug` also, where something matched, x-vsr-matched-keywords and the like (names
+/// of signals, comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
 /// The same for a request that got no plan; one that got a plan and then an error, as when its

@@ -227,6 +227,27 @@ Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
   return {};
 }
 
+// Those that the request could have gone to come first, then those that the file names for the
+// case. True for the latter: no selector knows them, and they are asked in the order of the file.
+bool Planner::remove_failed(std::span<const std::string_view> failed,
+                            Candidates& candidates) const {
+  const auto has_failed = [failed](std::string_view name) {
+    return std::find(failed.begin(), failed.end(), name) != failed.end();
+  };
+  std::erase_if(candidates, [&](const auto& each) { return has_failed(each.model->name); });
+  if (!candidates.empty()) return false;
+  for (const std::string_view name : failed) {
+    const config::Model* model = config_.providers.find(name);
+    if (model == nullptr || !model->reliability) continue;
+    for (const std::string& other : model->reliability->fallback_models) {
+      const auto ref = std::find_if(plain_refs_.begin(), plain_refs_.end(),
+                                    [&](const auto& each) { return each.model == other; });
+      if (ref != plain_refs_.end() && !has_failed(other)) candidates.push_back(candidate(*ref));
+    }
+  }
+  return true;
+}
+
 // A model that may not see what the request holds is no candidate, nor is one of which that cannot
 // be said.
 void Planner::remove_restricted(const Prepared& prepared, Candidates& candidates,
@@ -370,8 +391,15 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     return plan;
   }
   Candidates left = candidates(findings.subject);
+  bool in_turn = false;
+  if (const auto failed = findings.circumstances.failed; !failed.empty()) {
+    in_turn = remove_failed(failed, left);
+    plan.instead_of.assign(failed.begin(), failed.end());
+    if (left.empty()) return fail(Code::kUpstream, "there is no other model to ask");
+  }
   remove_restricted(findings.prepared, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
+  if (in_turn) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, chosen(findings, left, plan));
   const config::ModelRef& ref = *choice.ref;
   plan.model = choice.model;

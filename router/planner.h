@@ -65,6 +65,8 @@ class Planner {
   /// Runs them: milliseconds. What an error leaves unknown, plan() takes for the worst.
   Result<void> prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const;
 
+  /// Where models have failed already, the plan is for one of the others: of the rest of the
+  /// decision's, or of the fallback_models of those that failed; kUpstream when there is none.
   /// kNotFound for a model that the client names and nobody has; kUnsupported when the decision
   /// needs a plugin or an algorithm that is not built; kOverloaded when its algorithm finds every
   /// model out of bounds.
@@ -89,6 +91,7 @@ class Planner {
   bool needs_unbuilt(const config::Decision& decision) const;
   Result<void> look_for_pii(Inputs& inputs, Prepared& prepared) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, Inputs& inputs, Prepared& prepared) const;
+  bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
   void remove_restricted(const Prepared& prepared, Candidates& candidates, Plan& plan) const;
   Result<selection::Candidate> chosen(const Findings& findings, const Candidates& left,
                                       Plan& plan) const;

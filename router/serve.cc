@@ -62,7 +62,8 @@ struct Daemon::Impl {
   OpenModels open;
   std::atomic<bool> ready{false};
   mutable selection::RuntimeStats
-      stats;  // outlives reloads: how models do is no matter of the file
+      stats;                      // outlives reloads: how models do is no matter of the file
+  mutable upstream::Fleet fleet;  // like the stats
   Live live;
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -89,7 +90,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
                                                         std::string text) const {
   SIGNALBOX_TRY(Models models, open(config));
   SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
-  auto state = std::make_unique<State>(std::move(router), std::move(text));
+  auto state = std::make_unique<State>(std::move(router), std::move(text), fleet);
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices()}) {
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
@@ -165,6 +166,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Daemon::~Daemon() {
+  impl_->fleet.stop();  // it wakes requests that wait on the server's loops
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   impl_->admin.reset();     // its work uses the reloader

@@ -4,6 +4,7 @@
 #include "router/api/chat.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <random>
@@ -64,6 +65,25 @@ http::Headers without_encodings(const http::Headers& headers) {
   return out;
 }
 
+/// What is kept until a reply begins, for the case that another model has to be asked.
+struct Retry {
+  std::optional<router::Evaluation> evaluation;
+  std::vector<std::string_view> failed = {};  // models, in turn
+  uint32_t attempts = 0;                      // servers that were asked
+};
+
+/// What a model reads before anything else: it is what a server's cache knows again. A decision's
+/// system prompt is known by its name.
+std::array<std::string_view, 3> prompt_of(const router::ChatRequest& request,
+                                          const router::Plan& plan) {
+  std::array<std::string_view, 3> out;
+  if (plan.injected_system_prompt) out[0] = plan.decision;
+  const json::Value root = request.document.root();
+  if (const auto tools = root.find("tools")) out[1] = tools->raw();
+  if (const auto messages = root.find("messages")) out[2] = messages->raw();
+  return out;
+}
+
 class Chat {
  public:
   Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute,
@@ -73,13 +93,17 @@ class Chat {
   http::Task<> operator()(http::Exchange exchange) const;
 
  private:
-  http::Task<Result<router::Plan>> plan(http::Exchange exchange, const router::ChatRequest& request,
+  http::Task<Result<router::Plan>> plan(http::Exchange exchange, router::Evaluation& evaluation,
                                         std::string_view id, bool& degraded) const;
-  router::Circumstances circumstances() const;
+  router::Circumstances circumstances(std::span<const std::string_view> failed = {}) const;
   http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
                       const router::Plan& plan, http::Headers fields, std::string_view id) const;
-  http::Task<> forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
-                       std::string_view id) const;
+  http::Task<std::optional<router::Plan>> forward(http::Exchange exchange,
+                                                  const router::ChatRequest& request,
+                                                  const router::Plan& plan, http::Headers fields,
+                                                  std::string_view id, Retry& retry) const;
+  std::optional<router::Plan> successor(const upstream::Outcome& outcome, const router::Plan& plan,
+                                        std::string_view id, Retry& retry) const;
 
   const router::Router& router_;
   const upstream::Backends& backends_;
@@ -109,7 +133,10 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     co_return;
   }
   bool degraded = false;
-  const Result<router::Plan> planned = co_await plan(exchange, *chat, id, degraded);
+  const http::Headers& headers = request.headers;
+  Retry retry{
+      router_.evaluate(*chat, [&headers](std::string_view name) { return headers.find(name); })};
+  Result<router::Plan> planned = co_await plan(exchange, *retry.evaluation, id, degraded);
   if (!planned) {
     log::info("chat", "{}: model {}: refused: {}", id, json::quote_briefly(chat->model),
               code_name(planned.error().code));
@@ -122,12 +149,21 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     co_return;
   }
   const auto debug = request.headers.find("x-vsr-debug");
-  add_headers(router::response_headers(*planned, debug && http::iequals(*debug, "true")), fields);
-  if (degraded) fields.add("x-vsr-degraded", "true");
-  if (planned->path == router::Plan::Path::kUpstream) {
-    co_await forward(exchange, *planned, std::move(fields), id);
-  } else {
-    co_await answer(exchange, *chat, *planned, std::move(fields), id);
+  const bool explains = debug && http::iequals(*debug, "true");
+  const auto told_of = [&](const router::Plan& of) {
+    http::Headers out = fields;
+    add_headers(router::response_headers(of, explains), out);
+    if (degraded) out.add("x-vsr-degraded", "true");
+    return out;
+  };
+  if (planned->path != router::Plan::Path::kUpstream) {
+    co_await answer(exchange, *chat, *planned, told_of(*planned), id);
+    co_return;
+  }
+  for (std::optional<router::Plan> next = *std::move(planned); next;) {
+    const router::Plan current = *std::move(next);
+    http::Headers told = told_of(current);
+    next = co_await forward(exchange, *chat, current, std::move(told), id, retry);
   }
 }
 
@@ -151,12 +187,8 @@ http::Task<> Chat::answer(http::Exchange exchange, const router::ChatRequest& re
   co_await exchange.reply.send(200, fields, body);
 }
 
-http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
-                                            const router::ChatRequest& request, std::string_view id,
-                                            bool& degraded) const {
-  const http::Headers& headers = exchange.request.headers;
-  router::Evaluation evaluation =
-      router_.evaluate(request, [&](std::string_view name) { return headers.find(name); });
+http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange, router::Evaluation& evaluation,
+                                            std::string_view id, bool& degraded) const {
   if (!evaluation.run_cheap()) {
     Result<void> outcome;
     std::stop_source given_up;
@@ -177,15 +209,19 @@ http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
   co_return evaluation.plan(circumstances());
 }
 
-router::Circumstances Chat::circumstances() const {
+router::Circumstances Chat::circumstances(std::span<const std::string_view> failed) const {
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto now = std::chrono::steady_clock::now();
   return {[this, now](std::string_view model) { return stats_.figures(model, now); },
-          std::uniform_real_distribution<double>(0, 1)(random)};
+          std::uniform_real_distribution<double>(0, 1)(random), failed};
 }
 
-http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, http::Headers fields,
-                           std::string_view id) const {
+// Nothing is answered yet when it yields a plan, which is to be followed instead.
+http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
+                                                      const router::ChatRequest& request,
+                                                      const router::Plan& plan,
+                                                      http::Headers fields, std::string_view id,
+                                                      Retry& retry) const {
   std::string target(kPath);
   target.append(exchange.request.query());
   router::UpstreamHeaders mutated;
@@ -194,14 +230,19 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
   if (mutates) mutated = router::mutate_headers(*plan.header_mutation, exchange.request.headers);
   if (masks)
     mutated.client = without_encodings(mutates ? mutated.client : exchange.request.headers);
+  const auto prompt = prompt_of(request, plan);
   const upstream::Call call{
       target,        mutates || masks ? mutated.client : exchange.request.headers,
       mutated.added, id,
-      plan.body,     exchange.interrupt};
-  const upstream::Backend& backend = backends_.choose(*plan.model);
+      plan.body,     exchange.interrupt,
+      prompt,        &fields};
   const InFlight in_flight(stats_, plan.model->name);
   const auto started = std::chrono::steady_clock::now();
-  auto answer = co_await backend.call(call);
+  upstream::Outcome outcome = co_await backends_.call(*plan.model, call);
+  if (std::optional<router::Plan> next = successor(outcome, plan, id, retry)) co_return next;
+  retry.evaluation.reset();  // a stream may take minutes
+  if (retry.attempts > 1) fields.add("x-vsr-attempts", std::to_string(retry.attempts));
+  Result<std::unique_ptr<upstream::Answer>> answer = std::move(outcome.answer);
   Error error;
   if (answer) {
     answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started);
@@ -211,7 +252,7 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
     Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
     log::debug("chat", "{}: model \"{}\" by decision \"{}\": {}", id, plan.model->name,
                plan.decision, exchange.reply.status());
-    if (relayed) co_return;
+    if (relayed) co_return std::nullopt;
     error = std::move(relayed).error();
   } else {
     error = std::move(answer).error();
@@ -227,6 +268,21 @@ http::Task<> Chat::forward(http::Exchange exchange, const router::Plan& plan, ht
   } else {
     log::warn("chat", "{}: model \"{}\": {}", id, plan.model->name, error.message);
   }
+  co_return std::nullopt;
+}
+
+// The plan for another model where this one's servers have refused the request and there is one.
+std::optional<router::Plan> Chat::successor(const upstream::Outcome& outcome,
+                                            const router::Plan& plan, std::string_view id,
+                                            Retry& retry) const {
+  retry.attempts += outcome.attempts;
+  if (!outcome.elsewhere) return std::nullopt;
+  retry.failed.push_back(plan.model->name);
+  Result<router::Plan> next = retry.evaluation->plan(circumstances(retry.failed));
+  if (!next || next->path != router::Plan::Path::kUpstream) return std::nullopt;
+  log::warn("chat", "{}: model \"{}\" does not answer; \"{}\" is asked instead", id,
+            plan.model->name, next->model->name);
+  return *std::move(next);
 }
 
 }  // namespace

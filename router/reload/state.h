@@ -18,11 +18,12 @@ namespace signalbox::router {
 
 /// Immutable once it serves. A request holds the state that it began with until its last byte.
 struct State {
-  State(std::unique_ptr<const Router> made, std::string from)
+  /// The fleet outlives it.
+  State(std::unique_ptr<const Router> made, std::string from, upstream::Fleet& fleet)
       : router(std::move(made)),
         text(std::move(from)),
         hash(sha256_hex(text)),
-        backends(router->config()),
+        backends(router->config(), fleet),
         access(router->config().management),
         hosts(router->config().management),
         shelf(router->models().open) {}

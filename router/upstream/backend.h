@@ -2,7 +2,9 @@
 // Where a plan's request goes: a server behind us, or the built-in one. The reply is pulled piece
 // by piece, so that the pace of the client is the pace of the upstream.
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -12,7 +14,14 @@
 
 namespace signalbox::upstream {
 
-/// One POST. Everything it refers to lives until the Answer is gone.
+/// How far a call has come that then failed: what tells whether it may be made again elsewhere.
+enum class Stage : uint8_t {
+  kConnecting,  // nothing of it was sent
+  kSent,        // it may have been worked on; no byte of a reply came
+  kAnswered,    // a reply had begun
+};
+
+/// One POST, or a GET without a body. Everything it refers to lives until the Answer is gone.
 struct Call {
   std::string_view target;       // "/v1/chat/completions", with the client's query
   const http::Headers& headers;  // the client's; the backend passes on what is meant for it
@@ -20,6 +29,11 @@ struct Call {
   std::string_view request_id;
   std::string_view body;  // JSON
   http::Interrupt& interrupt;
+  std::span<const std::string_view> prompt = {};  // what a server reads first, for its cache's sake
+  const http::Headers* decided =
+      nullptr;  // x-vsr-selected-*, for a router behind us; none: nothing
+  std::string_view method = "POST";
+  Stage* stage = nullptr;  // where it is written, if somewhere
 };
 
 struct Piece {

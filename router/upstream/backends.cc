@@ -1,65 +1,227 @@
-// Weights are cumulated once, so that a draw is one number and a short walk.
+// A call is a loop over workers; who is next is the balancer's business, and whether there may be a
+// next is decided here, by how far the last one has come.
 
 #include "router/upstream/backends.h"
 
-#include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cstdlib>
-#include <random>
 
+#include "base/log.h"
 #include "router/upstream/echo_backend.h"
 #include "router/upstream/http_backend.h"
+#include "router/upstream/lease.h"
 
 namespace signalbox::upstream {
 namespace {
 
-std::unique_ptr<const Backend> make(const config::Config& config, const config::Model& model,
-                                    const config::BackendRef& ref,
-                                    std::vector<std::string>& notices) {
-  if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
-  const auto note = [&](std::string what) {
+using workers::Balancer;
+using workers::Ended;
+using workers::Missing;
+
+std::optional<std::string> key_of(const config::BackendRef& ref) {
+  const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+void note(const config::Model& model, const config::BackendRef& ref,
+          std::vector<std::string>& notices) {
+  const auto add = [&](std::string what) {
     notices.push_back(fmt::format("model \"{}\": backend \"{}\": {}", model.name, ref.name, what));
   };
-  if (ref.tls) note("https is not built yet; requests to it fail");
-  std::optional<std::string> key;
-  if (!ref.api_key_env.empty()) {
-    const char* value = std::getenv(ref.api_key_env.c_str());
-    if (value != nullptr && *value != '\0') {
-      key = value;
-    } else {
-      note(fmt::format("the environment variable {} is not set; requests go without a key",
-                       ref.api_key_env));
-    }
+  if (ref.type == "echo") return;
+  if (ref.tls) add("https is not built yet; requests to it fail");
+  if (!ref.api_key_env.empty() && !key_of(ref)) {
+    add(fmt::format("the environment variable {} is not set; requests go without a key",
+                    ref.api_key_env));
   }
-  return std::make_unique<HttpBackend>(ref, config.http, std::move(key), config.authz.identity);
+}
+
+/// A place in the line, and the worker that it leads to.
+class Place {
+ public:
+  Place(Balancer& balancer, Balancer::Ticket ticket, size_t blocks)
+      : balancer_(balancer), ticket_(ticket), blocks_(blocks) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() {
+    if (const auto worker = leave())
+      balancer_.end(*worker, blocks_, Ended::kDropped, http::Clock::now());
+  }
+  std::optional<size_t> leave() {
+    if (left_) return std::nullopt;
+    left_ = true;
+    return balancer_.leave(ticket_);
+  }
+
+ private:
+  Balancer& balancer_;
+  const Balancer::Ticket ticket_;
+  const size_t blocks_;
+  bool left_ = false;
+};
+
+/// A worker for the request, waited for if need be. Errors: kNotFound when each has been tried,
+/// kOverloaded when none had room in time or too many wait, kCancelled.
+http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
+                                   const workers::Ask& ask, const std::vector<size_t>& tried,
+                                   http::Interrupt& interrupt) {
+  const auto now = http::Clock::now();
+  const auto begun = balancer.begin(ask, tried, now);
+  if (begun) co_return *begun;
+  if (begun.error() == Missing::kOther)
+    co_return fail(Code::kNotFound, "model \"{}\": every backend has been tried", model);
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  const auto timer = std::make_shared<http::Timer>(executor);
+  timer->expires_after(balancer.settings().queue_timeout);
+  const auto ticket = balancer.wait(
+      ask, tried, [executor, timer] { http::asio::post(executor, [timer] { timer->cancel(); }); },
+      now);
+  if (!ticket) {
+    co_return fail(Code::kOverloaded, "model \"{}\": its backends are busy and {} requests wait",
+                   model, balancer.settings().queue_max);
+  }
+  Place place(balancer, *ticket, ask.blocks.size());
+  {
+    http::Interrupt::Scope scope(interrupt, [timer] { timer->cancel(); });
+    if (!interrupt.raised()) co_await timer->async_wait(http::kAwait);
+  }
+  const bool gone = interrupt.raised() && interrupt.why() == Code::kCancelled;
+  if (gone) co_return tl::unexpected<Error>(interrupt.error());
+  const auto worker = place.leave();
+  if (worker) co_return *worker;
+  co_return fail(Code::kOverloaded, "model \"{}\": its backends were busy for {} ms", model,
+                 balancer.settings().queue_timeout.count());
+}
+
+/// Whether a reply of this status may be thrown away for another's.
+bool is_refusal(const http::Response& head, const config::RetryOn& on) {
+  if (head.status < 500) return false;
+  const bool gateway = head.status >= 502 && head.status <= 504;
+  const bool not_started = head.status == 503 && head.headers.find("retry-after").has_value();
+  return on.any_5xx || (on.gateway_error && gateway) || (on.refused && not_started);
+}
+
+/// Whether a call that failed so may be made again.
+bool may_repeat(Stage stage, bool timed_out, const config::RetryOn& on) {
+  if (stage == Stage::kConnecting) return on.connect;
+  if (stage == Stage::kAnswered) return on.any_5xx;
+  return timed_out ? on.timeout : on.refused;
 }
 
 }  // namespace
 
-Backends::Backends(const config::Config& config) {
+/// The backends of one model.
+struct Backends::Pool {
+  std::string model;
+  std::vector<std::unique_ptr<const Backend>> backends;
+  std::shared_ptr<Balancer> balancer;
+
+  /// Of the prompt, where they matter.
+  std::vector<uint64_t> blocks(const Call& call) const {
+    const config::Reliability& settings = balancer->settings();
+    if (settings.lb_policy != config::Reliability::Policy::kPrefix || backends.size() < 2)
+      return {};
+    return workers::prefix_blocks(call.prompt, settings.prefix_block_bytes);
+  }
+  std::string_view session(const Call& call) const {
+    const config::Reliability& settings = balancer->settings();
+    if (settings.lb_policy != config::Reliability::Policy::kSession) return {};
+    return call.headers.find(settings.session_header).value_or(std::string_view());
+  }
+};
+
+Backends::Backends(const config::Config& config, Fleet& fleet) {
   for (const config::Model& model : config.providers.models) {
-    const bool weightless =
-        std::all_of(model.backend_refs.begin(), model.backend_refs.end(),
-                    [](const config::BackendRef& ref) { return ref.weight == 0; });
-    uint64_t sum = 0;
-    auto& choices = choices_[model.name];
+    const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
+      if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
+      return std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
+    };
+    auto pool = std::make_unique<Pool>();
+    pool->model = model.name;
     for (const config::BackendRef& ref : model.backend_refs) {
-      sum += weightless ? 1 : ref.weight;
-      choices.push_back({make(config, model, ref, notices_), sum});
+      note(model, ref, notices_);
+      pool->backends.push_back(make(ref));
     }
+    pool->balancer = fleet.balancer(model, make);
+    pools_.emplace(model.name, std::move(pool));
   }
 }
 
-const Backend& Backends::choose(const config::Model& model) const {
-  const auto found = choices_.find(model.name);
-  SIGNALBOX_CHECK(found != choices_.end() && !found->second.empty());
-  const auto& choices = found->second;
-  if (choices.size() == 1) return *choices.front().backend;
-  thread_local std::minstd_rand random{std::random_device{}()};
-  const uint64_t draw =
-      std::uniform_int_distribution<uint64_t>(0, choices.back().weight_up_to - 1)(random);
-  const auto drawn = std::find_if(choices.begin(), choices.end(),
-                                  [&](const Choice& choice) { return draw < choice.weight_up_to; });
-  return *drawn->backend;
+Backends::~Backends() = default;
+
+http::Task<Outcome> Backends::call(const config::Model& model, const Call& call) const {
+  const auto found = pools_.find(model.name);
+  SIGNALBOX_CHECK(found != pools_.end());
+  const Pool& pool = *found->second;
+  Balancer& balancer = *pool.balancer;
+  const config::Reliability& settings = balancer.settings();
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  const std::vector<uint64_t> blocks = pool.blocks(call);
+  const workers::Ask ask{blocks, pool.session(call)};
+  std::vector<size_t> tried;
+  Outcome out;
+  Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
+  for (;;) {
+    if (!worker) {
+      // That there is nobody left says less than why those before have failed.
+      const Code code = worker.error().code;
+      if (out.attempts == 0 || code == Code::kCancelled) {
+        out.elsewhere = code == Code::kOverloaded;
+        out.answer = tl::unexpected<Error>(std::move(worker).error());
+      }
+      co_return out;
+    }
+    Lease lease(balancer, pool.model, *worker, blocks.size());
+    ++out.attempts;
+    std::unique_ptr<ReplyLimit> limit;
+    if (settings.reply_timeout.count() > 0) {
+      limit = std::make_unique<ReplyLimit>(http::loop_of(executor), call.interrupt,
+                                           settings.reply_timeout);
+    }
+    Stage stage = Stage::kConnecting;
+    const Call attempt{call.target,     call.headers, call.added,
+                       call.request_id, call.body,    limit ? limit->interrupt() : call.interrupt,
+                       call.prompt,     call.decided, call.method,
+                       &stage};
+    out.answer = co_await pool.backends[*worker]->call(attempt);
+    if (limit) limit->lift();
+    tried.push_back(*worker);
+    const bool again = out.attempts <= settings.retry_count && tried.size() < pool.backends.size();
+    if (out.answer) {
+      const http::Response& head = (*out.answer)->head();
+      const int status = head.status;
+      out.elsewhere = is_refusal(head, settings.retry_on);
+      auto leased = std::make_unique<LeasedAnswer>(std::move(*out.answer), std::move(lease),
+                                                   std::move(limit));
+      out.answer = nullptr;
+      const bool repeats = out.elsewhere && again && balancer.take_retry();
+      // A refusal is better than nothing: it is let go only for a worker that is there.
+      tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
+      if (repeats) next = balancer.begin(ask, tried, http::Clock::now());
+      if (!next) {
+        out.answer = std::move(leased);
+        co_return out;
+      }
+      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; another is asked",
+                 call.request_id, pool.model, balancer.name(tried.back()), status);
+      worker = *next;
+      continue;
+    }
+    const Error& error = out.answer.error();
+    const bool unbuilt = error.code == Code::kUnsupported;
+    if (error.code == Code::kCancelled || unbuilt) co_return out;
+    lease.end(Ended::kFailed);
+    // Its time is up as a whole: there is none left for another.
+    if (call.interrupt.raised()) co_return out;
+    out.elsewhere = may_repeat(stage, limit && limit->struck(), settings.retry_on);
+    const bool free_of_charge = stage == Stage::kConnecting;
+    if (!out.elsewhere || !again || !(free_of_charge || balancer.take_retry())) co_return out;
+    log::debug("workers", "{}: model \"{}\": {}; another is asked", call.request_id, pool.model,
+               error.message);
+    limit.reset();
+    worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
+  }
 }
 
 }  // namespace signalbox::upstream

@@ -1,5 +1,6 @@
 #pragma once
-// The backends of every configured model, and the choice among those of one.
+// The backends of every configured model, and a call to one of them: which, and whom next when it
+// fails.
 
 #include <map>
 #include <memory>
@@ -8,29 +9,40 @@
 
 #include "router/config/config.h"
 #include "router/upstream/backend.h"
+#include "router/upstream/fleet.h"
 
 namespace signalbox::upstream {
 
-/// Immutable and thread-safe.
+/// How a call ended.
+struct Outcome {
+  /// Errors: those of Backend::call of the last that was asked; kOverloaded when none had room in
+  /// time.
+  Result<std::unique_ptr<Answer>> answer = nullptr;
+  uint32_t attempts = 0;  // backends that were asked
+  /// The answer, if there is one, is a refusal, and asking another model instead repeats nothing
+  /// that the model's retry_on would not repeat.
+  bool elsewhere = false;
+};
+
+/// Immutable and thread-safe; a call stays on its caller's loop.
 class Backends {
  public:
-  /// API keys are read from the environment here, once.
-  explicit Backends(const config::Config& config);
+  /// API keys are read from the environment here, once. The fleet outlives this.
+  Backends(const config::Config& config, Fleet& fleet);
+  ~Backends();
 
-  /// One of the model's backends, drawn by weight; weights that are all zero count as equal.
-  /// Precondition: the model is one of the configuration.
-  const Backend& choose(const config::Model& model) const;
+  /// Asks one of the model's backends, as its `reliability` says; another one where the first has
+  /// failed in a way that retry_on names, at most retry_count times and each once; waits where all
+  /// have as many requests as they may. Precondition: the model is one of the configuration.
+  http::Task<Outcome> call(const config::Model& model, const Call& call) const;
 
   /// What an operator should know, one line each: keys that are missing, schemes that are not
   /// built.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
-  struct Choice {
-    std::unique_ptr<const Backend> backend;
-    uint64_t weight_up_to;  // sum of the weights so far, this one included
-  };
-  std::map<std::string, std::vector<Choice>, std::less<>> choices_;  // by model name
+  struct Pool;
+  std::map<std::string, std::unique_ptr<const Pool>, std::less<>> pools_;  // by model name
   std::vector<std::string> notices_;
 };
 

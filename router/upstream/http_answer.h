@@ -23,6 +23,8 @@ class HttpAnswer final : public Answer {
   /// After begin() has failed: the connection had been idle in the pool, and was closed before a
   /// byte came back.
   bool was_stale() const;
+  /// A byte of the reply has come; interim replies do not count.
+  bool has_begun() const { return parser_->started(); }
 
   const http::Response& head() const override { return response_; }
   bool ready() const override { return !response_.body.empty() || parser_->done(); }

@@ -26,6 +26,12 @@ bool ends(std::string_view name, std::string_view suffix) {
 constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
                                                           "x-goog-api-key"};
 
+/// Servers that spread requests over workers of their own, and are ours.
+bool chooses_workers(const config::BackendRef& ref) {
+  return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
+         iequals(ref.engine_kind, "production-stack");
+}
+
 }  // namespace
 
 HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
@@ -34,6 +40,7 @@ HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits
   const bool v6 = ref.host.find(':') != std::string::npos;
   address_ =
       v6 ? fmt::format("[{}]:{}", ref.host, ref.port) : fmt::format("{}:{}", ref.host, ref.port);
+  is_told_ = chooses_workers(ref);
   if (!api_key) return;
   const std::string value =
       ref.auth_prefix.empty() ? *api_key : fmt::format("{} {}", ref.auth_prefix, *api_key);
@@ -67,7 +74,11 @@ std::string HttpBackend::head_of(const Call& call) const {
   const auto add = [&head](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
-  head.append("POST ").append(ref_.path_prefix).append(call.target).append(" HTTP/1.1\r\n");
+  head.append(call.method)
+      .append(" ")
+      .append(ref_.path_prefix)
+      .append(call.target)
+      .append(" HTTP/1.1\r\n");
   add("Host", address_);
   for (size_t i = 0; i < call.headers.size(); ++i) {
     const http::Field field = call.headers[i];
@@ -80,9 +91,13 @@ std::string HttpBackend::head_of(const Call& call) const {
     const http::Field field = call.added[i];
     if (!is_replaced(field.name)) add(field.name, field.value);
   }
+  for (size_t i = 0; call.decided != nullptr && is_told_ && i < call.decided->size(); ++i) {
+    const http::Field field = (*call.decided)[i];
+    if (begins(field.name, "x-vsr-selected-")) add(field.name, field.value);
+  }
   head.append(credentials_);
   add("x-request-id", call.request_id);
-  add("Content-Length", std::to_string(call.body.size()));
+  if (call.method != "GET") add("Content-Length", std::to_string(call.body.size()));
   head.append("\r\n");
   return head;
 }
@@ -94,11 +109,16 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::asio::io_context& loop = http::loop_of(executor);
   const std::string head = head_of(call);
+  Stage unwanted;
+  Stage& stage = call.stage != nullptr ? *call.stage : unwanted;
+  stage = Stage::kConnecting;
 
   if (auto kept = Pool::of(loop).take(address_)) {
     auto answer =
         std::make_unique<HttpAnswer>(std::move(kept), call.interrupt, ref_.name, address_, limits_);
+    stage = Stage::kSent;
     Result<void> begun = co_await answer->begin(head, call.body);
+    if (answer->has_begun()) stage = Stage::kAnswered;
     if (begun) co_return std::unique_ptr<Answer>(std::move(answer));
     // The server closed the idle connection while our request was on its way. That it has run the
     // request and died without a byte of reply cannot be told apart from here; running a completion
@@ -106,11 +126,14 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
     if (!answer->was_stale()) co_return tl::unexpected<Error>(std::move(begun).error());
   }
 
+  stage = Stage::kConnecting;
   auto fresh = co_await connect(loop, call.interrupt);
   if (!fresh) co_return tl::unexpected<Error>(named(std::move(fresh).error()));
   auto answer =
       std::make_unique<HttpAnswer>(std::move(*fresh), call.interrupt, ref_.name, address_, limits_);
+  stage = Stage::kSent;
   Result<void> begun = co_await answer->begin(head, call.body);
+  if (answer->has_begun()) stage = Stage::kAnswered;
   if (!begun) co_return tl::unexpected<Error>(std::move(begun).error());
   co_return std::unique_ptr<Answer>(std::move(answer));
 }

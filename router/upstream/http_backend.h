@@ -16,7 +16,8 @@ class HttpBackend final : public Backend {
   /// configuration has none the client's Authorization passes; where it names one that is missing
   /// nothing does: a client's credential is not for a third party. Nor are its cookies, what
   /// stands before us has said of who it is (x-authz-*, the fields that `identity` names), and keys
-  /// for providers (x-user-*-key).
+  /// for providers (x-user-*-key). What was decided goes out where `engine_kind` says that the
+  /// server is a router itself.
   HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
               std::optional<std::string> api_key, config::Authz::Identity identity = {});
 
@@ -38,6 +39,7 @@ class HttpBackend final : public Backend {
   config::Authz::Identity identity_;
   std::string address_;      // "host:port", an IPv6 address in brackets
   std::string credentials_;  // "Authorization: Bearer ...\r\n", or ""
+  bool is_told_ = false;     // what was decided
 };
 
 }  // namespace signalbox::upstream

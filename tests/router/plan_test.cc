@@ -3,6 +3,7 @@
 //   {"name": ..., "models": [...]?, "families": {...}?, "routing": {...}?, "global": {...}?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
 //    "request": {...} or "text": ..., "headers": {...}?, "draw": 0 to 1?,
+//    "failed": [MODEL, ...]?,
 //    "figures": {MODEL: {"ttft_ms": [...], "tpot_ms": [...], "in_flight": n}}?,
 //    "invalid": part of the message if there is no router for it?, "body": exact JSON text?,
 //    "answer": ...?, "refused": ...?, "error": part of the message?, "plan": {member: value}?,
@@ -141,7 +142,13 @@ void run(const json::Value& row) {
   ASSERT_TRUE(request) << request.error().message;
   Evaluation evaluation = (*router)->evaluate(*request, headers_of(row));
   if (!evaluation.run_cheap()) static_cast<void>(evaluation.run_needed());
-  const auto plan = evaluation.plan(circumstances_of(row));
+  std::vector<std::string_view> failed;
+  if (const auto models = row.find("failed")) {
+    for (const json::Value& each : models->items()) failed.push_back(each.text());
+  }
+  Circumstances circumstances = circumstances_of(row);
+  circumstances.failed = failed;
+  const auto plan = evaluation.plan(circumstances);
   if (const auto error = row.find("error")) {
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().message.find(error->text()), std::string::npos) << plan.error().message;

@@ -1,4 +1,4 @@
-// The built-in backend against what a client of OpenAI expects, and the choice among backends.
+// The built-in backend against what a client of OpenAI expects, and what is said of backends.
 
 #include <gtest/gtest.h>
 
@@ -125,27 +125,6 @@ TEST(EchoBackend, refuses_what_is_no_chat_request) {
   }
 }
 
-TEST(Backends, are_drawn_by_weight) {
-  config::Config config;
-  config::Model model;
-  model.name = "m";
-  for (const uint32_t weight : {3U, 0U, 1U}) {
-    config::BackendRef ref;
-    ref.type = "echo";
-    ref.weight = weight;
-    model.backend_refs.push_back(ref);
-  }
-  config.providers.models.push_back(model);
-  const Backends backends(config);
-  std::map<const Backend*, int> drawn;
-  for (int i = 0; i < 4000; ++i) ++drawn[&backends.choose(config.providers.models.front())];
-  ASSERT_EQ(drawn.size(), 2U);
-  std::vector<int> counts;
-  for (const auto& [backend, count] : drawn) counts.push_back(count);
-  std::sort(counts.begin(), counts.end());
-  EXPECT_NEAR(counts[0], 1000, 200);  // over five standard deviations
-}
-
 TEST(Backends, say_which_key_is_missing) {
   config::Config config;
   config::Model model;
@@ -156,7 +135,8 @@ TEST(Backends, say_which_key_is_missing) {
   ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
   model.backend_refs.push_back(ref);
   config.providers.models.push_back(model);
-  const Backends backends(config);
+  Fleet fleet;
+  const Backends backends(config, fleet);
   ASSERT_EQ(backends.notices().size(), 2U);
   EXPECT_EQ(backends.notices()[0],
             "model \"m\": backend \"cloud\": https is not built yet; requests to it fail");

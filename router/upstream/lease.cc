@@ -1,0 +1,49 @@
+// A reply counts as an answer once it is whole: one that breaks off is a failure of the worker,
+// also where the client has to live with it.
+
+#include "router/upstream/lease.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace signalbox::upstream {
+
+using workers::Ended;
+
+void Lease::end(Ended ended) {
+  workers::Balancer* const balancer = std::exchange(balancer_, nullptr);
+  if (balancer == nullptr) return;
+  if (!balancer->end(worker_, blocks_, ended, http::Clock::now())) return;
+  log::warn("workers", "model \"{}\": backend \"{}\" is left out for a time: it fails", model_,
+            balancer->name(worker_));
+}
+
+ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
+                       std::chrono::milliseconds limit)
+    : deadline_(loop,
+                [this] {
+                  struck_ = true;
+                  interrupt_.raise(Code::kDeadline);
+                }),
+      scope_(request, [this, &request] { interrupt_.raise(request.why()); }) {
+  deadline_.set(limit);
+}
+
+LeasedAnswer::LeasedAnswer(std::unique_ptr<Answer> answer, Lease lease,
+                           std::unique_ptr<ReplyLimit> limit)
+    : limit_(std::move(limit)), answer_(std::move(answer)), lease_(std::move(lease)) {
+  lease_.presume(head().status >= 500 ? Ended::kFailed : Ended::kDropped);
+}
+
+http::Task<Result<Piece>> LeasedAnswer::next() {
+  Result<Piece> piece = co_await answer_->next();
+  if (!piece) {
+    lease_.end(piece.error().code == Code::kUpstream ? Ended::kFailed : Ended::kDropped);
+  } else if (piece->last) {
+    lease_.end(head().status >= 500 ? Ended::kFailed : Ended::kAnswered);
+  }
+  co_return piece;
+}
+
+}  // namespace signalbox::upstream

@@ -1,0 +1,522 @@
+// Several servers behind one model, some of which misbehave: what a client notices of it, and what
+// it must not. Real sockets; the servers are scripts.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "router/upstream/backends.h"
+#include "tests/router/net/gateway.h"
+
+namespace signalbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Policy = config::Reliability::Policy;
+
+/// A model server that answers with its name until it is told otherwise.
+class Server {
+ public:
+  explicit Server(std::string name)
+      : name_(std::move(name)), upstream_([this](Wire& wire, int) { serve(wire); }) {}
+
+  uint16_t port() const { return upstream_.port(); }
+  int asked() const { return asked_; }
+  /// Instead of its name; "" closes the connection.
+  void answer(std::string reply) {
+    const std::lock_guard lock(mutex_);
+    reply_ = std::move(reply);
+  }
+  void on(std::string_view path, std::string reply) {
+    const std::lock_guard lock(mutex_);
+    paths_[std::string(path)] = std::move(reply);
+  }
+  void wait_before_answers(std::chrono::milliseconds time) { delay_ = time.count(); }
+  std::string last_request() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+ private:
+  void serve(Wire& wire) {
+    for (std::string request; !(request = wire.read_request()).empty();) {
+      std::string reply;
+      {
+        const std::lock_guard lock(mutex_);
+        const auto path = std::find_if(paths_.begin(), paths_.end(), [&](const auto& each) {
+          return request.starts_with("GET " + each.first + " ");
+        });
+        reply = path != paths_.end() ? path->second : reply_.value_or(ok(name_));
+        if (path == paths_.end()) {
+          ++asked_;
+          last_ = request;
+        }
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay_));
+      if (reply.empty() || !wire.send(reply)) return;
+    }
+  }
+
+  const std::string name_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> reply_;
+  std::map<std::string, std::string> paths_;
+  std::string last_;
+  std::atomic<int> asked_{0};
+  std::atomic<int64_t> delay_{0};
+  Upstream upstream_;  // last: its threads use the rest
+};
+
+/// A router's way to one model with these servers.
+class Site {
+ public:
+  explicit Site(const std::vector<uint16_t>& ports, config::Reliability settings = {},
+                std::chrono::milliseconds timeout = kPatience)
+      : config_(made(ports, std::move(settings))),
+        backends_(config_, fleet_),
+        site_([this](http::Exchange exchange) { return handle(exchange); }, HttpSite::small(),
+              listener(timeout)) {}
+  ~Site() { fleet_.stop(); }
+
+  const config::Model& model() const { return config_.providers.models.front(); }
+  config::Model& model() { return config_.providers.models.front(); }
+  workers::Balancer::Status status(size_t worker) {
+    const auto none = [](const config::BackendRef&) -> std::unique_ptr<const upstream::Backend> {
+      return nullptr;
+    };
+    return fleet_.balancer(model(), none)->status(http::Clock::now())[worker];
+  }
+  Wire connect() const { return Wire::connect(site_.port); }
+  Reply ask(std::string_view body = "{}", std::string_view headers = {}) const {
+    Wire client = connect();
+    client.send(post("/v1/chat/completions", body, headers));
+    return client.read_reply();
+  }
+  /// The names of those that answer `count` requests.
+  std::string answers(int count, std::string_view headers = {}) const {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += ask("{}", headers).body;
+    return out;
+  }
+
+ private:
+  static config::Listener listener(std::chrono::milliseconds timeout) {
+    config::Listener out;
+    out.timeout = timeout;
+    return out;
+  }
+
+  static config::Config made(const std::vector<uint16_t>& ports, config::Reliability settings) {
+    config::Config out;
+    out.http.connect_timeout = 300ms;
+    config::Model model;
+    model.name = "m";
+    for (size_t i = 0; i < ports.size(); ++i) {
+      config::BackendRef ref = backend_at(ports[i]);
+      ref.name = std::string(1, static_cast<char>('a' + i));
+      if (!settings.health_check_path.empty()) ref.metrics_path = "/metrics";
+      model.backend_refs.push_back(std::move(ref));
+    }
+    model.reliability = std::move(settings);
+    out.providers.models.push_back(std::move(model));
+    return out;
+  }
+
+  http::Task<> handle(http::Exchange exchange) const {
+    const http::Headers added;
+    const std::string_view prompt[] = {exchange.request.body};
+    const upstream::Call call{exchange.request.target, exchange.request.headers, added, "id-1",
+                              exchange.request.body,   exchange.interrupt,       prompt};
+    upstream::Outcome outcome = co_await backends_.call(model(), call);
+    http::Headers fields;
+    fields.add("x-attempts", std::to_string(outcome.attempts));
+    fields.add("x-elsewhere", outcome.elsewhere ? "yes" : "no");
+    if (outcome.answer) {
+      co_await api::relay(**outcome.answer, exchange.reply, fields);
+    } else if (outcome.answer.error().code == Code::kCancelled) {
+      exchange.reply.abandon();
+    } else {
+      co_await api::send_error(exchange.reply, std::move(fields), outcome.answer.error());
+    }
+  }
+
+  config::Config config_;
+  upstream::Fleet fleet_;
+  upstream::Backends backends_;
+  HttpSite site_;  // last: its threads use the rest
+};
+
+std::string status_reply(int status, std::string_view fields = {}) {
+  return fmt::format("HTTP/1.1 {} X\r\nContent-Length: 4\r\n{}\r\noops", status, fields);
+}
+
+config::Reliability least() {
+  config::Reliability settings;
+  settings.lb_policy = Policy::kLeastRequest;
+  return settings;
+}
+
+bool eventually(const std::function<bool()>& holds) {
+  for (const auto end = http::Clock::now() + kPatience; http::Clock::now() < end;
+       std::this_thread::sleep_for(10ms)) {
+    if (holds()) return true;
+  }
+  return false;
+}
+
+TEST(Balance, takes_turns) {
+  Server a("a"), b("b");
+  Site site({a.port(), b.port()});
+  EXPECT_EQ(site.answers(4), "abab");
+}
+
+TEST(Balance, a_server_that_is_not_there_costs_no_request) {
+  Server b("b");
+  Site site({closed_port(), b.port()});
+  for (int i = 0; i < 20; ++i) {
+    const Reply reply = site.ask();
+    ASSERT_EQ(reply.status, 200);
+    ASSERT_EQ(reply.body, "b");
+  }
+  EXPECT_TRUE(site.status(0).ejected);
+}
+
+TEST(Balance, a_server_that_cannot_be_reached_costs_its_time_only) {
+  FullListener a;
+  Server b("b");
+  Site site({a.port(), b.port()});
+  EXPECT_EQ(site.answers(2), "bb");
+}
+
+TEST(Balance, a_server_that_is_killed_costs_no_request_that_had_no_reply) {
+  auto a = std::make_unique<Server>("a");
+  Server b("b");
+  Site site({a->port(), b.port()});
+  std::atomic<int> failed{0}, answered{0};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      while (!done) {
+        site.ask().status == 200 ? ++answered : ++failed;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return answered > 50; }));
+  a->answer("");  // closes what it has been sent, unanswered
+  const int before = answered;
+  EXPECT_TRUE(eventually([&] { return answered > before + 50; }));
+  done = true;
+  for (std::thread& each : clients) each.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(site.status(0).ejected);
+}
+
+TEST(Balance, errors_of_a_server_reach_the_client_until_it_is_left_out) {
+  Server a("a"), b("b");
+  a.answer(status_reply(500));
+  config::Reliability settings;
+  settings.consecutive_5xx = 3;
+  settings.base_ejection_time = 60s;
+  Site site({a.port(), b.port()}, settings);
+  int errors = 0;
+  for (int i = 0; i < 20; ++i) errors += site.ask().status == 500;
+  EXPECT_EQ(errors, 3);
+  EXPECT_EQ(a.asked(), 3);
+}
+
+TEST(Balance, errors_are_asked_elsewhere_where_the_file_says_so) {
+  Server a("a"), b("b");
+  a.answer(status_reply(500));
+  config::Reliability settings;
+  settings.retry_on.any_5xx = true;
+  Site site({a.port(), b.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("x-attempts"), "2");
+  EXPECT_EQ(site.answers(10), "bbbbbbbbbb");
+}
+
+TEST(Balance, a_server_that_is_not_ready_yet_is_passed_over) {
+  Server a("a"), b("b");
+  a.answer(status_reply(503, "Retry-After: 5\r\n"));
+  Site site({a.port(), b.port()});
+  EXPECT_EQ(site.answers(3), "bbb");
+}
+
+TEST(Balance, a_refusal_of_all_is_the_clients_to_see) {
+  Server a("a"), b("b");
+  a.answer(status_reply(503, "Retry-After: 5\r\n"));
+  b.answer(status_reply(503, "Retry-After: 7\r\n"));
+  Site site({a.port(), b.port()});
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.headers.at("retry-after"), "7");
+  EXPECT_EQ(reply.headers.at("x-elsewhere"), "yes");
+}
+
+TEST(Balance, a_plain_503_is_no_reason_to_ask_again) {
+  Server a("a"), b("b");
+  a.answer(status_reply(503));
+  Site site({a.port(), b.port()});
+  EXPECT_EQ(site.ask().status, 503);
+  EXPECT_EQ(b.asked(), 0);
+}
+
+TEST(Balance, nothing_is_repeated_that_the_file_does_not_allow) {
+  Server a("a"), b("b");
+  a.answer("");
+  config::Reliability settings;
+  settings.retry_on = {true, false, false, false, false};
+  Site site({a.port(), b.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.headers.at("x-elsewhere"), "no");
+  EXPECT_EQ(b.asked(), 0);
+}
+
+TEST(Balance, no_more_servers_are_asked_than_the_file_allows) {
+  Server c("c");
+  config::Reliability settings;
+  settings.retry_count = 1;
+  Site site({closed_port(), closed_port(), c.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.headers.at("x-attempts"), "2");
+}
+
+TEST(Balance, a_server_that_hangs_is_given_up_after_its_time) {
+  Server a("a"), b("b");
+  a.wait_before_answers(3s);
+  config::Reliability settings;
+  settings.reply_timeout = 100ms;
+  settings.consecutive_5xx = 1;
+  Site site({a.port(), b.port()}, settings);
+  const auto begin = http::Clock::now();
+  EXPECT_EQ(site.answers(3), "bbb");
+  EXPECT_LT(http::Clock::now() - begin, 2s);
+  EXPECT_EQ(a.asked(), 1);
+}
+
+TEST(Balance, a_reply_that_has_begun_in_time_may_take_longer) {
+  Upstream slow([](Wire& wire, int) {
+    wire.read_request();
+    wire.send(std::string(kStreamHead) + chunk("data: 1\n\n"));
+    std::this_thread::sleep_for(400ms);
+    wire.send(chunk("data: 2\n\n") + chunk(""));
+  });
+  config::Reliability settings;
+  settings.reply_timeout = 100ms;
+  Site site({slow.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "data: 1\n\ndata: 2\n\n");
+  EXPECT_TRUE(reply.complete);
+}
+
+TEST(Balance, a_stream_is_never_begun_twice) {
+  std::atomic<int> streams{0};
+  const auto script = [&](Wire& wire, int) {
+    if (wire.read_request().empty()) return;
+    ++streams;
+    wire.send(std::string(kStreamHead) + chunk("data: 1\n\n"));
+    wire.reset();
+  };
+  Upstream a(script), b(script);
+  config::Reliability settings;
+  settings.retry_on = {true, true, true, true, true};
+  settings.consecutive_5xx = 2;
+  Site site({a.port(), b.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_FALSE(reply.complete);
+  EXPECT_NE(reply.body.find("upstream_error"), std::string::npos) << reply.body;
+  EXPECT_EQ(streams, 1);
+  // A stream that breaks off counts against the server all the same.
+  for (int i = 0; i < 3; ++i) site.ask();
+  EXPECT_TRUE(site.status(0).ejected || site.status(1).ejected);
+}
+
+TEST(Balance, the_slow_one_gets_less_where_load_counts) {
+  Server a("a"), b("b");
+  a.wait_before_answers(60ms);
+  Site site({a.port(), b.port()}, least());
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] { site.answers(15); });
+  }
+  for (std::thread& each : clients) each.join();
+  EXPECT_EQ(a.asked() + b.asked(), 60);
+  EXPECT_GT(b.asked(), 2 * a.asked());
+}
+
+TEST(Balance, a_full_server_is_waited_for_and_too_long_a_line_is_refused) {
+  Server a("a");
+  a.wait_before_answers(300ms);
+  config::Reliability settings;
+  settings.max_in_flight = 1;
+  settings.queue_max = 1;
+  Site site({a.port()}, settings);
+  std::vector<std::future<Reply>> replies;
+  for (int i = 0; i < 3; ++i) {
+    replies.push_back(std::async(std::launch::async, [&] { return site.ask(); }));
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(replies[0].get().status, 200);
+  EXPECT_EQ(replies[1].get().status, 200);
+  const Reply refused = replies[2].get();
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_EQ(refused.headers.at("x-elsewhere"), "yes");
+  EXPECT_EQ(a.asked(), 2);
+}
+
+TEST(Balance, nobody_waits_longer_than_the_file_says) {
+  Server a("a");
+  a.wait_before_answers(1s);
+  config::Reliability settings;
+  settings.max_in_flight = 1;
+  settings.queue_timeout = 100ms;
+  Site site({a.port()}, settings);
+  auto first = std::async(std::launch::async, [&] { return site.ask(); });
+  EXPECT_TRUE(eventually([&] { return a.asked() == 1; }));
+  EXPECT_EQ(site.ask().status, 429);
+  EXPECT_EQ(first.get().status, 200);
+}
+
+TEST(Balance, a_client_that_leaves_the_line_leaves_it_to_the_next) {
+  Server a("a");
+  a.wait_before_answers(300ms);
+  config::Reliability settings;
+  settings.max_in_flight = 1;
+  Site site({a.port()}, settings);
+  auto first = std::async(std::launch::async, [&] { return site.ask(); });
+  EXPECT_TRUE(eventually([&] { return a.asked() == 1; }));
+  {
+    Wire leaves = site.connect();
+    leaves.send(post("/v1/chat/completions", "{}"));
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(site.ask().status, 200);
+  EXPECT_EQ(first.get().status, 200);
+  EXPECT_EQ(a.asked(), 2);
+  EXPECT_TRUE(eventually([&] { return site.status(0).in_flight == 0; }));
+}
+
+TEST(Balance, a_session_stays_with_its_server) {
+  Server a("a"), b("b"), c("c");
+  config::Reliability settings;
+  settings.lb_policy = Policy::kSession;
+  settings.session_header = "x-user-id";
+  Site site({a.port(), b.port(), c.port()}, settings);
+  for (const char* user : {"ada", "grace", "edsger", "barbara"}) {
+    const std::string answers = site.answers(5, fmt::format("x-user-id: {}\r\n", user));
+    EXPECT_EQ(answers, std::string(5, answers.front())) << user;
+  }
+}
+
+TEST(Balance, a_conversation_goes_where_its_beginning_is_known) {
+  Server a("a"), b("b");
+  config::Reliability settings;
+  settings.lb_policy = Policy::kPrefix;
+  settings.prefix_block_bytes = 16;
+  Site site({a.port(), b.port()}, settings);
+  std::string one(200, '1'), two(200, '2');
+  const std::string first = site.ask(one).body;
+  const std::string second = site.ask(two).body;
+  EXPECT_NE(first, second);
+  for (int turn = 0; turn < 5; ++turn) {
+    one.append(50, static_cast<char>('a' + turn));
+    two.append(70, static_cast<char>('k' + turn));
+    EXPECT_EQ(site.ask(two).body, second);
+    EXPECT_EQ(site.ask(one).body, first);
+  }
+}
+
+TEST(Balance, checks_leave_a_server_out_and_take_it_back) {
+  Server a("a"), b("b");
+  a.on("/health", status_reply(503));
+  b.on("/health", ok("{}"));
+  config::Reliability settings = least();
+  settings.health_check_path = "/health";
+  settings.health_check_interval = 20ms;
+  settings.health_check_timeout = 200ms;
+  Site site({a.port(), b.port()}, settings);
+  EXPECT_TRUE(eventually([&] { return !site.status(0).healthy; }));
+  EXPECT_EQ(site.answers(5), "bbbbb");
+  a.on("/health", ok("{}"));
+  EXPECT_TRUE(eventually([&] { return site.status(0).healthy; }));
+  const std::string answers = site.answers(4);
+  EXPECT_NE(answers.find('a'), std::string::npos) << answers;
+}
+
+TEST(Balance, what_servers_say_of_their_load_decides) {
+  Server a("a"), b("b");
+  for (Server* each : {&a, &b}) each->on("/health", ok("{}"));
+  a.on("/metrics", ok("vllm:num_requests_running{engine=\"0\"} 8.0\n"
+                      "vllm:num_requests_waiting{engine=\"0\"} 3.0\n"));
+  b.on("/metrics", ok("vllm:num_requests_running{engine=\"0\"} 1.0\n"));
+  config::Reliability settings = least();
+  settings.health_check_path = "/health";
+  settings.health_check_interval = 20ms;
+  settings.metrics_interval = 20ms;
+  Site site({a.port(), b.port()}, settings);
+  EXPECT_TRUE(
+      eventually([&] { return site.status(0).others == 11 && site.status(1).others == 1; }));
+  EXPECT_EQ(site.answers(6), "bbbbbb");
+  a.on("/metrics", status_reply(404));
+  EXPECT_TRUE(eventually([&] { return site.status(0).others == 0; }));
+  EXPECT_EQ(site.answers(3), "aaa");
+}
+
+TEST(Fleet, a_configuration_that_changes_nothing_of_a_model_keeps_what_is_known) {
+  upstream::Fleet fleet;
+  config::Model model;
+  model.name = "m";
+  model.backend_refs.push_back(backend_at(1));
+  const auto none = [](const config::BackendRef&) -> std::unique_ptr<const upstream::Backend> {
+    return nullptr;
+  };
+  const auto first = fleet.balancer(model, none);
+  EXPECT_EQ(fleet.balancer(model, none), first);
+  model.backend_refs.push_back(backend_at(2));
+  EXPECT_NE(fleet.balancer(model, none), first);
+}
+
+// One server with workers of its own: it is told what was decided, and gets the bytes as they are.
+TEST(Backend, tells_a_router_behind_it_what_was_decided) {
+  for (const std::string kind : {"dynamo", "production_stack", "vllm"}) {
+    Server server("s");
+    config::BackendRef ref = backend_at(server.port());
+    ref.engine_kind = kind;
+    const upstream::HttpBackend backend(ref, {}, std::nullopt);
+    HttpSite site([&](http::Exchange exchange) -> http::Task<> {
+      http::Headers added, decided;
+      decided.add("x-request-id", "theirs");
+      decided.add("x-vsr-selected-model", "m");
+      decided.add("x-vsr-selected-decision", "math");
+      decided.add("x-vsr-schema-version", "2");
+      const upstream::Call call{exchange.request.target, exchange.request.headers, added, "id-1",
+                                exchange.request.body,   exchange.interrupt,       {},    &decided};
+      auto answer = co_await backend.call(call);
+      http::Headers fields;
+      co_await api::relay(**answer, exchange.reply, fields);
+    });
+    const std::string body = "{\"model\": \"m\",  \"n\":1e400}";
+    Wire client = Wire::connect(site.port);
+    client.send(post("/v1/chat/completions", body, "x-session-id: one\r\n"));
+    EXPECT_EQ(client.read_reply().body, "s");
+    const std::string got = server.last_request();
+    const bool told = kind != "vllm";
+    EXPECT_EQ(got.find("x-vsr-selected-model: m\r\n") != std::string::npos, told) << got;
+    EXPECT_EQ(got.find("x-vsr-selected-decision: math\r\n") != std::string::npos, told) << got;
+    EXPECT_EQ(got.find("x-vsr-schema-version"), std::string::npos) << got;
+    EXPECT_NE(got.find("x-session-id: one\r\n"), std::string::npos) << got;
+    EXPECT_TRUE(got.ends_with("\r\n\r\n" + body)) << got;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test
