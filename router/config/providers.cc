@@ -110,21 +110,19 @@ const Section<Providers>& defaults_section() {
 }
 
 void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
-  std::vector<std::string_view> known;
-  for (const Model& model : out.models) known.push_back(model.name);
   for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
-    if (!out.models[i].reliability) continue;
-    for (const std::string& name : out.models[i].reliability->fallback_models) {
-      if (out.find(name) != nullptr && name != out.models[i].name) continue;
-      reader.at_key("models", [&] {
-        reader.at_index(i, [&] {
-          reader.at_key("reliability.fallback_models", [&] {
-            const yaml::Node& at = *models.items[i].find("reliability");
-            reader.error(at.find("fallback_models")->line,
-                         fmt::format("expected another model, found \"{}\"{}", name,
-                                     suggestion(name, known)));
-          });
-        });
+    const Model& model = out.models[i];
+    if (!model.reliability) continue;
+    for (const std::string& name : model.reliability->fallback_models) {
+      if (out.find(name) != nullptr && name != model.name) continue;
+      std::vector<std::string_view> others;
+      for (const Model& other : out.models) {
+        if (other.name != model.name) others.push_back(other.name);
+      }
+      const yaml::Node& at = *models.items[i].find("reliability")->find("fallback_models");
+      reader.at_key(fmt::format("models[{}].reliability.fallback_models", i), [&] {
+        reader.error(at.line, fmt::format("expected another model, found \"{}\" (known: {})", name,
+                                          join(others)));
       });
     }
   }

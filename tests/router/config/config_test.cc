@@ -300,6 +300,37 @@ zebra: 1
             "recipes, setup)");
 }
 
+std::string with_reliability(std::string_view reliability) {
+  return fmt::format(
+      "version: v0.3\nproviders:\n  defaults: {{default_model: a}}\n  models:\n"
+      "    - {{name: b, backend_refs: [{{type: echo}}]}}\n"
+      "    - name: a\n      backend_refs: [{{type: echo}}]\n      reliability: {{{}}}\n",
+      reliability);
+}
+
+TEST(Config, reliability_has_envoys_words) {
+  const Config config = parse_good(with_reliability(
+      "lb_policy: LEAST_REQUEST, retry_on: \"reset, gateway-error\", fallback_models: [b]"));
+  const Reliability& is = *config.providers.find("a")->reliability;
+  EXPECT_EQ(is.lb_policy, Reliability::Policy::kLeastRequest);
+  EXPECT_EQ(is.retry_on, (RetryOn{false, true, true, true, false}));
+  EXPECT_EQ(is.fallback_models, std::vector<std::string>{"b"});
+  EXPECT_EQ(is.retry_count, 2U);
+  EXPECT_EQ(notices_of(with_reliability("retry_on: \"connect-failure,retriable-4xx\"")),
+            "f.yaml:8: providers.models[1].reliability.retry_on: \"retriable-4xx\" has no effect "
+            "(known: connect-failure, refused-stream, reset, reset-before-request, "
+            "request-timeout, gateway-error, 5xx)\n");
+}
+
+TEST(Config, a_fallback_is_another_model) {
+  for (const char* name : {"a", "c"}) {
+    EXPECT_EQ(notices_of(with_reliability(fmt::format("fallback_models: [{}]", name))),
+              fmt::format("refused: f.yaml:8: providers.models[1].reliability.fallback_models: "
+                          "expected another model, found \"{}\" (known: b)",
+                          name));
+  }
+}
+
 TEST(Config, a_missing_file_is_named) {
   const auto loaded = load("/nowhere/config.yaml");
   ASSERT_FALSE(loaded);
