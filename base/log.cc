@@ -5,14 +5,20 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/json_writer.h"
+
 namespace signalbox::log {
 namespace {
+
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %^%-7l%$ %v";
+constexpr const char* kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})";
+bool as_json = false;
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     auto made = std::make_shared<spdlog::logger>(
         "signalbox", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%-7l%$ %v");
+    made->set_pattern(kTextPattern);
     made->flush_on(spdlog::level::info);
     return made;
   }();
@@ -52,8 +58,28 @@ bool enabled(Level level) {
   return logger().should_log(to_spdlog(level));
 }
 
+Result<void> set_format(std::string_view name) {
+  if (name != "text" && name != "json")
+    return fail(Code::kInvalid, "unknown log format \"{}\" (known: text, json)", name);
+  as_json = name == "json";
+  logger().set_pattern(as_json ? kJsonPattern : kTextPattern);
+  return {};
+}
+
 void write(Level level, std::string_view component, std::string_view message) {
-  logger().log(to_spdlog(level), "{}: {}", component, message);
+  if (as_json) {
+    event(level, component, fmt::format("\"message\":{}", json::quote(message)));
+  } else {
+    logger().log(to_spdlog(level), "{}: {}", component, message);
+  }
+}
+
+void event(Level level, std::string_view component, std::string_view members) {
+  if (as_json) {
+    logger().log(to_spdlog(level), "\"component\":{},{}", json::quote(component), members);
+  } else {
+    logger().log(to_spdlog(level), "{}: {}", component, members);
+  }
 }
 
 }  // namespace signalbox::log

@@ -18,7 +18,15 @@ enum class Level : unsigned char { kDebug, kInfo, kWarn, kError };
 /// Thread-safe.
 Result<void> set_level(std::string_view name);
 
+/// How lines look from now on: "text", for people, or "json", an object a line with time, level,
+/// component and message. Default text. Before threads write.
+Result<void> set_format(std::string_view name);
+
 bool enabled(Level level);
+
+/// Writes one line of several values: `members` are those of a JSON object, without its braces.
+/// Thread-safe.
+void event(Level level, std::string_view component, std::string_view members);
 
 /// Writes one line. Thread-safe.
 void write(Level level, std::string_view component, std::string_view message);

@@ -1,6 +1,7 @@
 // `signalbox serve`: the daemon, from its configuration to a quiet end.
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -59,7 +60,7 @@ int serve(const std::filesystem::path& file, router::MissingModels missing) {
   if (!text) return report(text.error());
   config::Inspection inspection = config::inspect(*text, file.string());
   for (const std::string& notice : inspection.notices) {
-    std::fprintf(stderr, "notice: %s\n", notice.c_str());
+    log::info("config", "notice: {}", notice);
   }
   if (!inspection.config) return report(inspection.config.error());
   // Shared by all configurations that the daemon reads in its life.
@@ -73,18 +74,18 @@ int serve(const std::filesystem::path& file, router::MissingModels missing) {
       router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
-    std::fprintf(stderr, "notice: %s\n", notice.c_str());
+    log::info("config", "notice: {}", notice);
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   std::string line = fmt::format(
       "ready in {} ms:", std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
   for (const std::string& listener : (*daemon)->listening()) line += "  " + listener;
-  std::fprintf(stderr, "%s\n", line.c_str());
+  log::info("serve", "{}", line);
 
   while (signals.wait() == SIGHUP) (*daemon)->reload();
   signals.let_through();
-  std::fputs("ending: requests in flight may finish; a second signal ends them\n", stderr);
-  if (!(*daemon)->drain()) std::fputs("ending with requests unfinished\n", stderr);
+  log::info("serve", "ending: requests in flight may finish; a second signal ends them");
+  if (!(*daemon)->drain()) log::warn("serve", "ending with requests unfinished");
   return kExitOk;
 }
 
@@ -101,6 +102,9 @@ int run(int argc, char** argv) {
                         cxxopts::value<std::string>()->default_value("refuse"));
   options.add_options()("log-level", "debug, info, warn or error",
                         cxxopts::value<std::string>()->default_value("info"));
+  options.add_options()(
+      "log-format", "json, or text, which is the default on a terminal",
+      cxxopts::value<std::string>()->default_value(::isatty(STDERR_FILENO) != 0 ? "text" : "json"));
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     if (parsed.count("config") == 0 && !parsed["config"].has_default()) {
       std::fprintf(stderr, "signalbox serve: --config is missing, and there is no %s here\n",
@@ -109,6 +113,10 @@ int run(int argc, char** argv) {
     }
     if (auto level = log::set_level(parsed["log-level"].as<std::string>()); !level) {
       std::fprintf(stderr, "signalbox serve: --log-level: %s\n", level.error().message.c_str());
+      return kExitUsage;
+    }
+    if (auto format = log::set_format(parsed["log-format"].as<std::string>()); !format) {
+      std::fprintf(stderr, "signalbox serve: --log-format: %s\n", format.error().message.c_str());
       return kExitUsage;
     }
     const auto& missing = parsed["missing-models"].as<std::string>();
