@@ -1,0 +1,164 @@
+// A map of strings finds a handful of names in less time than a hash of them takes.
+
+#include "router/observe/meters.h"
+
+#include <algorithm>
+
+namespace signalbox::observe {
+namespace {
+
+// Of replies; those that are not here count by their hundred.
+constexpr auto kStatus = std::to_array(
+    {200, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 499, 500, 501, 502, 503, 504});
+constexpr std::string_view kUnknown = "unknown";
+constexpr std::string_view kNone = "none";
+
+size_t slot_of(int status) {
+  const auto found = std::find(kStatus.begin(), kStatus.end(), status);
+  if (found != kStatus.end()) return static_cast<size_t>(found - kStatus.begin());
+  const int hundred = status / 100;
+  return kStatus.size() + (hundred == 2 ? 0 : hundred == 4 ? 1 : 2);
+}
+
+std::string status_label(size_t slot) {
+  if (slot < kStatus.size()) return std::to_string(kStatus[slot]);
+  return slot == kStatus.size() ? "2xx" : slot == kStatus.size() + 1 ? "4xx" : "other";
+}
+
+}  // namespace
+
+Meters::Meters(Metrics& metrics, const Vocabulary& vocabulary)
+    : metrics_(metrics),
+      in_flight_(metrics.requests_in_flight.only()),
+      decided_(metrics.decisions.only()),
+      routing_latency_(metrics.routing_latency.only()),
+      decision_latency_(metrics.decision_latency.only()) {
+  for (const Vocabulary::Model& model : vocabulary.models) {
+    ModelSeries& series = add_model(model.name, vocabulary.decisions);
+    if (!model.currency.empty()) series.cost = &metrics.cost.with({model.name, model.currency});
+  }
+  add_model(std::string(kUnknown), vocabulary.decisions);
+  for (const std::string& name : vocabulary.decisions) {
+    decisions_[name] = {&metrics.decision_matches.with({name}),
+                        &metrics.decision_confidence.with({name})};
+  }
+  for (const Matches& group : vocabulary.signals) {
+    const std::string& type = group.type;
+    SignalSeries& series = signals_[type];
+    series.runs = &metrics.signals.with({type});
+    series.errors = &metrics.signal_errors.with({type});
+    series.latency = &metrics.signal_latency.with({type});
+    for (const std::string& name : group.names)
+      series.matches[name] = &metrics.signal_matches.with({type, name});
+  }
+  for (const auto& [model, name] : vocabulary.engines)
+    engines_[model] = {name, &metrics.passes.with({name})};
+}
+
+Meters::ModelSeries& Meters::add_model(const std::string& name,
+                                       const std::vector<std::string>& decisions) {
+  ModelSeries& series = models_[name];
+  series.name = name;
+  series.in_flight = &metrics_.in_flight.with({name});
+  series.completion_latency = &metrics_.completion_latency.with({name});
+  series.ttft = &metrics_.ttft.with({name});
+  series.tpot = &metrics_.tpot.with({name});
+  series.prompt_tokens = &metrics_.prompt_tokens.with({name});
+  series.completion_tokens = &metrics_.completion_tokens.with({name});
+  series.tokens = &metrics_.tokens.with({name});
+  for (const std::string& decision : decisions)
+    series.requests[decision] = std::make_unique<Slots>();
+  series.requests[std::string(kNone)] = std::make_unique<Slots>();
+  return series;
+}
+
+const Meters::ModelSeries& Meters::of_model(std::string_view name) const {
+  const auto found = models_.find(name);
+  return found != models_.end() ? found->second : models_.find(kUnknown)->second;
+}
+
+Meters::AtModel::AtModel(const Meters& meters, std::string_view model)
+    : gauge_(*meters.of_model(model).in_flight) {
+  gauge_.add(1);
+}
+
+std::string_view Meters::engine_name(const void* model) const {
+  const auto found = engines_.find(model);
+  return found == engines_.end() ? std::string_view{} : found->second.name;
+}
+
+Counter& Meters::requests_of(const Account& account, const ModelSeries& model) const {
+  auto found = model.requests.find(account.decision);
+  if (found == model.requests.end()) found = model.requests.find(kNone);
+  const size_t status = slot_of(account.status);
+  std::atomic<Counter*>& slot = (*found->second)[status];
+  if (Counter* known = slot.load(std::memory_order_acquire)) return *known;
+  Counter& made = metrics_.requests.with({model.name, found->first, status_label(status)});
+  slot.store(&made, std::memory_order_release);
+  return made;
+}
+
+void Meters::record(const Account& account) const {
+  const ModelSeries& model = of_model(account.model);
+  requests_of(account, model).add();
+  if (!account.error.empty()) {
+    metrics_.errors.with({model.name, std::string(account.error)}).add();
+  }
+  if (account.degraded != Degraded::kNo)
+    metrics_.degraded.with({std::string(name_of(account.degraded))}).add();
+  for (const std::string& type : account.pii_types)
+    metrics_.pii_violations.with({model.name, type}).add();
+  if (account.pii && account.pii_types.empty())
+    metrics_.pii_violations.with({model.name, std::string(kUnknown)}).add();
+  if (!account.jailbreak.empty()) metrics_.jailbreaks.with({account.jailbreak}).add();
+  if (account.understood > account.began) record_understanding(account);
+  if (account.sent > account.began) record_reply(account, model);
+}
+
+void Meters::record_understanding(const Account& account) const {
+  routing_latency_.observe(seconds_between(account.began, account.understood));
+  for (const SignalRun& run : account.signals) {
+    const auto found = signals_.find(run.type);
+    if (found == signals_.end()) continue;
+    found->second.runs->add();
+    found->second.latency->observe(seconds_between(run.began, run.ended));
+    if (run.failed) found->second.errors->add();
+  }
+  for (const Matches& matches : account.matched) {
+    const auto found = signals_.find(matches.type);
+    if (found == signals_.end()) continue;
+    for (const std::string& name : matches.names) {
+      const auto series = found->second.matches.find(name);
+      if (series != found->second.matches.end()) series->second->add();
+    }
+  }
+  for (const ModelPass& pass : account.passes) {
+    const auto found = engines_.find(pass.model);
+    if (found == engines_.end()) continue;
+    found->second.latency->observe(seconds_between(pass.began, pass.ended));
+    if (!pass.error.empty())
+      metrics_.pass_errors.with({found->second.name, std::string(pass.error)}).add();
+  }
+  if (!account.decided) return;
+  decided_.add();
+  decision_latency_.observe(std::chrono::duration<double>(account.deciding).count());
+  const auto found = decisions_.find(account.decision);
+  if (found == decisions_.end()) return;
+  found->second.matches->add();
+  found->second.confidence->observe(account.confidence);
+}
+
+void Meters::record_reply(const Account& account, const ModelSeries& model) const {
+  model.completion_latency->observe(seconds_between(account.sent, account.ended));
+  if (account.ttft_s) model.ttft->observe(*account.ttft_s);
+  if (account.tpot_s) model.tpot->observe(*account.tpot_s);
+  if (!account.tokens) return;
+  const auto prompt = static_cast<double>(account.tokens->prompt);
+  const auto completion = static_cast<double>(account.tokens->completion);
+  model.prompt_tokens->add(prompt);
+  model.completion_tokens->add(completion);
+  model.tokens->add(prompt + completion);
+  if (model.cost != nullptr) model.cost->add(account.cost);
+}
+
+}  // namespace signalbox::observe

@@ -1,0 +1,101 @@
+#pragma once
+// What requests are counted as: the series of one configuration, and which of them a request moves.
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "router/observe/account.h"
+#include "router/observe/metrics.h"
+
+namespace signalbox::observe {
+
+/// What the labels of one configuration may say.
+struct Vocabulary {
+  struct Model {
+    std::string name;
+    std::string currency;  // of its price; "": it has none
+  };
+  std::vector<Model> models;
+  std::vector<std::string> decisions;
+  std::vector<Matches> signals;                              // by type
+  std::vector<std::pair<const void*, std::string>> engines;  // the router's own models
+};
+
+/// The series of one configuration, looked up when it is taken up, so that a request finds each by
+/// a search in what does not change. Thread-safe.
+class Meters {
+ public:
+  /// `metrics` outlives it.
+  Meters(Metrics& metrics, const Vocabulary& vocabulary);
+
+  /// What the configuration calls one of the router's own models; "" for others.
+  std::string_view engine_name(const void* model) const;
+
+  /// Counts a request that has ended.
+  void record(const Account& account) const;
+
+  /// A request is at a model, from construction to destruction.
+  class AtModel {
+   public:
+    AtModel(const Meters& meters, std::string_view model);
+    ~AtModel() { gauge_.add(-1); }
+    AtModel(const AtModel&) = delete;
+    AtModel& operator=(const AtModel&) = delete;
+
+   private:
+    Gauge& gauge_;
+  };
+
+  /// A request has come; it has been answered.
+  void began() const { in_flight_.add(1); }
+  void ended() const { in_flight_.add(-1); }
+
+ private:
+  static constexpr size_t kStatuses = 20;
+  /// Series that are looked up when they are first needed: few of all combinations ever are.
+  using Slots = std::array<std::atomic<Counter*>, kStatuses>;
+  struct ModelSeries {
+    std::string name;
+    Gauge* in_flight;
+    Histogram *completion_latency, *ttft, *tpot;
+    Counter *prompt_tokens, *completion_tokens, *tokens;
+    Counter* cost = nullptr;                                              // without a price
+    std::map<std::string, std::unique_ptr<Slots>, std::less<>> requests;  // by decision
+  };
+  struct DecisionSeries {
+    Counter* matches;
+    Histogram* confidence;
+  };
+  struct SignalSeries {
+    Counter *runs, *errors;
+    Histogram* latency;
+    std::map<std::string, Counter*, std::less<>> matches;  // by name
+  };
+  struct EngineSeries {
+    std::string name;
+    Histogram* latency;
+  };
+
+  ModelSeries& add_model(const std::string& name, const std::vector<std::string>& decisions);
+  const ModelSeries& of_model(std::string_view name) const;
+  void record_understanding(const Account& account) const;
+  void record_reply(const Account& account, const ModelSeries& model) const;
+  Counter& requests_of(const Account& account, const ModelSeries& model) const;
+
+  Metrics& metrics_;
+  Gauge& in_flight_;
+  Counter& decided_;
+  Histogram &routing_latency_, &decision_latency_;
+  std::map<std::string, ModelSeries, std::less<>> models_;
+  std::map<std::string, DecisionSeries, std::less<>> decisions_;
+  std::map<std::string, SignalSeries, std::less<>> signals_;
+  std::map<const void*, EngineSeries> engines_;
+};
+
+}  // namespace signalbox::observe

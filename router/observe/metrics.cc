@@ -1,0 +1,138 @@
+// Bounds of the histograms are in seconds: those of signals and rules begin at microseconds, where
+// ours are, unlike upstream's.
+
+#include "router/observe/metrics.h"
+
+#include <array>
+
+#include "router/observe/account.h"
+#include "router/observe/exposition.h"
+
+namespace signalbox::observe {
+namespace {
+
+constexpr auto kMicro = std::to_array({1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4,
+                                       1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 1.0});
+constexpr auto kReply = std::to_array({1e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5,
+                                       5.0, 10.0, 30.0, 60.0, 120.0, 300.0});
+constexpr auto kShare = std::to_array({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0});
+
+}  // namespace
+
+std::string_view name_of(Degraded degraded) {
+  switch (degraded) {
+    case Degraded::kNo:
+      return "";
+    case Degraded::kModelMissing:
+      return "model_missing";
+    case Degraded::kOverloaded:
+      return "overloaded";
+    case Degraded::kTimeout:
+      return "timeout";
+    case Degraded::kError:
+      return "error";
+  }
+  return "";
+}
+
+Metrics::Metrics()
+    : requests(families_, "llm_model_requests_total",
+               "Requests that have ended, by model, decision and status",
+               {"model", "decision", "status"}),
+      errors(families_, "llm_request_errors_total", "Requests that ended in an error, by reason",
+             {"model", "reason"}),
+      degraded(families_, "signalbox_degraded_total",
+               "Requests decided on less than the configuration asks for, by reason", {"reason"}),
+      in_flight(families_, "llm_model_inflight_requests", "Requests that are at a model now",
+                {"model"}),
+      requests_in_flight(families_, "signalbox_requests_in_flight",
+                         "Requests that are being answered now"),
+      routing_latency(families_, "llm_model_routing_latency_seconds",
+                      "From a whole request to its plan", {}, kMicro),
+      completion_latency(families_, "llm_model_completion_latency_seconds",
+                         "From sending a request to a model to the end of its reply", {"model"},
+                         kReply),
+      ttft(families_, "llm_model_ttft_seconds", "Time to the first token of a stream", {"model"},
+           kReply),
+      tpot(families_, "llm_model_tpot_seconds", "Time a token, after the first of a stream",
+           {"model"}, kReply),
+      prompt_tokens(families_, "llm_model_prompt_tokens_total", "Tokens read, as replies say",
+                    {"model"}),
+      completion_tokens(families_, "llm_model_completion_tokens_total",
+                        "Tokens generated, as replies say", {"model"}),
+      tokens(families_, "llm_model_tokens_total", "Tokens read and generated, as replies say",
+             {"model"}),
+      cost(families_, "llm_model_cost_total", "What the tokens cost by the configured prices",
+           {"model", "currency"}),
+      signals(families_, "llm_signal_extraction_total",
+              "Times that the signals of a type were read", {"signal_type"}),
+      signal_errors(families_, "signalbox_signal_errors_total", "Times that reading them failed",
+                    {"signal_type"}),
+      signal_matches(families_, "llm_signal_match_total", "Requests that a signal matched",
+                     {"signal_type", "signal_name"}),
+      signal_latency(families_, "llm_signal_extraction_latency_seconds",
+                     "Time to read the signals of a type", {"signal_type"}, kMicro),
+      decisions(families_, "llm_decision_evaluation_total", "Requests that the rules decided"),
+      decision_latency(families_, "llm_decision_evaluation_latency_seconds",
+                       "Time of the rules of a request, without its signals", {}, kMicro),
+      decision_matches(families_, "llm_decision_match_total", "Requests that came to a decision",
+                       {"decision_name"}),
+      decision_confidence(families_, "llm_decision_confidence", "Confidence of the decisions",
+                          {"decision_name"}, kShare),
+      pii_violations(families_, "llm_pii_violations_total",
+                     "Requests refused for personal data, by each type that was found",
+                     {"model", "pii_type"}),
+      jailbreaks(families_, "signalbox_jailbreak_blocked_total",
+                 "Requests refused as attempts to override instructions", {"signal_name"}),
+      passes(
+          families_, "signalbox_model_pass_seconds",
+          "Time of a text through one of the router's own models, its wait in the queue included",
+          {"model"}, kMicro),
+      pass_errors(families_, "signalbox_model_pass_errors_total", "Passes that failed, by reason",
+                  {"model", "reason"}),
+      queued_requests(families_, "signalbox_model_queue_requests",
+                      "Texts that wait for a model now", {"model"}),
+      queued_tokens(families_, "signalbox_model_queue_tokens", "Their tokens", {"model"}),
+      cache_operations(families_, "llm_cache_operations_total", "Operations of the response cache",
+                       {"backend", "operation", "status"}),
+      cache_hits(families_, "llm_cache_plugin_hits_total",
+                 "Requests answered from the response cache", {"decision_name", "plugin_type"}),
+      cache_misses(families_, "llm_cache_plugin_misses_total",
+                   "Requests that the response cache was asked for in vain",
+                   {"decision_name", "plugin_type"}),
+      cache_latency(families_, "llm_cache_operation_duration_seconds",
+                    "Time of an operation of the cache", {"backend", "operation"}, kMicro),
+      cache_entries(families_, "llm_cache_entries_total", "Replies in the cache now", {"backend"}),
+      config_updates(families_, "llm_config_updates_total",
+                     "Configurations after the first, active or failed", {"result"}),
+      config_version(families_, "llm_config_active_version",
+                     "Generation of the configuration that serves"),
+      connections(families_, "signalbox_connections", "Connections of clients that are open now"),
+      refused(families_, "signalbox_refused_total",
+              "Connections and requests turned away before they were read, by what was full",
+              {"reason"}),
+      spans(families_, "signalbox_spans_total", "Spans of traces: exported, dropped or failed",
+            {"result"}),
+      replay_records(families_, "signalbox_replay_records",
+                     "Requests in the record for replay now"),
+      build_info(families_, "signalbox_build_info", "1, and the version that runs", {"version"}),
+      resident_bytes(families_, "process_resident_memory_bytes", "Memory of the process"),
+      cpu_seconds(families_, "process_cpu_seconds_total", "Processor time of the process") {
+  // Shown from the start, as zeros.
+  for (Degraded reason :
+       {Degraded::kModelMissing, Degraded::kOverloaded, Degraded::kTimeout, Degraded::kError})
+    degraded.with({std::string(name_of(reason))});
+  for (const char* result : {"active", "failed"}) config_updates.with({result});
+  for (const char* reason : {"connections", "bodies"}) refused.with({reason});
+  for (const char* result : {"exported", "dropped", "failed"}) spans.with({result});
+  requests_in_flight.only();
+  routing_latency.only();
+  decisions.only();
+  decision_latency.only();
+}
+
+std::string Metrics::text() const {
+  return expose(families_);
+}
+
+}  // namespace signalbox::observe

@@ -1,0 +1,167 @@
+// A record is encoded when it comes, so that it owns nothing but text.
+
+#include "router/observe/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/json_writer.h"
+
+namespace signalbox::observe {
+namespace {
+
+std::string iso(std::chrono::system_clock::time_point at) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch());
+  const std::time_t seconds = ms.count() / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  const size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03}Z", std::string_view(text, size), ms.count() % 1000);
+}
+
+// A thousandth of a millisecond is finer than anybody reads.
+double ms_between(TimePoint from, TimePoint to) {
+  return static_cast<double>(
+             std::chrono::duration_cast<std::chrono::microseconds>(to - from).count()) /
+         1000;
+}
+
+void write_decision(json::Writer& out, const Account& a) {
+  if (!a.recipe.empty()) out.member("recipe", a.recipe);
+  if (!a.decision.empty()) out.member("decision", a.decision).member("confidence", a.confidence);
+  if (!a.category.empty()) out.member("category", a.category);
+  if (!a.algorithm.empty()) out.member("algorithm", a.algorithm);
+  if (!a.selection_method.empty()) out.member("selection_method", a.selection_method);
+  if (!a.model.empty()) out.member("selected_model", a.model);
+  if (a.reasoning) out.member("reasoning", *a.reasoning);
+  if (a.degraded != Degraded::kNo) out.member("degraded", name_of(a.degraded));
+  if (!a.jailbreak.empty()) out.member("jailbreak", a.jailbreak);
+  if (a.pii) out.key("pii_types").begin_array();
+  if (a.pii) {
+    for (const std::string& type : a.pii_types) out.string(type);
+    out.end_array();
+  }
+}
+
+void write_signals(json::Writer& out, const Account& a) {
+  out.key("signals").begin_object();
+  for (const Matches& matches : a.matched) {
+    out.key(matches.type).begin_array();
+    for (const std::string& name : matches.names) out.string(name);
+    out.end_array();
+  }
+  out.end_object();
+}
+
+std::string inner(std::string object) {
+  return object.substr(1, object.size() - 2);
+}
+
+}  // namespace
+
+std::string account_json(const Account& a) {
+  json::Writer out;
+  out.begin_object().member("request_id", a.id).member("trace_id", hex(a.trace.trace));
+  out.member("path", a.path).member("status", int32_t{a.status});
+  out.member("response_path", a.response_path).member("stream", a.stream);
+  write_decision(out, a);
+  if (!a.error.empty()) out.member("error", a.error);
+  if (!a.detail.empty()) out.member("detail", a.detail);
+  out.member("total_ms", ms_between(a.began, a.ended));
+  if (a.understood != a.began) out.member("routing_ms", ms_between(a.began, a.understood));
+  if (a.sent != a.began) out.member("upstream_ms", ms_between(a.sent, a.ended));
+  if (a.ttft_s) out.member("ttft_ms", *a.ttft_s * 1000);
+  if (a.tokens) {
+    out.member("prompt_tokens", static_cast<int64_t>(a.tokens->prompt));
+    out.member("completion_tokens", static_cast<int64_t>(a.tokens->completion));
+    if (a.cost > 0) out.member("cost", a.cost);
+  }
+  return inner(out.end_object().take());
+}
+
+size_t Replay::Record::bytes() const {
+  return sizeof(Record) + id.size() + decision.size() + model.size() + members.size() +
+         request_body.size() + response_body.size();
+}
+
+void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
+  const std::lock_guard lock(mutex_);
+  records_max_ = records_max;
+  age_max_ = age_max;
+}
+
+void Replay::add(Account& account) {
+  json::Writer out;
+  out.begin_object().member("id", account.replay_id).member("timestamp", iso(account.at));
+  std::string head = inner(out.end_object().take());
+  json::Writer more;
+  more.begin_object();
+  write_signals(more, account);
+  Record record{account.replay_id,
+                account.decision,
+                account.model,
+                account.at,
+                head + "," + account_json(account) + "," + inner(more.end_object().take()),
+                std::move(account.request_body),
+                std::move(account.response_body),
+                account.request_cut,
+                account.response_cut};
+  const std::lock_guard lock(mutex_);
+  bytes_ += record.bytes();
+  records_.push_back(std::move(record));
+  prune(account.at);
+}
+
+void Replay::prune(std::chrono::system_clock::time_point now) {
+  const auto too_old = [&](const Record& record) {
+    return age_max_.count() > 0 && now - record.at > age_max_;
+  };
+  while (!records_.empty() &&
+         (records_.size() > records_max_ || bytes_ > kBytesMax || too_old(records_.front()))) {
+    bytes_ -= records_.front().bytes();
+    records_.pop_front();
+  }
+}
+
+std::string Replay::list_json(const Query& query) {
+  const std::lock_guard lock(mutex_);
+  prune(std::chrono::system_clock::now());
+  std::string data;
+  size_t total = 0, count = 0;
+  for (auto record = records_.rbegin(); record != records_.rend(); ++record) {
+    if (!query.decision.empty() && record->decision != query.decision) continue;
+    if (!query.model.empty() && record->model != query.model) continue;
+    if (total++ < query.offset || count >= query.limit) continue;
+    ++count;
+    data.append(data.empty() ? "{" : ",{").append(record->members).append("}");
+  }
+  return fmt::format(R"({{"object":"router_replay.list","count":{},"total":{},"data":[{}]}})",
+                     count, total, data);
+}
+
+std::optional<std::string> Replay::find_json(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  prune(std::chrono::system_clock::now());
+  const auto found = std::find_if(records_.begin(), records_.end(),
+                                  [&](const Record& record) { return record.id == id; });
+  if (found == records_.end()) return std::nullopt;
+  std::string out = "{" + found->members;
+  const auto add_body = [&](std::string_view name, const std::string& body, bool cut) {
+    if (body.empty()) return;
+    out.append(fmt::format(",\"{}\":{},\"{}_truncated\":{}", name, json::quote(body), name, cut));
+  };
+  add_body("request_body", found->request_body, found->request_cut);
+  add_body("response_body", found->response_body, found->response_cut);
+  return out + "}";
+}
+
+size_t Replay::size() {
+  const std::lock_guard lock(mutex_);
+  prune(std::chrono::system_clock::now());
+  return records_.size();
+}
+
+}  // namespace signalbox::observe

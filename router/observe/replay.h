@@ -1,0 +1,62 @@
+#pragma once
+// The last requests and what was decided, for people who ask why. A record is what the log line
+// says and more of it; text of users and models is in it only where a configuration asks for that.
+
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "router/observe/account.h"
+
+namespace signalbox::observe {
+
+/// Thread-safe. Lives as long as the process; the newest records push the oldest out.
+class Replay {
+ public:
+  /// Of all records together, the bodies included.
+  static constexpr size_t kBytesMax = 64 << 20;
+
+  void set_limits(size_t records_max, std::chrono::seconds age_max);  // age 0: none
+
+  /// Precondition: account.replay_id. Its bodies are taken.
+  void add(Account& account);
+
+  struct Query {
+    size_t limit = 100;
+    size_t offset = 0;
+    std::string_view decision = {}, model = {};  // "": any
+  };
+  /// {"object":"router_replay.list","count":N,"total":N,"data":[...]}, the newest first, without
+  /// bodies.
+  std::string list_json(const Query& query);
+  /// One record, with its bodies.
+  std::optional<std::string> find_json(std::string_view id);
+  size_t size();
+
+ private:
+  struct Record {
+    std::string id, decision, model;
+    std::chrono::system_clock::time_point at;
+    std::string members;  // JSON without the braces around
+    std::string request_body, response_body;
+    bool request_cut, response_cut;
+
+    size_t bytes() const;
+  };
+  void prune(std::chrono::system_clock::time_point now);
+
+  std::mutex mutex_;
+  std::deque<Record> records_;  // oldest first
+  size_t bytes_ = 0;
+  size_t records_max_ = 1000;
+  std::chrono::seconds age_max_{0};
+};
+
+/// What a request's log line and its record share, as members of a JSON object: ids, decision,
+/// model, status, durations.
+std::string account_json(const Account& account);
+
+}  // namespace signalbox::observe

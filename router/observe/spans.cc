@@ -1,0 +1,132 @@
+// A span of a part that a request did not come to is left out.
+
+#include "router/observe/spans.h"
+
+#include <algorithm>
+
+namespace signalbox::observe {
+namespace {
+
+constexpr std::string_view kPrefix = "semantic_router.";
+
+class Spans {
+ public:
+  explicit Spans(const Account& account) : account_(account) {}
+
+  Span& add(std::string_view name, const std::array<uint8_t, 8>& parent, TimePoint began,
+            TimePoint ended) {
+    Span span;
+    span.name = std::string(kPrefix).append(name);
+    span.id = new_span_id();
+    span.parent = parent;
+    span.began_ns = nanoseconds(began);
+    span.ended_ns = nanoseconds(ended);
+    spans_.push_back(std::move(span));
+    return spans_.back();
+  }
+
+  std::vector<Span> take() { return std::move(spans_); }
+
+ private:
+  uint64_t nanoseconds(TimePoint at) const {
+    const auto wall = account_.at + std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                                        at - account_.began);
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(wall.time_since_epoch()).count());
+  }
+
+  const Account& account_;
+  std::vector<Span> spans_;
+};
+
+double ms_between(TimePoint from, TimePoint to) {
+  return seconds_between(from, to) * 1000;
+}
+
+void add_root(const Account& a, Spans& spans) {
+  Span& root = spans.add("request.received", a.trace.parent, a.began, a.ended);
+  root.id = a.trace.span;
+  root.kind = Span::Kind::kServer;
+  root.attributes = {{"request.id", a.id},
+                     {"http.method", std::string("POST")},
+                     {"http.path", std::string(a.path)},
+                     {"http.status_code", int64_t{a.status}},
+                     {"response.path", std::string(a.response_path)}};
+  if (!a.model.empty()) root.attributes.emplace_back("model.name", a.model);
+  if (a.degraded != Degraded::kNo)
+    root.attributes.emplace_back("routing.degraded", std::string(name_of(a.degraded)));
+  root.error = a.error;
+}
+
+void add_signals(const Account& a, Spans& spans) {
+  if (a.signals.empty()) return;
+  TimePoint first = a.signals.front().began, last = first;
+  for (const SignalRun& run : a.signals) {
+    first = std::min(first, run.began);
+    last = std::max(last, run.ended);
+  }
+  const auto all = spans.add("signal.evaluation", a.trace.span, first, last).id;
+  for (const SignalRun& run : a.signals) {
+    Span& span = spans.add("signal." + run.type, all, run.began, run.ended);
+    const auto matched =
+        std::find_if(a.matched.begin(), a.matched.end(),
+                     [&](const Matches& matches) { return matches.type == run.type; });
+    if (matched != a.matched.end())
+      span.attributes.emplace_back("signal.matched_rules", matched->names);
+    span.attributes.emplace_back("signal.latency_ms", ms_between(run.began, run.ended));
+    if (run.failed) span.error = "signal_failed";
+  }
+  for (const ModelPass& pass : a.passes) {
+    Span& span = spans.add("classification", all, pass.began, pass.ended);
+    if (!pass.name.empty()) span.attributes.emplace_back("model.name", pass.name);
+    span.error = pass.error;
+  }
+}
+
+void add_decision(const Account& a, Spans& spans) {
+  if (a.decided) {
+    Span& rules = spans.add("decision.evaluation", a.trace.span, a.rules_began, a.rules_ended);
+    rules.attributes = {{"decision.name", a.decision},
+                        {"decision.confidence", a.confidence},
+                        {"decision.recipe", a.recipe}};
+    std::vector<std::string> matched;
+    for (const Matches& matches : a.matched) {
+      for (const std::string& name : matches.names) matched.push_back(matches.type + ":" + name);
+    }
+    rules.attributes.emplace_back("decision.matched_rules", std::move(matched));
+  }
+  if (a.understood == a.began) return;
+  Span& routing = spans.add("routing.decision", a.trace.span, a.began, a.understood);
+  routing.attributes = {{"routing.selected_model", a.model},
+                        {"routing.algorithm", a.algorithm},
+                        {"routing.reason", a.selection_method}};
+  if (a.reasoning) routing.attributes.emplace_back("model.reasoning_enabled", *a.reasoning);
+}
+
+void add_upstream(const Account& a, Spans& spans) {
+  if (a.sent == a.began) return;
+  Span& upstream = spans.add("upstream.request", a.trace.span, a.sent, a.ended);
+  upstream.id = a.upstream_span;
+  upstream.kind = Span::Kind::kClient;
+  upstream.attributes = {{"model.name", a.model}, {"http.status_code", int64_t{a.status}}};
+  if (a.ttft_s) upstream.attributes.emplace_back("model.ttft_ms", *a.ttft_s * 1000);
+  if (a.tokens) {
+    upstream.attributes.emplace_back("model.prompt_tokens", static_cast<int64_t>(a.tokens->prompt));
+    upstream.attributes.emplace_back("model.completion_tokens",
+                                     static_cast<int64_t>(a.tokens->completion));
+  }
+  upstream.error = a.error;
+}
+
+}  // namespace
+
+std::vector<Span> spans_of(const Account& account) {
+  Spans spans(account);
+  add_root(account, spans);
+  add_signals(account, spans);
+  add_decision(account, spans);
+  add_upstream(account, spans);
+  return spans.take();
+}
+
+}  // namespace signalbox::observe

@@ -1,0 +1,167 @@
+// What is counted, how a scrape reads it, and that docs/metrics.md lists just that.
+
+#include "router/observe/metrics.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "router/observe/exposition.h"
+#include "router/observe/meters.h"
+
+namespace signalbox::observe {
+namespace {
+
+using std::chrono::milliseconds;
+
+Vocabulary vocabulary() {
+  static const int engine = 0;
+  Vocabulary out;
+  out.models = {{"small", "USD"}, {"large", ""}};
+  out.decisions = {"math", "law"};
+  out.signals = {{"keyword", {"proof"}}, {"domain", {"math", "law"}}};
+  out.engines = {{&engine, "models/minilm"}};
+  return out;
+}
+
+Account answered() {
+  Account account;
+  account.began = TimePoint(milliseconds(1000));
+  account.understood = account.began + milliseconds(2);
+  account.sent = account.understood;
+  account.ended = account.began + milliseconds(100);
+  account.signals = {{"keyword", account.began, account.began + milliseconds(1), false},
+                     {"domain", account.began, account.understood, true}};
+  account.matched = {{"keyword", {"proof"}}};
+  account.decided = true;
+  account.model = "small";
+  account.decision = "math";
+  account.confidence = 0.85;
+  account.status = 200;
+  account.ttft_s = 0.02;
+  account.tokens = Tokens{100, 0, 20};
+  account.cost = 0.5;
+  return account;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  if (("\n" + text).find("\n" + line + "\n") != std::string::npos) return true;
+  ADD_FAILURE() << "no line " << line << " in\n" << text;
+  return false;
+}
+
+TEST(Metrics, counts_a_request) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  {
+    const Meters::AtModel at(meters, "small");
+    has_line(metrics.text(), R"(llm_model_inflight_requests{model="small"} 1)");
+  }
+  meters.record(answered());
+  const std::string text = metrics.text();
+  for (const char* line : {
+           R"(llm_model_requests_total{model="small",decision="math",status="200"} 1)",
+           R"(llm_model_inflight_requests{model="small"} 0)",
+           R"(llm_model_prompt_tokens_total{model="small"} 100)",
+           R"(llm_model_completion_tokens_total{model="small"} 20)",
+           R"(llm_model_tokens_total{model="small"} 120)",
+           R"(llm_model_cost_total{model="small",currency="USD"} 0.5)",
+           R"(llm_model_ttft_seconds_bucket{model="small",le="0.025"} 1)",
+           R"(llm_model_ttft_seconds_bucket{model="small",le="0.01"} 0)",
+           R"(llm_model_ttft_seconds_bucket{model="small",le="+Inf"} 1)",
+           R"(llm_model_ttft_seconds_count{model="small"} 1)",
+           R"(llm_signal_extraction_total{signal_type="keyword"} 1)",
+           R"(llm_signal_match_total{signal_type="keyword",signal_name="proof"} 1)",
+           R"(llm_signal_match_total{signal_type="domain",signal_name="law"} 0)",
+           R"(signalbox_signal_errors_total{signal_type="domain"} 1)",
+           R"(llm_decision_evaluation_total 1)",
+           R"(llm_decision_match_total{decision_name="math"} 1)",
+           R"(llm_model_routing_latency_seconds_count 1)",
+       }) {
+    has_line(text, line);
+  }
+  EXPECT_EQ(text.find(R"(llm_model_cost_total{model="large")"), std::string::npos);
+}
+
+TEST(Metrics, never_takes_a_label_from_a_client) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  Account account = answered();
+  account.model = "made up";
+  account.decision = "made up, too";
+  account.matched = {{"keyword", {"not configured"}}, {"nothing", {"x"}}};
+  account.status = 299;
+  meters.record(account);
+  const std::string text = metrics.text();
+  EXPECT_EQ(text.find("made up"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not configured"), std::string::npos);
+  has_line(text, R"(llm_model_requests_total{model="unknown",decision="none",status="2xx"} 1)");
+}
+
+TEST(Metrics, bounds_the_series_of_a_name) {
+  std::vector<const FamilyBase*> all;
+  Family<Counter> family(all, "a_total", "a", {"name"});
+  for (int i = 0; i < 5000; ++i) family.with({std::to_string(i)}).add();
+  EXPECT_EQ(family.series().size(), Family<Counter>::kSeriesMax + 1);
+  EXPECT_EQ(family.with({"other"}).value(), 3000);
+  EXPECT_EQ(&family.with({"0"}), &family.with({"0"}));
+}
+
+TEST(Metrics, counts_every_observation_of_many_threads) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        meters.record(answered());
+        if (i % 100 == 0) static_cast<void>(metrics.text());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  has_line(metrics.text(),
+           R"(llm_model_requests_total{model="small",decision="math",status="200"} 2000)");
+  has_line(metrics.text(), R"(llm_model_ttft_seconds_count{model="small"} 2000)");
+}
+
+TEST(Metrics, writes_any_name_so_that_it_can_be_read) {
+  std::vector<const FamilyBase*> all;
+  Family<Counter> family(all, "a_total", "a", {"name"});
+  family.with({"quote\" back\\ line\n \xFF"}).add();
+  has_line(expose(all), "a_total{name=\"quote\\\" back\\\\ line\\n \xEF\xBF\xBD\"} 1");
+}
+
+// "| `name` | counter | `a` `b` | ... |"
+std::set<std::string> documented() {
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/docs/metrics.md");
+  std::set<std::string> out;
+  const std::regex row(R"(^\| `([a-z_]+)` \| (counter|gauge|histogram) \| ((?:`[a-z_]+` ?)*)\|.*)");
+  std::smatch found;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_match(line, found, row))
+      out.insert(found[1].str() + " " + found[2].str() + " " + found[3].str());
+  }
+  return out;
+}
+
+TEST(Metrics, are_the_table_of_the_documentation) {
+  const Metrics metrics;
+  std::set<std::string> built;
+  for (const FamilyBase* family : metrics.families()) {
+    std::string row = std::string(family->name()) + " ";
+    row += family->kind() == Kind::kCounter ? "counter "
+           : family->kind() == Kind::kGauge ? "gauge "
+                                            : "histogram ";
+    for (const std::string_view label : family->labels()) row += fmt::format("`{}` ", label);
+    built.insert(row);
+  }
+  EXPECT_EQ(documented(), built);
+}
+
+}  // namespace
+}  // namespace signalbox::observe
