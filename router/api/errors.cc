@@ -77,6 +77,10 @@ std::string error_body(const Error& error) {
 }
 
 std::string error_body(int status, std::string_view message, std::string_view code) {
+  if (status == error_kind(Code::kOverloaded).status) {
+    const ErrorKind kind = error_kind(Code::kOverloaded);
+    return body(message, kind.type, {}, code.empty() ? kind.code : code);
+  }
   return body(message, status >= 500 ? kServerError : kInvalidRequest, {}, code);
 }
 

@@ -45,9 +45,11 @@ struct HttpLimits {
   uint32_t upstream_idle_max = 64;             // kept connections to one upstream, a loop
   std::chrono::milliseconds upstream_idle_timeout{30'000};
   uint32_t model_threads = 0;                // that run the router's own models; 0: one a processor
-  uint32_t model_queue_max = 256;            // requests that wait for one; the next gets 429
+  uint32_t model_queue_max = 256;            // requests that wait for one
   ModelDtype model_dtype = ModelDtype::kI8;  // of matrices that a file does not hold packed
-  std::chrono::milliseconds drain_timeout{10'000};  // for requests in flight at the end
+  std::chrono::milliseconds decision_timeout{10'000};  // for models to say what a request is
+  uint64_t bodies_bytes_max = 1 << 30;                 // of all requests that are being answered
+  std::chrono::milliseconds drain_timeout{10'000};     // for requests in flight at the end
 };
 
 struct ManagementApi {

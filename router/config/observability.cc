@@ -8,8 +8,8 @@ namespace {
 const Section<Observability::Exporter>& exporter_section() {
   using E = Observability::Exporter;
   static const Section<E> section{{
-      optional("type", string(&E::type), "otlp or stdout"),
-      optional("endpoint", string(&E::endpoint), "host:port of the collector"),
+      optional("type", string(&E::type), "otlp"),
+      optional("endpoint", string(&E::endpoint), "host:port of the collector, which speaks HTTP"),
       optional("insecure", boolean(&E::insecure), "without TLS"),
   }};
   return section;
@@ -62,9 +62,13 @@ const Section<Observability::WindowedMetrics>& windowed_section() {
 const Section<Observability::Metrics>& metrics_section() {
   using M = Observability::Metrics;
   static const Section<M> section{{
-      optional("enabled", boolean(&M::enabled), "count"),
+      optional("enabled", boolean(&M::enabled), "count, and show it under /metrics"),
+      optional("bind_address", text(&M::bind_address), "interface of the metrics' own port"),
+      optional("port", integer(&M::port, 0, 65535),
+               "the metrics' own port; without it the management port shows them"),
       optional("windowed_metrics", object(&M::windowed_metrics, windowed_section),
-               "rates over times past"),
+               "rates over times past")
+          .not_built("who reads /metrics computes rates over any time"),
   }};
   return section;
 }

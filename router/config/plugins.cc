@@ -52,7 +52,7 @@ const std::vector<Kind>& kinds() {
       kind({"response_jailbreak"}, State::kChanges, &P::response_jailbreak,
            response_jailbreak_section),
       kind({"header_mutation"}, State::kBuilt, &P::header_mutation, header_mutation_section),
-      kind({"router_replay"}, State::kWatches, &P::router_replay, router_replay_section),
+      kind({"router_replay"}, State::kBuilt, &P::router_replay, router_replay_section),
       kind({"memory"}, State::kChanges, &P::memory, memory_section),
       kind({"rag"}, State::kChanges, &P::rag, rag_section),
       kind({"image_gen"}, State::kChanges, &P::image_gen, image_gen_section),

@@ -100,17 +100,22 @@ const Section<ResponseJailbreakPlugin>& response_jailbreak_section() {
   return section;
 }
 
+constexpr std::string_view kNoTraces = "calls of tools are recorded as a part of the bodies only";
+
 const Section<RouterReplayPlugin>& router_replay_section() {
   using P = RouterReplayPlugin;
   static const Section<P> section{{
       optional("enabled", boolean(&P::enabled), "false records nothing"),
-      optional("max_records", count(&P::max_records), "that are kept"),
+      optional("max_records", count(&P::max_records), "that are kept")
+          .not_built("max_records of global.services.router_replay bounds those of all decisions"),
       optional("capture_request_body", boolean(&P::capture_request_body), "record what was asked"),
       optional("capture_response_body", boolean(&P::capture_response_body),
                "record what was answered"),
       optional("max_body_bytes", count(&P::max_body_bytes), "of each"),
-      optional("max_tool_trace_bytes", count(&P::max_tool_trace_bytes), "of a tool's call"),
-      optional("max_tool_trace_steps", count(&P::max_tool_trace_steps), "calls of a request"),
+      optional("max_tool_trace_bytes", count(&P::max_tool_trace_bytes), "of a tool's call")
+          .not_built(kNoTraces),
+      optional("max_tool_trace_steps", count(&P::max_tool_trace_steps), "calls of a request")
+          .not_built(kNoTraces),
   }};
   return section;
 }

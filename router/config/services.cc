@@ -34,12 +34,16 @@ const Section<HttpLimits>& http_section() {
       optional("model_threads", integer(&L::model_threads, 0, 1024),
                "that run the router's own models; 0: one a processor"),
       optional("model_queue_max", integer(&L::model_queue_max, 1, 1'000'000),
-               "requests that wait for one; the next gets 429"),
+               "requests that wait for one; the next is decided without"),
       optional("model_dtype",
                choice(&L::model_dtype, {{"int8", ModelDtype::kI8},
                                         {"bf16", ModelDtype::kBF16},
                                         {"f32", ModelDtype::kF32}}),
                "numbers that the router's own models compute with"),
+      optional("decision_timeout", duration(&L::decision_timeout, 1ms, 1h),
+               "for models to say what a request is; then it is decided on what is known"),
+      optional("bodies_bytes_max", bytes(&L::bodies_bytes_max, 1024, int64_t{1} << 40),
+               "of all requests that are being answered; the next gets 429"),
       optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),
                "for requests in flight when the daemon ends"),
   }};
@@ -150,6 +154,8 @@ const Section<StartupStatus>& startup_status_section() {
   return section;
 }
 
+constexpr std::string_view kInMemory = "records are kept in memory";
+
 const Section<RouterReplay>& replay_section() {
   using R = RouterReplay;
   static const Section<R> section{{
@@ -157,11 +163,14 @@ const Section<RouterReplay>& replay_section() {
       optional("store_backend", string(&R::store_backend),
                "memory, redis, postgres, milvus or qdrant"),
       optional("ttl_seconds", count(&R::ttl_seconds), "how long a record is kept"),
+      optional("max_records", integer(&R::max_records, 1, 1'000'000), "that are kept"),
       optional("async_writes", boolean(&R::async_writes), "requests do not wait for it"),
-      optional("redis", object(&R::redis, redis_section), "of redis"),
-      optional("postgres", object(&R::postgres, postgres_section), "of postgres"),
-      optional("milvus", object(&R::milvus, milvus_address_section), "of milvus"),
-      optional("qdrant", object(&R::qdrant, qdrant_section), "of qdrant"),
+      optional("redis", object(&R::redis, redis_section), "of redis").not_built(kInMemory),
+      optional("postgres", object(&R::postgres, postgres_section), "of postgres")
+          .not_built(kInMemory),
+      optional("milvus", object(&R::milvus, milvus_address_section), "of milvus")
+          .not_built(kInMemory),
+      optional("qdrant", object(&R::qdrant, qdrant_section), "of qdrant").not_built(kInMemory),
   }};
   return section;
 }
@@ -177,15 +186,13 @@ const Section<Config>& services_section() {
       optional("response_api", object(&C::response_api, response_api_section), "/v1/responses")
           .not_built("/v1/responses is not served"),
       optional("observability", object(&C::observability, observability_section),
-               "traces and metrics")
-          .not_built("no traces and no windowed metrics are kept"),
+               "traces and metrics"),
       optional("authz", object(&C::authz, authz_section), "who asks"),
       optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often")
           .not_built("no rate is limited"),
       optional("startup_status", object(&C::startup_status, startup_status_section),
                "of upstream's parts"),
-      optional("router_replay", object(&C::router_replay, replay_section), "records of requests")
-          .not_built("nothing is recorded"),
+      optional("router_replay", object(&C::router_replay, replay_section), "records of requests"),
   }};
   return section;
 }

@@ -159,6 +159,9 @@ struct Observability {
   };
   struct Metrics {
     bool enabled = true;
+    // Ours: upstream takes a flag. Without a port the management API alone shows them.
+    std::string bind_address = "127.0.0.1";
+    std::optional<uint16_t> port;  // 0: the system picks one
     WindowedMetrics windowed_metrics;
   };
   Tracing tracing;
@@ -210,7 +213,8 @@ struct StartupStatus {
 struct RouterReplay {
   bool enabled = false;
   std::string store_backend;
-  uint32_t ttl_seconds = 0;
+  uint32_t ttl_seconds = 0;     // 0: as long as there is room
+  uint32_t max_records = 1000;  // ours
   bool async_writes = false;
   Redis redis;
   Postgres postgres;

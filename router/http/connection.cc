@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kGraceLimit{5'000};
 // After the last reply: a close with unread bytes would reset the connection and could destroy the
 // reply on its way.
 constexpr std::chrono::milliseconds kLingerLimit{2'000};
+constexpr std::string_view kRetryAfter = "1";  // seconds
 constexpr size_t kLingerBytesMax = 1 << 20;
 
 }  // namespace
@@ -49,7 +50,22 @@ Connection::Connection(Socket socket, Shared& shared, const Site& site, Populati
 Connection::~Connection() {
   (previous_ != nullptr ? previous_->next_ : population_.first) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
+  let_go();
   shared_.headcount.leave();
+}
+
+// Counts what the body has grown to. False: that is more than all may have.
+bool Connection::hold(uint64_t bytes) {
+  if (bytes <= held_) return true;
+  const uint64_t more = bytes - held_;
+  const uint64_t before = shared_.body_bytes.fetch_add(more, std::memory_order_relaxed);
+  held_ = bytes;
+  return before + more <= shared_.limits.bodies_bytes_max;
+}
+
+void Connection::let_go() {
+  if (held_ > 0) shared_.body_bytes.fetch_sub(held_, std::memory_order_relaxed);
+  held_ = 0;
 }
 
 void Connection::drain() {
@@ -88,6 +104,7 @@ void Connection::on_deadline() {
 Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
   Connection& c = *self;
   if (!admitted) {
+    ++c.shared_.refused_connections;
     Refusal full{503, "the router has too many connections open"};
     co_await c.refuse(std::move(full));
     co_await c.linger();
@@ -106,6 +123,7 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
   request_.body.clear();
+  let_go();
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
@@ -118,6 +136,11 @@ Task<Connection::Received> Connection::receive() {
         co_return co_await refuse(std::move(refusal));
       }
       in_.consume(*used);
+      if (!hold(request_.body.size())) {
+        ++shared_.refused_bodies;
+        Refusal full{429, "the requests that are being answered take all the memory they may"};
+        co_return co_await refuse(std::move(full));
+      }
       if (parser.done()) {
         keep_alive_ = keep_alive_ && parser.keep_alive();
         co_return Received::kRequest;
@@ -148,6 +171,7 @@ Task<Connection::Received> Connection::refuse(Refusal refusal) {
   Reply reply(socket_, request_, false);
   Headers fields;
   fields.add("Content-Type", "application/json");
+  if (refusal.status == 429 || refusal.status == 503) fields.add("Retry-After", kRetryAfter);
   const std::string body = shared_.error_body(refusal.status, refusal.message);
   co_await reply.send(refusal.status, fields, body);
   log::debug("http", "{}: {} {}", site_.listener.name, refusal.status, refusal.message);

@@ -21,6 +21,7 @@ class Headcount {
  public:
   uint32_t enter() { return count_.fetch_add(1) + 1; }
   void leave();
+  uint32_t count() const { return count_.load(); }
   bool wait_until_empty(std::chrono::milliseconds limit);
 
  private:
@@ -34,6 +35,9 @@ struct Shared {
   config::HttpLimits limits;
   ErrorBody error_body;
   Headcount headcount;
+  std::atomic<uint64_t> body_bytes{0};  // of requests that are read or answered
+  std::atomic<uint64_t> refused_connections{0};
+  std::atomic<uint64_t> refused_bodies{0};
 };
 
 /// What connections of one listener share. Outlives them.
@@ -71,6 +75,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
   Task<> linger();
+  bool hold(uint64_t bytes);
+  void let_go();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void on_deadline();
   void watch();
@@ -90,6 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool gone_ = false;
   ReceiveBuffer in_;
   Request request_;
+  uint64_t held_ = 0;               // of Shared::body_bytes
   Interrupt* interrupt_ = nullptr;  // of the request that is being handled
   asio::cancellation_signal stop_watch_;
 };

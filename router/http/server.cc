@@ -90,6 +90,7 @@ void Server::Impl::admit(Socket socket, Loop& loop, const Site& site) {
   const uint32_t limit = shared.limits.connections_max;
   if (open > limit + kRefusedMax) {
     shared.headcount.leave();
+    ++shared.refused_connections;
     return;
   }
   ErrorCode ignored;
@@ -189,6 +190,12 @@ bool Server::drain(std::chrono::milliseconds limit) {
 
 void Server::stop() {
   impl_->stop();
+}
+
+Server::Counts Server::counts() const {
+  const Shared& shared = impl_->shared;
+  return {shared.headcount.count(), shared.refused_connections.load(),
+          shared.refused_bodies.load()};
 }
 
 size_t Server::threads() const {

@@ -55,6 +55,13 @@ class Server {
 
   size_t threads() const;
 
+  struct Counts {
+    uint32_t connections = 0;          // open now
+    uint64_t refused_connections = 0;  // since the start: too many were open
+    uint64_t refused_bodies = 0;       // since the start: bodies took too much memory
+  };
+  Counts counts() const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
