@@ -45,6 +45,8 @@ class ServedModel : public TextModel {
   ServedModel(std::shared_ptr<const TextModel> model, std::unique_ptr<Scheduler> scheduler)
       : model_(std::move(model)), scheduler_(std::move(scheduler)) {}
 
+  SchedulerLoad load() const { return scheduler_->load(); }
+
   int32_t dim() const override { return model_->dim(); }
   int32_t tokens_max() const override { return model_->tokens_max(); }
   int32_t hidden() const override { return model_->hidden(); }
@@ -125,6 +127,11 @@ Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> 
                                                const SchedulerOptions& options) {
   SIGNALBOX_TRY(auto scheduler, Scheduler::create(*model, options));
   return std::make_shared<const ServedModel>(std::move(model), std::move(scheduler));
+}
+
+std::optional<SchedulerLoad> load_of(const TextEmbedder& model) {
+  const auto* served = dynamic_cast<const ServedModel*>(&model);
+  return served == nullptr ? std::nullopt : std::optional(served->load());
 }
 
 }  // namespace signalbox::engine

@@ -3,6 +3,7 @@
 // what many of them ask at the same time runs in one pass.
 
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "engine/engine.h"
@@ -18,5 +19,8 @@ namespace signalbox::engine {
 /// while none of their own is in it. Errors are Scheduler::create's.
 Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> model,
                                                const SchedulerOptions& options);
+
+/// What waits for a model that serve() has made; nothing for others. Thread-safe.
+std::optional<SchedulerLoad> load_of(const TextEmbedder& model);
 
 }  // namespace signalbox::engine

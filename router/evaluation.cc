@@ -15,11 +15,13 @@ using decision::Fact;
 
 struct Evaluation::State {
   using Group = Compiled::Group;
+  using TimePoint = Effort::TimePoint;
   struct Progress {
     bool pending = true;
     bool moot = false;
     Result<void> done = {};
     std::vector<Evidence> evidence;
+    TimePoint began = {}, ended = {};
   };
 
   const config::Config& config;
@@ -38,6 +40,8 @@ struct Evaluation::State {
   std::vector<bool> needed;  // (numbers), for the outcome
   bool needed_is_known = false;
   Prepared prepared;
+  std::chrono::nanoseconds deciding{0};
+  TimePoint rules_began, rules_ended;
 
   State(const config::Config& of, const Compiled& by, const engine::TextEmbedder* embedder,
         const ChatRequest& asked, HeaderLookup headers, const Subject& around)
@@ -68,17 +72,22 @@ struct Evaluation::State {
   }
 
   void decide() {
+    rules_began = std::chrono::steady_clock::now();
     router.derived().evaluate(facts, values, gates, scores);
     outcome = router.engine().evaluate(values, scratch);
     needed_is_known = false;
+    rules_ended = std::chrono::steady_clock::now();
+    deciding += rules_ended - rules_began;
   }
 
   // Runs the signals of one type. Touches what is of this type alone: others run at the same time.
   void read(size_t index) {
     const Group& group = router.groups()[index];
     const std::span<Reading> out = std::span(readings).subspan(group.first, group.size());
+    progress[index].began = std::chrono::steady_clock::now();
     progress[index].done = group.signals->evaluate(inputs, out, progress[index].evidence);
     progress[index].pending = false;
+    progress[index].ended = std::chrono::steady_clock::now();
   }
 
   void take(size_t index) {
@@ -161,6 +170,34 @@ struct Evaluation::State {
       if (needed[n] && facts[n].state == Fact::State::kPending) return true;
     }
     return false;
+  }
+
+  // One at a time: what failed may settle whether the next is needed.
+  void give_up(const Error& error) {
+    for (size_t i = 0; i < router.groups().size(); ++i) {
+      if (!progress[i].pending || !is_needed(i)) continue;
+      progress[i].pending = false;
+      progress[i].done = tl::unexpected<Error>(error);
+      take(i);
+      decide();
+    }
+  }
+
+  bool rests_on_missing() const {
+    std::vector<Fact> open = facts;
+    bool any = false;
+    for (Fact& fact : open) {
+      if (fact.state != Fact::State::kUnavailable) continue;
+      fact.state = Fact::State::kPending;
+      any = true;
+    }
+    if (bypass.bypassed || !any) return false;
+    std::vector<decision::Value> open_values(values.size());
+    std::vector<decision::Value> open_gates(gates.size());
+    std::vector<decision::Bounds> open_scores(scores.size());
+    decision::Scratch open_scratch;
+    router.derived().evaluate(open, open_values, open_gates, open_scores);
+    return !router.engine().evaluate(open_values, open_scratch).fixed;
   }
 
   std::vector<Plan::Matched> matched() const {
@@ -282,6 +319,30 @@ Result<void> Evaluation::run_all() {
   auto done = state_->run_model_signals(true);
   auto prepared = state_->prepare();
   return done ? prepared : done;
+}
+
+void Evaluation::give_up(const Error& error) {
+  state_->give_up(error);
+}
+
+bool Evaluation::rests_on_missing() const {
+  return state_->rests_on_missing();
+}
+
+Evaluation::Effort Evaluation::effort() const {
+  Effort out{
+      {}, state_->inputs.passes(), state_->deciding, state_->rules_began, state_->rules_ended};
+  for (size_t i = 0; i < state_->progress.size(); ++i) {
+    const State::Progress& progress = state_->progress[i];
+    if (progress.began == Effort::TimePoint{}) continue;
+    out.signals.push_back({state_->router.groups()[i].signals->type(), progress.began,
+                           progress.ended, !progress.done});
+  }
+  return out;
+}
+
+std::string_view Evaluation::recipe() const {
+  return state_->bypass.bypassed ? std::string_view{} : state_->router.recipe();
 }
 
 Result<Plan> Evaluation::plan(const Circumstances& circumstances) const {

@@ -36,18 +36,6 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
 // Of the names and meanings of these headers.
 constexpr std::string_view kSchemaVersion = "2";
 
-std::string path_name(Plan::Path path) {
-  switch (path) {
-    case Plan::Path::kUpstream:
-      return "upstream";
-    case Plan::Path::kFastResponse:
-      return "fast_response";
-    case Plan::Path::kBlocked:
-      return "blocked";
-  }
-  return "";
-}
-
 void append_encoded(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   for (const char c : text) {
@@ -79,9 +67,21 @@ std::string header_value(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string_view path_name(Plan::Path path) {
+  switch (path) {
+    case Plan::Path::kUpstream:
+      return "upstream";
+    case Plan::Path::kFastResponse:
+      return "fast_response";
+    case Plan::Path::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
 std::vector<Header> response_headers(const Plan& plan, bool debug) {
   std::vector<Header> headers{{"x-vsr-schema-version", std::string(kSchemaVersion)},
-                              {kResponsePath, path_name(plan.path)}};
+                              {kResponsePath, std::string(path_name(plan.path))}};
   headers.reserve(16);
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) headers.push_back({name, header_value(value)});

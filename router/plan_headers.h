@@ -17,6 +17,9 @@ struct Header {
 inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
 
+/// "upstream", "fast_response" or "blocked".
+std::string_view path_name(Plan::Path path);
+
 /// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). Where
 /// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
 /// and -reasoning ("on" or "off"); x-vsr-failover-from, the models that were asked in vain before.

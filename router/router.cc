@@ -83,6 +83,25 @@ const Models& Router::models() const {
   return impl_->models;
 }
 
+std::vector<Plan::Matched> Router::signals() const {
+  std::vector<Plan::Matched> out;
+  const auto add = [&out](std::string_view type, std::string_view name) {
+    auto group =
+        std::find_if(out.begin(), out.end(), [&](const auto& each) { return each.type == type; });
+    if (group == out.end()) group = out.insert(out.end(), {type, {}});
+    if (std::find(group->names.begin(), group->names.end(), name) == group->names.end())
+      group->names.emplace_back(name);
+  };
+  for (const auto& routing : impl_->routings) {
+    for (const Compiled::Group& group : routing->groups()) {
+      for (size_t i = 0; i < group.size(); ++i) add(group.signals->type(), group.signals->name(i));
+    }
+    routing->derived().projections().for_each_output(
+        [&](uint32_t, std::string_view name, size_t) { add("projection", name); });
+  }
+  return out;
+}
+
 const std::vector<std::string>& Router::notices() const {
   return impl_->notices;
 }

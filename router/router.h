@@ -1,7 +1,8 @@
 #pragma once
-// From a request to a plan: signals, then the decision, then the edits. No socket and no clock; the
-// daemon, the `route` command and the tests all come in here.
+// From a request to a plan: signals, then the decision, then the edits. No socket, and no clock but
+// to tell how long it took; the daemon, the `route` command and the tests all come in here.
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,29 @@ class Evaluation {
   const config::Decision* decision() const;
   std::vector<Plan::Matched> matched() const;
 
+  /// Nothing more will be asked: what is still needed counts as failed with `error`, so that guards
+  /// follow their on_error. For a request that is decided on what is known.
+  void give_up(const Error& error);
+  /// Whether signals whose model is not there could have led to another outcome.
+  bool rests_on_missing() const;
+
+  /// What it took so far.
+  struct Effort {
+    using TimePoint = std::chrono::steady_clock::time_point;
+    struct Signals {
+      std::string_view type;
+      TimePoint began, ended;
+      bool failed;
+    };
+    std::vector<Signals> signals;  // those that were read, in the configuration's order
+    std::vector<Inputs::Timed> passes;
+    std::chrono::nanoseconds deciding;   // by rules alone
+    TimePoint rules_began, rules_ended;  // the last time
+  };
+  Effort effort() const;
+  /// Of the routing that decides; "" where the client named a model.
+  std::string_view recipe() const;
+
   /// Signals, rules and decisions with what matched, what did not and what was never needed.
   std::string explain_json() const;   // {"signals":{...},"trace":[...]}
   std::string explain_words() const;  // several lines for people
@@ -83,6 +107,8 @@ class Router {
                                      HeaderLookup headers = {}) const;
   const config::Config& config() const;
   const Models& models() const;
+  /// The signals and projections of all routings by type, each name once.
+  std::vector<Plan::Matched> signals() const;
   /// What an operator should know of the signals, one line each.
   const std::vector<std::string>& notices() const;
 

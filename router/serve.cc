@@ -18,7 +18,9 @@
 #include "router/api/health.h"
 #include "router/api/hosts.h"
 #include "router/api/info.h"
+#include "router/api/metrics.h"
 #include "router/api/models.h"
+#include "router/api/replay.h"
 #include "router/api/routes.h"
 #include "router/http/server.h"
 #include "router/reload/reloader.h"
@@ -27,6 +29,7 @@ namespace signalbox::router {
 namespace {
 
 constexpr std::string_view kManagement = "management";
+constexpr std::string_view kMetrics = "metrics";
 /// One may build a configuration while another answers.
 constexpr uint32_t kAdminThreads = 2;
 constexpr uint32_t kAdminQueueMax = 64;
@@ -58,13 +61,19 @@ struct Daemon::Impl {
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
   http::Handler management_handler(const config::ManagementApi& initial);
+  Result<void> listen_for_operators(const config::Config& config);
 
   OpenModels open;
   std::atomic<bool> ready{false};
   mutable selection::RuntimeStats
       stats;                      // outlives reloads: how models do is no matter of the file
   mutable upstream::Fleet fleet;  // like the stats
+  // As do numbers and the record of requests.
+  mutable observe::Metrics metrics;
+  mutable observe::Replay replay;
   Live live;
+  const api::Scrape scrape{metrics, replay, live, [this] { return following.load(); },
+                           [this] { return serving.load(); }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
   // Their queues may hold coroutines of the servers' loops.
@@ -73,6 +82,7 @@ struct Daemon::Impl {
   std::unique_ptr<api::Compute> compute;
   std::unique_ptr<Reloader> reloader;  // null without a file
   std::atomic<Reloader*> following{nullptr};
+  std::atomic<const http::Server*> serving{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -91,12 +101,14 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   SIGNALBOX_TRY(Models models, open(config));
   SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
   auto state = std::make_unique<State>(std::move(router), std::move(text), fleet);
-  for (const auto* notices_of :
-       {&state->backends.notices(), &state->access.notices(), &state->router->notices()}) {
+  state->observer = std::make_unique<api::Observer>(*state->router, metrics, replay);
+  for (const auto* notices_of : {&state->backends.notices(), &state->access.notices(),
+                                 &state->router->notices(), &state->observer->notices()}) {
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
   }
   std::vector<api::Route> routes = api::model_routes(state->config());
-  routes.push_back(api::chat_route(*state->router, state->backends, *compute, stats));
+  routes.push_back(
+      api::chat_route(*state->router, state->backends, *compute, stats, *state->observer));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
@@ -109,6 +121,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   };
   add(api::config_routes(live, *admin, [this] { return following.load(); }));
   add(api::info_routes(live, ready, *admin));
+  add(api::replay_routes(replay, live, *admin));
+  routes.push_back(api::metrics_route(scrape, live, *admin));
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));
@@ -120,29 +134,43 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   return api::only_for(admits, api::make_routes(std::move(routes), api::management_error_body));
 }
 
+// The management API, and the metrics' own port.
+Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
+  const config::ManagementApi& api = config.management;
+  const config::Observability::Metrics& shown = config.observability.metrics;
+  const bool has_port = shown.enabled && shown.port;
+  if (!api.enabled && !has_port) return {};
+  if (api.enabled && !api.remote_exposure && !api::is_loopback(api.bind_address)) {
+    return fail(Code::kInvalid,
+                "{}: global.services.management_api.bind_address: other machines can ask \"{}\": "
+                "set remote_exposure to true, or bind_address to 127.0.0.1",
+                config.source, api.bind_address);
+  }
+  management = std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
+  config::Listener listener;
+  if (has_port) {
+    listener.name = kMetrics;
+    listener.address = shown.bind_address;
+    listener.port = *shown.port;
+    SIGNALBOX_TRY_VOID(listen(*management, listener, api::metrics_handler(scrape, *admin)));
+  }
+  if (api.enabled) {
+    listener.name = kManagement;
+    listener.address = api.bind_address;
+    listener.port = api.port;
+    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(api)));
+  }
+  management->start();
+  return {};
+}
+
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
   compute = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
-  if (config.management.enabled) {
-    const config::ManagementApi& api = config.management;
-    if (!api.remote_exposure && !api::is_loopback(api.bind_address)) {
-      return fail(Code::kInvalid,
-                  "{}: global.services.management_api.bind_address: other machines can ask \"{}\": "
-                  "set remote_exposure to true, or bind_address to 127.0.0.1",
-                  config.source, api.bind_address);
-    }
-    management =
-        std::make_unique<http::Server>(one_thread(config.http), api::management_error_body);
-    config::Listener listener;
-    listener.name = kManagement;
-    listener.address = config.management.bind_address;
-    listener.port = config.management.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(config.management)));
-    management->start();
-  }
+  SIGNALBOX_TRY_VOID(listen_for_operators(config));
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
@@ -152,6 +180,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
     SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
   }
   server->start();
+  serving = server.get();
   if (!origin.file.empty()) {
     reloader = std::make_unique<Reloader>(live, std::move(origin.file),
                                           [this](config::Config next, std::string text) {

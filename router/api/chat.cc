@@ -1,5 +1,4 @@
-// One request as one coroutine. Log lines carry its id, its model and what went wrong, never what
-// was said.
+// One request as one coroutine, and a Watch beside it that is told what happens.
 
 #include "router/api/chat.h"
 
@@ -11,11 +10,11 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "base/log.h"
 #include "router/api/errors.h"
 #include "router/api/metered_answer.h"
 #include "router/api/relay.h"
 #include "router/api/unmasked_answer.h"
+#include "router/api/watch.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"
 #include "router/plugins/header_mutation.h"
@@ -24,21 +23,7 @@ namespace signalbox::api {
 namespace {
 
 constexpr std::string_view kPath = "/v1/chat/completions";
-constexpr size_t kRequestIdBytesMax = 128;
 constexpr int kBlockedStatus = 403;  // clients do not try it again
-
-/// The client's own id when it is fit for a log line, a new one otherwise.
-std::string request_id_of(const http::Headers& headers) {
-  const auto given = headers.find("x-request-id");
-  const auto unfit = [](char c) { return c <= ' ' || c > '~'; };
-  if (given && !given->empty() && given->size() <= kRequestIdBytesMax &&
-      std::none_of(given->begin(), given->end(), unfit)) {
-    return std::string(*given);
-  }
-  thread_local std::mt19937_64 random{(uint64_t{std::random_device{}()} << 32) |
-                                      std::random_device{}()};
-  return fmt::format("req-{:016x}{:016x}", random(), random());
-}
 
 void add_headers(const std::vector<router::Header>& headers, http::Headers& fields) {
   for (const router::Header& header : headers) fields.add(header.name, header.value);
@@ -84,38 +69,68 @@ std::array<std::string_view, 3> prompt_of(const router::ChatRequest& request,
   return out;
 }
 
+observe::Degraded degraded_by(Code code) {
+  if (code == Code::kOverloaded) return observe::Degraded::kOverloaded;
+  return code == Code::kDeadline ? observe::Degraded::kTimeout : observe::Degraded::kError;
+}
+
+/// What a request is decided without: nothing, or why. The message may be logged.
+struct Understanding {
+  observe::Degraded degraded = observe::Degraded::kNo;
+  std::string why = {};
+};
+
 class Chat {
  public:
   Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute,
-       router::selection::RuntimeStats& stats)
-      : router_(router), backends_(backends), compute_(compute), stats_(stats) {}
+       router::selection::RuntimeStats& stats, const Observer& observer)
+      : router_(router),
+        backends_(backends),
+        compute_(compute),
+        stats_(stats),
+        observer_(observer) {}
 
   http::Task<> operator()(http::Exchange exchange) const;
 
  private:
-  http::Task<Result<router::Plan>> plan(http::Exchange exchange, router::Evaluation& evaluation,
-                                        std::string_view id, bool& degraded) const;
+  http::Task<Result<router::Plan>> plan(http::Exchange exchange, const router::ChatRequest& request,
+                                        router::Evaluation& evaluation, Watch& watch) const;
+  http::Task<Result<Understanding>> understand(http::Exchange exchange,
+                                               router::Evaluation& evaluation) const;
   router::Circumstances circumstances(std::span<const std::string_view> failed = {}) const;
   http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
-                      const router::Plan& plan, http::Headers fields, std::string_view id) const;
+                      const router::Plan& plan, http::Headers fields, const Watch& watch) const;
   http::Task<std::optional<router::Plan>> forward(http::Exchange exchange,
                                                   const router::ChatRequest& request,
                                                   const router::Plan& plan, http::Headers fields,
-                                                  std::string_view id, Retry& retry) const;
-  std::optional<router::Plan> successor(const upstream::Outcome& outcome, const router::Plan& plan,
-                                        std::string_view id, Retry& retry) const;
+                                                  Watch& watch, Retry& retry) const;
+  std::optional<router::Plan> successor(const upstream::Outcome& outcome,
+                                        const router::ChatRequest& request,
+                                        const router::Plan& plan, Watch& watch, Retry& retry) const;
 
   const router::Router& router_;
   const upstream::Backends& backends_;
   Compute& compute_;
   router::selection::RuntimeStats& stats_;
+  const Observer& observer_;
 };
+
+http::Task<> refuse(http::Exchange exchange, http::Headers fields, const Error& error,
+                    Watch& watch) {
+  watch.failed(error);
+  if (error.code == Code::kCancelled) {
+    exchange.reply.abandon();
+    co_return;
+  }
+  add_headers(router::error_headers(), fields);
+  co_await send_error(exchange.reply, std::move(fields), error);
+}
 
 http::Task<> Chat::operator()(http::Exchange exchange) const {
   http::Request& request = exchange.request;
-  const std::string id = request_id_of(request.headers);
+  Watch watch(observer_, request.headers, exchange.reply, kPath);
   http::Headers fields;
-  fields.add("x-request-id", id);
+  fields.add("x-request-id", watch.id());
 
   if (const auto encoding = request.headers.find("content-encoding");
       encoding && *encoding != "identity") {
@@ -128,24 +143,15 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   }
   const auto chat = router::ChatRequest::parse(std::move(request.body));
   if (!chat) {
-    add_headers(router::error_headers(), fields);
-    co_await send_error(exchange.reply, std::move(fields), chat.error());
+    co_await refuse(exchange, std::move(fields), chat.error(), watch);
     co_return;
   }
-  bool degraded = false;
   const http::Headers& headers = request.headers;
   Retry retry{
       router_.evaluate(*chat, [&headers](std::string_view name) { return headers.find(name); })};
-  Result<router::Plan> planned = co_await plan(exchange, *retry.evaluation, id, degraded);
+  Result<router::Plan> planned = co_await plan(exchange, *chat, *retry.evaluation, watch);
   if (!planned) {
-    log::info("chat", "{}: model {}: refused: {}", id, json::quote_briefly(chat->model),
-              code_name(planned.error().code));
-    if (planned.error().code == Code::kCancelled) {
-      exchange.reply.abandon();
-      co_return;
-    }
-    add_headers(router::error_headers(), fields);
-    co_await send_error(exchange.reply, std::move(fields), planned.error());
+    co_await refuse(exchange, std::move(fields), planned.error(), watch);
     co_return;
   }
   const auto debug = request.headers.find("x-vsr-debug");
@@ -153,60 +159,79 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   const auto told_of = [&](const router::Plan& of) {
     http::Headers out = fields;
     add_headers(router::response_headers(of, explains), out);
-    if (degraded) out.add("x-vsr-degraded", "true");
+    if (watch.degraded() != observe::Degraded::kNo) {
+      out.add("x-vsr-degraded", "true");
+      out.add("x-vsr-degraded-reason", observe::name_of(watch.degraded()));
+    }
+    if (!watch.replay_id().empty()) out.add("x-vsr-replay-id", watch.replay_id());
     return out;
   };
   if (planned->path != router::Plan::Path::kUpstream) {
-    co_await answer(exchange, *chat, *planned, told_of(*planned), id);
+    co_await answer(exchange, *chat, *planned, told_of(*planned), watch);
     co_return;
   }
   for (std::optional<router::Plan> next = *std::move(planned); next;) {
     const router::Plan current = *std::move(next);
     http::Headers told = told_of(current);
-    next = co_await forward(exchange, *chat, current, std::move(told), id, retry);
+    next = co_await forward(exchange, *chat, current, std::move(told), watch, retry);
   }
 }
 
 http::Task<> Chat::answer(http::Exchange exchange, const router::ChatRequest& request,
                           const router::Plan& plan, http::Headers fields,
-                          std::string_view id) const {
+                          const Watch& watch) const {
   if (plan.path == router::Plan::Path::kBlocked) {
-    log::info("chat", "{}: decision \"{}\": refused by a policy on personal data", id,
-              plan.decision);
     fields.add("Content-Type", "application/json");
     const std::string body = error_body(kBlockedStatus, plan.message, "pii_policy_violation");
     co_await exchange.reply.send(kBlockedStatus, fields, body);
     co_return;
   }
-  log::debug("chat", "{}: answered by decision \"{}\" without a model", id, plan.decision);
   fields.add("Content-Type", request.stream ? "text/event-stream" : "application/json");
   if (request.stream) fields.add("Cache-Control", "no-cache");
   const std::string body =
-      router::fast_response(plan.message, request, fmt::format("chatcmpl-{}", id),
+      router::fast_response(plan.message, request, fmt::format("chatcmpl-{}", watch.id()),
                             static_cast<int64_t>(std::time(nullptr)));
   co_await exchange.reply.send(200, fields, body);
 }
 
-http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange, router::Evaluation& evaluation,
-                                            std::string_view id, bool& degraded) const {
-  if (!evaluation.run_cheap()) {
-    Result<void> outcome;
-    std::stop_source given_up;
-    std::function<void()> work = [&] {
-      outcome = evaluation.run_needed({.stop = given_up.get_token()});
-    };
-    const bool ran = co_await run_within(compute_, exchange.interrupt, given_up, std::move(work));
-    if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
-    if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting to be understood");
-    if (!outcome && outcome.error().code == Code::kOverloaded)
-      co_return tl::unexpected<Error>(std::move(outcome).error());
-    if (!outcome) {
-      degraded = true;
-      log::error("chat", "{}: decided on what is known without it: {}", id,
-                 outcome.error().message);
-    }
+// Where models have no room or no time for the request it is decided on what is known, guards as
+// their on_error says; only who has gone or runs out of the listener's time gets no decision.
+http::Task<Result<Understanding>> Chat::understand(http::Exchange exchange,
+                                                   router::Evaluation& evaluation) const {
+  Understanding out;
+  if (evaluation.run_cheap()) co_return out;
+  Result<void> outcome;
+  std::stop_source given_up;
+  const auto deadline = std::chrono::steady_clock::now() + router_.config().http.decision_timeout;
+  std::function<void()> work = [&] {
+    outcome = evaluation.run_needed({deadline, given_up.get_token()});
+  };
+  const bool ran = co_await run_within(compute_, exchange.interrupt, given_up, std::move(work));
+  if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
+  if (!ran) {
+    outcome = fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    evaluation.give_up(outcome.error());
   }
-  co_return evaluation.plan(circumstances());
+  if (outcome) co_return out;
+  out.degraded = degraded_by(outcome.error().code);
+  out.why = std::move(outcome.error().message);
+  co_return out;
+}
+
+http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
+                                            const router::ChatRequest& request,
+                                            router::Evaluation& evaluation, Watch& watch) const {
+  const Result<Understanding> understood = co_await understand(exchange, evaluation);
+  if (!understood) co_return tl::unexpected<Error>(understood.error());
+  watch.understood(evaluation, understood->degraded, understood->why);
+  auto planned = evaluation.plan(circumstances());
+  if (!planned) co_return planned;
+  // Nobody has looked at the request, and a refusal would say what nobody knows.
+  if (understood->degraded == observe::Degraded::kOverloaded &&
+      planned->path != router::Plan::Path::kUpstream)
+    co_return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+  watch.planned(*planned, evaluation.decision(), request.stream);
+  co_return planned;
 }
 
 router::Circumstances Chat::circumstances(std::span<const std::string_view> failed) const {
@@ -220,7 +245,7 @@ router::Circumstances Chat::circumstances(std::span<const std::string_view> fail
 http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
                                                       const router::ChatRequest& request,
                                                       const router::Plan& plan,
-                                                      http::Headers fields, std::string_view id,
+                                                      http::Headers fields, Watch& watch,
                                                       Retry& retry) const {
   std::string target(kPath);
   target.append(exchange.request.query());
@@ -231,65 +256,68 @@ http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
   if (masks)
     mutated.client = without_encodings(mutates ? mutated.client : exchange.request.headers);
   const auto prompt = prompt_of(request, plan);
-  const upstream::Call call{
-      target,        mutates || masks ? mutated.client : exchange.request.headers,
-      mutated.added, id,
-      plan.body,     exchange.interrupt,
-      prompt,        &fields};
+  watch.sent(plan.body);
+  const std::string traceparent = watch.traceparent();
+  const upstream::Call call{.target = target,
+                            .headers = mutates || masks ? mutated.client : exchange.request.headers,
+                            .added = mutated.added,
+                            .request_id = watch.id(),
+                            .body = plan.body,
+                            .interrupt = exchange.interrupt,
+                            .prompt = prompt,
+                            .decided = &fields,
+                            .traceparent = traceparent,
+                            .drops_tracestate = !watch.keeps_tracestate()};
   const InFlight in_flight(stats_, plan.model->name);
+  const observe::Meters::AtModel at_model(observer_.meters(), plan.model->name);
   const auto started = std::chrono::steady_clock::now();
   upstream::Outcome outcome = co_await backends_.call(*plan.model, call);
-  if (std::optional<router::Plan> next = successor(outcome, plan, id, retry)) co_return next;
+  if (auto next = successor(outcome, request, plan, watch, retry)) co_return next;
   retry.evaluation.reset();  // a stream may take minutes
   if (retry.attempts > 1) fields.add("x-vsr-attempts", std::to_string(retry.attempts));
   Result<std::unique_ptr<upstream::Answer>> answer = std::move(outcome.answer);
-  Error error;
   if (answer) {
-    answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started);
+    answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started,
+                                             watch);
     if (masks) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
   }
   if (answer) {
-    Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
-    log::debug("chat", "{}: model \"{}\" by decision \"{}\": {}", id, plan.model->name,
-               plan.decision, exchange.reply.status());
-    if (relayed) co_return std::nullopt;
-    error = std::move(relayed).error();
-  } else {
-    error = std::move(answer).error();
-    if (error.code != Code::kCancelled) {
-      http::Headers told = of_error(fields);
-      co_await send_error(exchange.reply, std::move(told), error);
-    } else {
-      exchange.reply.abandon();
-    }
+    const Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
+    if (!relayed) watch.failed(relayed.error(), relayed.error().message);
+    co_return std::nullopt;
   }
+  const Error& error = answer.error();
+  watch.failed(error, error.message);
   if (error.code == Code::kCancelled) {
-    log::info("chat", "{}: model \"{}\": {}", id, plan.model->name, error.message);
+    exchange.reply.abandon();
   } else {
-    log::warn("chat", "{}: model \"{}\": {}", id, plan.model->name, error.message);
+    http::Headers told = of_error(fields);
+    co_await send_error(exchange.reply, std::move(told), error);
   }
   co_return std::nullopt;
 }
 
 // The plan for another model where this one's servers have refused the request and there is one.
 std::optional<router::Plan> Chat::successor(const upstream::Outcome& outcome,
-                                            const router::Plan& plan, std::string_view id,
+                                            const router::ChatRequest& request,
+                                            const router::Plan& plan, Watch& watch,
                                             Retry& retry) const {
   retry.attempts += outcome.attempts;
   if (!outcome.elsewhere) return std::nullopt;
   retry.failed.push_back(plan.model->name);
   Result<router::Plan> next = retry.evaluation->plan(circumstances(retry.failed));
   if (!next || next->path != router::Plan::Path::kUpstream) return std::nullopt;
-  log::warn("chat", "{}: model \"{}\" does not answer; \"{}\" is asked instead", id,
+  log::warn("chat", "{}: model \"{}\" does not answer; \"{}\" is asked instead", watch.id(),
             plan.model->name, next->model->name);
+  watch.planned(*next, retry.evaluation->decision(), request.stream);
   return *std::move(next);
 }
 
 }  // namespace
 
 Route chat_route(const router::Router& router, const upstream::Backends& backends, Compute& compute,
-                 router::selection::RuntimeStats& stats) {
-  return {"POST", std::string(kPath), Chat(router, backends, compute, stats)};
+                 router::selection::RuntimeStats& stats, const Observer& observer) {
+  return {"POST", std::string(kPath), Chat(router, backends, compute, stats, observer)};
 }
 
 }  // namespace signalbox::api

@@ -2,6 +2,7 @@
 // POST /v1/chat/completions: read, understand, decide, rewrite, pass on, relay.
 
 #include "router/api/compute.h"
+#include "router/api/observer.h"
 #include "router/api/routes.h"
 #include "router/router.h"
 #include "router/selection/runtime_stats.h"
@@ -9,8 +10,9 @@
 
 namespace signalbox::api {
 
-/// All of them outlive the route. `stats` is told how the models are doing, and asked for it.
+/// All of them outlive the route. `stats` is told how the models are doing, and asked for it;
+/// `observer` is told of every request.
 Route chat_route(const router::Router& router, const upstream::Backends& backends, Compute& compute,
-                 router::selection::RuntimeStats& stats);
+                 router::selection::RuntimeStats& stats, const Observer& observer);
 
 }  // namespace signalbox::api

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "router/api/watch.h"
 #include "router/selection/reply_meter.h"
 #include "router/selection/runtime_stats.h"
 #include "router/upstream/backend.h"
@@ -26,12 +27,13 @@ class InFlight {
   const std::string model_;
 };
 
-/// Passes everything on; what was measured goes to `stats`, which outlives it, once a reply with
-/// status 200 is whole.
+/// Passes everything on, and shows it to `watch`; what was measured goes to `stats` and to it once
+/// a reply with status 200 is whole. Both outlive it.
 class MeteredAnswer final : public upstream::Answer {
  public:
   MeteredAnswer(std::unique_ptr<upstream::Answer> answer, router::selection::RuntimeStats& stats,
-                std::string_view model, std::chrono::steady_clock::time_point started);
+                std::string_view model, std::chrono::steady_clock::time_point started,
+                Watch& watch);
 
   const http::Response& head() const override { return answer_->head(); }
   bool ready() const override { return answer_->ready(); }
@@ -41,6 +43,7 @@ class MeteredAnswer final : public upstream::Answer {
   std::unique_ptr<upstream::Answer> answer_;
   router::selection::RuntimeStats& stats_;
   const std::string model_;
+  Watch& watch_;
   router::selection::ReplyMeter meter_;
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace signalbox::router {
 namespace {
@@ -16,6 +17,9 @@ std::string shown(const T& value) {
 }
 std::string shown(const std::string& value) {
   return fmt::format("\"{}\"", value);
+}
+std::string shown(const std::optional<uint16_t>& value) {
+  return value ? fmt::format("{}", *value) : "none";
 }
 std::string shown(std::chrono::milliseconds value) {
   return fmt::format("{}ms", value.count());
@@ -78,6 +82,7 @@ void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Ke
   keep("model_threads", running.model_threads, next.model_threads);
   keep("model_queue_max", running.model_queue_max, next.model_queue_max);
   keep("model_dtype", running.model_dtype, next.model_dtype);
+  keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
 }
 
 }  // namespace
@@ -92,6 +97,12 @@ std::vector<std::string> keep_fixed(const config::Config& running, config::Confi
   keep("enabled", running.management.enabled, next.management.enabled);
   keep("bind_address", running.management.bind_address, next.management.bind_address);
   keep("port", running.management.port, next.management.port);
+  const auto keep_metrics = [&](std::string_view key, const auto& from, auto& to) {
+    keeper.keep(fmt::format("global.services.observability.metrics.{}", key), from, to);
+  };
+  keep_metrics("bind_address", running.observability.metrics.bind_address,
+               next.observability.metrics.bind_address);
+  keep_metrics("port", running.observability.metrics.port, next.observability.metrics.port);
   return keeper.lines;
 }
 

@@ -21,6 +21,7 @@ std::shared_ptr<const State> Live::get() const {
 }
 
 void Live::set(std::unique_ptr<const State> next) {
+  next->observer->start();
   const auto retire = [retired = retired_](const State* state) {
     std::unique_ptr<const State> owned(state);
     const std::lock_guard lock(retired->mutex);

@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "router/api/access.h"
 #include "router/api/hosts.h"
+#include "router/api/observer.h"
 #include "router/http/server.h"
 #include "router/router.h"
 #include "router/upstream/backends.h"
@@ -34,12 +35,13 @@ struct State {
   const std::string text;  // of the configuration file; "" when there is none
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
-  const api::Access access;            // to the management API
-  const api::Hosts hosts;              // under which it may be asked
-  const ModelShelf shelf;              // models that no signal needs
-  http::Handler handler;               // of requests on the data plane
-  std::vector<std::string> notices;    // what an operator should know, one line each
-  std::vector<std::string> unchanged;  // what takes a restart, one line each
+  const api::Access access;                 // to the management API
+  const api::Hosts hosts;                   // under which it may be asked
+  const ModelShelf shelf;                   // models that no signal needs
+  std::unique_ptr<api::Observer> observer;  // of those requests
+  http::Handler handler;                    // of requests on the data plane
+  std::vector<std::string> notices;         // what an operator should know, one line each
+  std::vector<std::string> unchanged;       // what takes a restart, one line each
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };

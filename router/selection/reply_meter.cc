@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view kData = "data:";
 constexpr size_t kTailBytes = 1024;
-constexpr std::string_view kUsage = "\"completion_tokens\":";
 constexpr size_t kNoMatch = kData.size() + 1;
 
 double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
@@ -39,22 +38,26 @@ void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
   }
 }
 
-// The last number that the usage has, so that nothing a model says counts for it.
-std::optional<double> ReplyMeter::tokens() const {
-  const size_t at = tail_.rfind(kUsage);
+// The last number of that name, so that nothing a model says counts for it.
+std::optional<uint64_t> ReplyMeter::count_of(std::string_view member) const {
+  const size_t at = tail_.rfind(member);
   if (at == std::string::npos) return std::nullopt;
-  const char* begin = tail_.data() + at + kUsage.size();
+  const char* begin = tail_.data() + at + member.size();
   const char* end = tail_.data() + tail_.size();
   while (begin != end && *begin == ' ') ++begin;
-  uint32_t tokens = 0;
-  const auto [stop, error] = std::from_chars(begin, end, tokens);
-  if (error != std::errc() || stop == begin || tokens == 0) return std::nullopt;
-  return tokens;
+  uint32_t count = 0;
+  const auto [stop, error] = std::from_chars(begin, end, count);
+  if (error != std::errc() || stop == begin) return std::nullopt;
+  return count;
 }
 
 ReplyMeter::Times ReplyMeter::times() const {
   Times out;
-  const std::optional<double> said = tokens();
+  out.prompt_tokens = count_of("\"prompt_tokens\":");
+  out.cached_tokens = count_of("\"cached_tokens\":");
+  out.completion_tokens = count_of("\"completion_tokens\":");
+  std::optional<double> said;
+  if (out.completion_tokens.value_or(0) > 0) said = static_cast<double>(*out.completion_tokens);
   if (!events_) {
     if (said) out.tpot_ms = ms_between(started_, last_) / *said;
     return out;

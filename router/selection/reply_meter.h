@@ -3,6 +3,7 @@
 // at where events begin and at the usage at the end, and keeps nothing else.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ class ReplyMeter {
     /// Of a stream: of each event after the first, or each token where the usage says how many.
     /// Else: the whole time by the number of tokens that the usage says.
     std::optional<double> tpot_ms;
+    // As the usage says.
+    std::optional<uint64_t> prompt_tokens, cached_tokens, completion_tokens;
   };
 
   /// `started` when the request went out; `events`: the reply is an event stream.
@@ -29,7 +32,7 @@ class ReplyMeter {
   Times times() const;
 
  private:
-  std::optional<double> tokens() const;
+  std::optional<uint64_t> count_of(std::string_view member) const;
 
   TimePoint started_, first_{}, last_;
   bool events_;

@@ -18,16 +18,27 @@ Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* 
 Result<std::span<const float>> Inputs::embedding(std::string_view text) {
   SIGNALBOX_CHECK(embedder_ != nullptr);
   Pass<std::vector<float>>& pass = pass_of(embedded_, embedder_, text);
-  std::call_once(pass.once, [&] {
+  pass.run([&]() -> Result<std::vector<float>> {
     std::vector<float> vector(static_cast<size_t>(embedder_->dim()));
-    if (auto done = embedder_->embed_within(patience_, {&text, 1}, vector)) {
-      pass.result = std::move(vector);
-    } else {
-      pass.result = tl::unexpected<Error>(std::move(done).error());
-    }
+    SIGNALBOX_TRY_VOID(embedder_->embed_within(patience_, {&text, 1}, vector));
+    return vector;
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const float>(*pass.result);
+}
+
+std::vector<Inputs::Timed> Inputs::passes() const {
+  std::vector<Timed> out;
+  const auto add = [&out](const auto& passes) {
+    for (const auto& pass : passes) {
+      std::optional<Code> error;
+      if (!pass.result) error = pass.result.error().code;
+      out.push_back({pass.model, pass.began, pass.ended, error});
+    }
+  };
+  add(embedded_);
+  add(answered_);
+  return out;
 }
 
 std::span<const engine::Answer> Inputs::known_answers(const engine::TextModel& model,
@@ -44,9 +55,9 @@ std::span<const engine::Answer> Inputs::known_answers(const engine::TextModel& m
 Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel& model,
                                                         std::string_view text) {
   Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text);
-  std::call_once(pass.once, [&] {
+  pass.run([&] {
     const engine::Input input{.text = text};
-    pass.result = model.answer_within(patience_, {&input, 1});
+    return model.answer_within(patience_, {&input, 1});
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const engine::Answer>(*pass.result);

@@ -2,6 +2,7 @@
 // One request as signals see it, and the work that several of them share: a text is embedded and
 // classified once, however many signals look at it, one after the other or at the same time.
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -40,6 +41,15 @@ class Inputs {
   /// What each head of the model says of a text of the request. Errors are the model's.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
+  /// A text that went through a model, and how long that took, its wait included.
+  struct Timed {
+    const engine::TextEmbedder* model;
+    std::chrono::steady_clock::time_point began, ended;
+    std::optional<Code> error;
+  };
+  /// All so far. Not while others ask.
+  std::vector<Timed> passes() const;
+
   /// The same if it has been found out already; empty otherwise. Not while others ask.
   std::span<const engine::Answer> known_answers(const engine::TextModel& model,
                                                 std::string_view text) const;
@@ -54,6 +64,17 @@ class Inputs {
     std::string_view text;
     std::once_flag once;
     Result<T> result;
+    std::chrono::steady_clock::time_point began, ended;
+
+    /// Once, whoever comes first.
+    template <class Run>
+    void run(const Run& how) {
+      std::call_once(once, [&] {
+        began = std::chrono::steady_clock::now();
+        result = how();
+        ended = std::chrono::steady_clock::now();
+      });
+    }
   };
   template <class T>
   using Passes = std::list<Pass<T>>;

@@ -34,6 +34,9 @@ struct Call {
       nullptr;  // x-vsr-selected-*, for a router behind us; none: nothing
   std::string_view method = "POST";
   Stage* stage = nullptr;  // where it is written, if somewhere
+  // Takes the place of the client's; "": the client's passes.
+  std::string_view traceparent = {};
+  bool drops_tracestate = false;  // the client's belongs to no trace
 };
 
 struct Piece {

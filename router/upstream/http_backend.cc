@@ -85,6 +85,8 @@ std::string HttpBackend::head_of(const Call& call) const {
     if (iequals(field.name, "host") || iequals(field.name, "expect") ||
         iequals(field.name, "x-request-id") || is_replaced(field.name) || is_withheld(field.name))
       continue;
+    if (!call.traceparent.empty() && iequals(field.name, "traceparent")) continue;
+    if (call.drops_tracestate && iequals(field.name, "tracestate")) continue;
     if (http::is_end_to_end(call.headers, i)) add(field.name, field.value);
   }
   for (size_t i = 0; i < call.added.size(); ++i) {
@@ -97,6 +99,7 @@ std::string HttpBackend::head_of(const Call& call) const {
   }
   head.append(credentials_);
   add("x-request-id", call.request_id);
+  if (!call.traceparent.empty()) add("traceparent", call.traceparent);
   if (call.method != "GET") add("Content-Length", std::to_string(call.body.size()));
   head.append("\r\n");
   return head;

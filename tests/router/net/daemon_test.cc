@@ -194,16 +194,6 @@ TEST(Daemon, decides_on_what_is_known_when_the_model_fails) {
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
 }
 
-TEST(Daemon, turns_requests_away_when_too_many_wait_for_a_model) {
-  config::Config config = configuration(9, true);
-  config.http.model_queue_max = 0;
-  const auto daemon = start(std::move(config));
-  const Reply reply = chat(*daemon, said("a number"));
-  EXPECT_EQ(reply.status, 429);
-  EXPECT_EQ(reply.headers.at("retry-after"), "1");
-  EXPECT_EQ(error_message(reply.body), "too many requests are waiting to be understood");
-}
-
 TEST(Daemon, refuses_in_the_shape_that_clients_of_openai_read) {
   const auto daemon = start(configuration());
   const Reply wrong = chat(*daemon, R"({"model":"auto","messages":[{"role":7}]})");

@@ -1,0 +1,102 @@
+// Text of some hundred series takes a millisecond: it is made on the pool.
+
+#include "router/api/metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "engine/served_model.h"
+#include "router/api/errors.h"
+#include "router/observe/exposition.h"
+
+namespace signalbox::api {
+namespace {
+
+Failure switched_off() {
+  return {404, "NOT_FOUND", "global.services.observability.metrics.enabled is false"};
+}
+
+http::Task<> send(http::Exchange exchange, const Scrape& scrape, Compute& pool) {
+  std::string text;
+  const bool shown = scrape.enabled();
+  std::function<void()> work = [&] { text = scrape.text(); };
+  bool ran = true;
+  if (shown) ran = co_await pool.run(std::move(work));
+  http::Headers fields;
+  fields.add("Content-Type", shown && ran ? observe::kExpositionType : "application/json");
+  if (!shown) text = failure_body(switched_off());
+  if (!ran) text = management_error_body(503, "too many requests are waiting");
+  co_await exchange.reply.send(!shown ? 404 : ran ? 200 : 503, fields, text);
+}
+
+}  // namespace
+
+bool Scrape::enabled() const {
+  const auto state = live_.get();
+  return state == nullptr || state->config().observability.metrics.enabled;
+}
+
+void Scrape::look_at_models(const router::Models& models, const config::Config& config) const {
+  const auto look = [&](const engine::TextEmbedder& model, const std::string& name) {
+    const auto load = engine::load_of(model);
+    if (!load) return;
+    metrics_.queued_requests.with({name}).set(load->requests);
+    metrics_.queued_tokens.with({name}).set(static_cast<double>(load->tokens));
+  };
+  if (models.embedder != nullptr) look(*models.embedder, config.embedding_model.path);
+  for (const auto& [directory, model] : models.classifiers) look(*model, directory);
+}
+
+void Scrape::look_at_process() const {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  metrics_.resident_bytes.only().set(static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)));
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  metrics_.cpu_seconds.only().follow(seconds(usage.ru_utime) + seconds(usage.ru_stime));
+}
+
+std::string Scrape::text() const {
+  metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
+  metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
+  look_at_process();
+  if (const auto state = live_.get()) {
+    metrics_.config_version.only().set(static_cast<double>(state->generation));
+    look_at_models(state->router->models(), state->config());
+  }
+  if (const router::Reloader* reloader = reloader_()) {
+    const auto counts = reloader->counts();
+    metrics_.config_updates.with({"active"}).follow(static_cast<double>(counts.succeeded));
+    metrics_.config_updates.with({"failed"}).follow(static_cast<double>(counts.failed));
+  }
+  if (const http::Server* server = server_()) {
+    const auto counts = server->counts();
+    metrics_.connections.only().set(counts.connections);
+    metrics_.refused.with({"connections"}).follow(static_cast<double>(counts.refused_connections));
+    metrics_.refused.with({"bodies"}).follow(static_cast<double>(counts.refused_bodies));
+  }
+  return metrics_.text();
+}
+
+Route metrics_route(const Scrape& scrape, const router::Live& live, Compute& pool) {
+  return management_route(
+      "GET", "/metrics", "metrics.read", live, pool,
+      [&scrape](const http::Request&, const router::State&) {
+        if (!scrape.enabled()) return Answer::of(switched_off());
+        return Answer{200, scrape.text(), std::string(observe::kExpositionType)};
+      });
+}
+
+http::Handler metrics_handler(const Scrape& scrape, Compute& pool) {
+  return make_routes(
+      {{"GET", "/metrics", [&](http::Exchange exchange) { return send(exchange, scrape, pool); }}},
+      management_error_body);
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,46 @@
+#pragma once
+// GET /metrics, on the management listener and on a port of its own.
+
+#include "router/api/compute.h"
+#include "router/api/management.h"
+#include "router/observe/metrics.h"
+#include "router/observe/replay.h"
+#include "router/reload/reloader.h"
+
+namespace signalbox::api {
+
+/// What is asked when somebody looks, rather than counted. All outlive it.
+class Scrape {
+ public:
+  using ReloaderOf = std::function<const router::Reloader*()>;  // null: the configuration stays
+  using ServerOf = std::function<const http::Server*()>;        // of the data plane; null: not yet
+
+  Scrape(observe::Metrics& metrics, observe::Replay& replay, const router::Live& live,
+         ReloaderOf reloader, ServerOf server)
+      : metrics_(metrics),
+        replay_(replay),
+        live_(live),
+        reloader_(std::move(reloader)),
+        server_(std::move(server)) {}
+
+  /// Thread-safe.
+  std::string text() const;
+  bool enabled() const;
+
+ private:
+  void look_at_models(const router::Models& models, const config::Config& config) const;
+  void look_at_process() const;
+
+  observe::Metrics& metrics_;
+  observe::Replay& replay_;
+  const router::Live& live_;
+  const ReloaderOf reloader_;
+  const ServerOf server_;
+};
+
+/// For those who may: metrics.read. `scrape` outlives the route.
+Route metrics_route(const Scrape& scrape, const router::Live& live, Compute& pool);
+/// For everybody who can connect: /metrics, and nothing else.
+http::Handler metrics_handler(const Scrape& scrape, Compute& pool);
+
+}  // namespace signalbox::api

@@ -1,0 +1,171 @@
+// Copies names rather than looks at them: what is told of a request may outlive its configuration.
+
+#include "router/api/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "router/plan_headers.h"
+
+namespace signalbox::api {
+namespace {
+
+using observe::Degraded;
+
+std::string_view reason_of(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+    case Code::kTooLarge:
+      return "parse_error";
+    case Code::kNotFound:
+      return "model_not_found";
+    case Code::kUnsupported:
+      return "unsupported";
+    case Code::kOverloaded:
+      return "overloaded";
+    case Code::kDeadline:
+      return "timeout";
+    case Code::kCancelled:
+      return "cancellation";
+    case Code::kUpstream:
+      return "upstream_error";
+    case Code::kCorrupt:
+    case Code::kIo:
+    case Code::kInternal:
+      break;
+  }
+  return "internal_error";
+}
+
+double cost_of(const config::Model& model, const observe::Tokens& tokens) {
+  if (!model.pricing) return 0;
+  const config::Pricing& price = *model.pricing;
+  const auto cached = static_cast<double>(std::min(tokens.cached, tokens.prompt));
+  const double fresh = static_cast<double>(tokens.prompt) - cached;
+  const double of_cached =
+      price.cached_input_per_1m > 0 ? price.cached_input_per_1m : price.prompt_per_1m;
+  return (fresh * price.prompt_per_1m + cached * of_cached +
+          static_cast<double>(tokens.completion) * price.completion_per_1m) /
+         1e6;
+}
+
+void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool& cut) {
+  const size_t room = size_max - std::min(out.size(), size_max);
+  cut = cut || bytes.size() > room;
+  out.append(bytes.substr(0, room));
+}
+
+}  // namespace
+
+Watch::Watch(const Observer& observer, const http::Headers& headers, const http::Reply& reply,
+             std::string_view path)
+    : observer_(observer), reply_(reply) {
+  account_.trace =
+      observe::trace_context(headers.find("traceparent"), headers.count("traceparent"));
+  sampled_ = observer.samples(account_.trace);
+  account_.id = observe::request_id(headers.find("x-request-id"));
+  account_.path = path;
+  account_.at = std::chrono::system_clock::now();
+  account_.began = account_.understood = account_.sent = std::chrono::steady_clock::now();
+  observer_.meters().began();
+}
+
+Watch::~Watch() {
+  observer_.meters().ended();
+  account_.ended = std::chrono::steady_clock::now();
+  account_.status = reply_.status();
+  set_error();
+  observer_.tell(std::move(account_), sampled_);
+}
+
+// Of what went wrong without an error of ours.
+void Watch::set_error() {
+  if (!account_.error.empty()) return;
+  if (account_.status == 0 || reply_.broken()) {
+    account_.error = "cancellation";
+  } else if (!account_.jailbreak.empty()) {
+    account_.error = "jailbreak_block";
+  } else if (account_.pii) {
+    account_.error = "pii_policy_denied";
+  } else if (account_.status >= 400 && account_.sent != account_.began) {
+    account_.error = account_.status >= 500 ? "upstream_5xx" : "upstream_4xx";
+  } else if (account_.status >= 400) {
+    account_.error = account_.status >= 500 ? "internal_error" : "parse_error";
+  }
+}
+
+void Watch::understood(const router::Evaluation& evaluation, Degraded degraded,
+                       std::string_view why) {
+  account_.degraded = degraded;
+  account_.detail = why;
+  if (degraded == Degraded::kNo && evaluation.rests_on_missing())
+    account_.degraded = Degraded::kModelMissing;
+  auto effort = evaluation.effort();
+  for (const auto& run : effort.signals)
+    account_.signals.push_back({std::string(run.type), run.began, run.ended, run.failed});
+  for (const auto& pass : effort.passes) {
+    account_.passes.push_back({pass.model, std::string(observer_.meters().engine_name(pass.model)),
+                               pass.began, pass.ended,
+                               pass.error ? code_name(*pass.error) : std::string_view{}});
+  }
+  account_.deciding = effort.deciding;
+  account_.rules_began = effort.rules_began;
+  account_.rules_ended = effort.rules_ended;
+  account_.recipe = evaluation.recipe();
+  account_.decided = !account_.recipe.empty();
+}
+
+void Watch::planned(const router::Plan& plan, const config::Decision* decision, bool stream) {
+  account_.understood = std::chrono::steady_clock::now();
+  model_ = plan.model;
+  if (model_ != nullptr) account_.model = model_->name;
+  account_.decision = plan.decision;
+  account_.category = plan.category;
+  account_.algorithm = plan.algorithm;
+  account_.selection_method = plan.selection_method;
+  account_.confidence = plan.confidence;
+  account_.reasoning = plan.reasoning;
+  account_.response_path = router::path_name(plan.path);
+  account_.jailbreak = plan.guarded.jailbreak;
+  account_.pii = plan.guarded.pii;
+  account_.pii_types = plan.guarded.pii_types;
+  account_.stream = stream;
+  for (const auto& matched : plan.matched)
+    account_.matched.push_back({std::string(matched.type), matched.names});
+  if (const auto capture = observer_.capture(decision)) {
+    capture_ = *capture;
+    account_.replay_id = "replay-" + observe::hex(observe::new_span_id());
+  }
+}
+
+void Watch::failed(const Error& error, std::string_view detail) {
+  account_.error = reason_of(error.code);
+  account_.response_path = router::kErrorPath;
+  if (!detail.empty()) account_.detail = detail;
+}
+
+void Watch::sent(std::string_view body) {
+  account_.sent = std::chrono::steady_clock::now();
+  account_.upstream_span = observe::new_span_id();
+  append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
+}
+
+std::string Watch::traceparent() const {
+  return account_.trace.traceparent(account_.upstream_span, sampled_);
+}
+
+void Watch::passes(std::string_view bytes) {
+  append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
+}
+
+void Watch::measured(const router::selection::ReplyMeter::Times& times) {
+  if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
+  if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
+  if (!times.completion_tokens && !times.prompt_tokens) return;
+  account_.tokens =
+      observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
+                      times.completion_tokens.value_or(0)};
+  if (model_ != nullptr) account_.cost = cost_of(*model_, *account_.tokens);
+}
+
+}  // namespace signalbox::api

@@ -1,0 +1,63 @@
+#pragma once
+// One request as it is seen from outside, from its first line to its last byte: whoever handles it
+// says what happens, and at the end everybody is told.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "router/api/observer.h"
+#include "router/http/headers.h"
+#include "router/http/reply.h"
+#include "router/selection/reply_meter.h"
+
+namespace signalbox::api {
+
+/// Belongs to one request on its loop's thread. What it refers to outlives it. Tells when it is
+/// destroyed.
+class Watch {
+ public:
+  /// `path` of the API, static.
+  Watch(const Observer& observer, const http::Headers& headers, const http::Reply& reply,
+        std::string_view path);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  const std::string& id() const { return account_.id; }
+
+  /// The signals have been read, as far as they were; `why` not further is logged.
+  void understood(const router::Evaluation& evaluation, observe::Degraded degraded,
+                  std::string_view why);
+  /// Takes a plan's names, and decides whether the request is recorded.
+  void planned(const router::Plan& plan, const config::Decision* decision, bool stream);
+  /// The request ends in an error of ours. `detail` is logged: never what a client wrote.
+  void failed(const Error& error, std::string_view detail = {});
+
+  /// x-vsr-replay-id; "": it is not recorded.
+  const std::string& replay_id() const { return account_.replay_id; }
+  observe::Degraded degraded() const { return account_.degraded; }
+
+  /// It goes to a model now.
+  void sent(std::string_view body);
+  /// What the server is told of the trace, once sent().
+  std::string traceparent() const;
+  /// Whether the client's tracestate goes with it.
+  bool keeps_tracestate() const { return account_.trace.state_holds; }
+  /// Bytes of the reply, as they come from upstream.
+  void passes(std::string_view bytes);
+  /// The reply has come whole.
+  void measured(const router::selection::ReplyMeter::Times& times);
+
+ private:
+  void set_error();
+
+  const Observer& observer_;
+  const http::Reply& reply_;
+  observe::Account account_;
+  bool sampled_ = false;
+  const config::Model* model_ = nullptr;
+  Observer::Capture capture_;
+};
+
+}  // namespace signalbox::api
