@@ -130,6 +130,7 @@ void Watch::planned(const router::Plan& plan, const config::Decision* decision, 
   account_.pii = plan.guarded.pii;
   account_.pii_types = plan.guarded.pii_types;
   account_.stream = stream;
+  account_.matched.clear();  // another plan may have been followed before
   for (const auto& matched : plan.matched)
     account_.matched.push_back({std::string(matched.type), matched.names});
   if (const auto capture = observer_.capture(decision)) {

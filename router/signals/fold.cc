@@ -83,10 +83,6 @@ constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
   return tables;
 }();
 
-char32_t to_lower(char32_t c) {
-  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
-}
-
 // Where the next byte that is not ASCII stands; eight at a time.
 size_t ascii_end(std::string_view text, size_t at) {
   constexpr uint64_t kHigh = 0x8080808080808080u;
@@ -99,6 +95,16 @@ size_t ascii_end(std::string_view text, size_t at) {
 }
 
 }  // namespace
+
+CharKind kind_of(char32_t c) {
+  if (is_space(c)) return CharKind::kSpace;
+  if (!is_letter_like(c)) return CharKind::kOther;
+  return c >= 0x80 && is_unseparated(c) ? CharKind::kUnseparated : CharKind::kWord;
+}
+
+char32_t lower_case(char32_t c) {
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+}
 
 void fold(std::string_view text, bool lower, std::string& out) {
   const std::array<char, 128>& ascii = kFolded[lower ? 1 : 0];
@@ -120,7 +126,7 @@ void fold(std::string_view text, bool lower, std::string& out) {
     if (i == text.size()) break;
     const utf8::Decoded decoded = utf8::decode(text, i);
     i += decoded.bytes;
-    const char32_t c = lower ? to_lower(decoded.code_point) : decoded.code_point;
+    const char32_t c = lower ? lower_case(decoded.code_point) : decoded.code_point;
     const bool space = is_space(c);
     if (!space) {
       utf8::append(out, c);

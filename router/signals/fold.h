@@ -9,6 +9,14 @@
 
 namespace signalbox::router {
 
+/// What a character is to a reader of words. kUnseparated: of a script that writes words without
+/// spaces, or glues particles to them; each stands for itself.
+enum class CharKind : uint8_t { kSpace, kWord, kUnseparated, kOther };
+
+CharKind kind_of(char32_t c);
+/// Simple lower-case mapping.
+char32_t lower_case(char32_t c);
+
 /// Writes `text` to `out` (replaced) with every run of white space as one space and, if `lower`,
 /// every code point by its simple lower-case mapping. Bytes that are not UTF-8 become U+FFFD.
 void fold(std::string_view text, bool lower, std::string& out);
