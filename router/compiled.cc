@@ -54,7 +54,7 @@ Result<std::unique_ptr<const Compiled>> Compiled::create(const config::Config& c
                                                          std::string_view recipe,
                                                          const config::Routing& routing,
                                                          const Models& models) {
-  auto compiled = std::unique_ptr<Compiled>(new Compiled(recipe, routing));
+  auto compiled = std::unique_ptr<Compiled>(new Compiled(config, recipe, routing));
   SIGNALBOX_TRY_VOID(compiled->compile(config, models));
   return compiled;
 }

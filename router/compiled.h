@@ -45,13 +45,14 @@ class Compiled {
   uint32_t signals() const { return signals_; }
   const decision::Derived& derived() const { return *derived_; }
   const decision::Engine& engine() const { return *engine_; }
+  const Compression& compression() const { return compression_; }
   const Planner& planner() const { return *planner_; }
   /// What an operator should know of the signals and the plans, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
-  Compiled(std::string_view recipe, const config::Routing& routing)
-      : recipe_(recipe), routing_(routing) {}
+  Compiled(const config::Config& config, std::string_view recipe, const config::Routing& routing)
+      : recipe_(recipe), routing_(routing), compression_(config.modules.prompt_compression) {}
 
   Result<void> compile(const config::Config& config, const Models& models);
   uint32_t find(std::string_view type, std::string_view name) const;
@@ -63,6 +64,7 @@ class Compiled {
 
   std::string recipe_;
   const config::Routing& routing_;
+  Compression compression_;
   std::vector<Group> groups_;
   uint32_t signals_ = 0;
   std::optional<decision::Derived> derived_;

@@ -48,7 +48,7 @@ struct Evaluation::State {
       : config(of),
         router(by),
         request(asked),
-        inputs(asked, std::move(headers), embedder),
+        inputs(asked, std::move(headers), embedder, &by.compression()),
         bypass(around),
         readings(by.signals()),
         facts(by.signals()),
@@ -261,7 +261,7 @@ struct Evaluation::State {
   }
 
   bool plan_needs_models() {
-    if (router.planner().needs_models(subject())) return true;
+    if (router.planner().needs_models(subject(), request)) return true;
     for (size_t i = 0; i < progress.size(); ++i) {
       if (progress[i].pending && is_needed(i)) return true;
     }

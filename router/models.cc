@@ -10,6 +10,7 @@
 #include "engine/model_path.h"
 #include "engine/served_model.h"
 #include "router/plugins/pii_policy.h"
+#include "router/plugins/tool_selection.h"
 #include "router/selection/factory.h"
 
 namespace signalbox::router {
@@ -261,7 +262,8 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
   };
   const std::string& path = config.embedding_model.path;
   for (const config::Routing* routing : config::routings_of(config)) {
-    if (models.embedder == nullptr && needs_embedder(*routing)) {
+    const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
+    if (models.embedder == nullptr && compares) {
       const bool insists = !routing->embeddings.empty();
       if (is_there(path) || (insists && missing == MissingModels::kLeaveOut)) {
         SIGNALBOX_TRY(models.embedder, open_once(path));

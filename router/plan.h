@@ -11,6 +11,7 @@
 #include "router/config/config.h"
 #include "router/guard/pii_mask.h"
 #include "router/selection/selection.h"
+#include "router/tools/report.h"
 
 namespace signalbox::router {
 
@@ -59,6 +60,7 @@ struct Plan {
   bool injected_system_prompt = false;
   const config::HeaderMutationPlugin* header_mutation = nullptr;  // none: the client's go out
   std::vector<std::string> instead_of;  // models that were asked in vain before
+  tools::Report tools;                  // of choosing among them
   bool bypassed = false;                // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in

@@ -107,7 +107,13 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (plan.guarded.pii) add("x-vsr-pii-violation", "true");
   if (!plan.guarded.pii_types.empty())
     headers.push_back({"x-vsr-pii-types", header_value(plan.guarded.pii_types)});
+  add("x-vsr-tools-fallback", plan.tools.fallback);
   if (!debug) return headers;
+  if (!plan.tools.strategy.empty()) {
+    add("x-vsr-tools-strategy", plan.tools.strategy);
+    add("x-vsr-tools-confidence", fmt::format("{:.4f}", plan.tools.confidence));
+    add("x-vsr-tools-tokens-saved", fmt::format("{}", plan.tools.tokens_saved));
+  }
   for (const Plan::Matched& matched : plan.matched) {
     const auto known = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
                                     [&](const auto& each) { return each.first == matched.type; });

@@ -25,8 +25,10 @@ std::string_view path_name(Plan::Path path);
 /// and -reasoning ("on" or "off"); x-vsr-failover-from, the models that were asked in vain before.
 /// Towards a server also x-vsr-injected-system-prompt, without one x-vsr-fast-response. Of what
 /// stopped a request: x-vsr-jailbreak-blocked, -type and -confidence, x-vsr-pii-violation and
-/// -types. With `debug` also, where something matched, x-vsr-matched-keywords and the like (names
-/// of signals, comma-separated).
+/// -types. Where tools should have been ranked and were not: x-vsr-tools-fallback ("empty" or
+/// "unchanged"). With `debug` also, where tools were chosen, x-vsr-tools-strategy, -confidence and
+/// -tokens-saved, and where something matched, x-vsr-matched-keywords and the like (names of
+/// signals, comma-separated).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
 /// The same for a request that got no plan; one that got a plan and then an error, as when its

@@ -84,6 +84,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
     out.doubt_.emplace(routing, config.modules.classifier.domain.threshold, std::move(domain));
   }
   SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
+  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
   out.add_notices();
   return out;
 }
@@ -96,6 +97,32 @@ Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
                                            candidates({.decision = &decision}), embedder));
     selectors_.emplace(&decision, std::move(made.selector));
     if (!made.notice.empty()) notices_.push_back(std::move(made.notice));
+  }
+  return {};
+}
+
+Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
+  if (!selects_tools(config_, routing_)) return {};
+  ToolShelf shelf(config_.source, embedder);
+  bool blind = false;
+  const auto add = [&](const config::Decision* decision) -> Result<void> {
+    SIGNALBOX_TRY(auto made, ToolSelector::create(config_, decision, shelf));
+    if (made == nullptr) return {};
+    blind |= made->needs_embedder() && embedder == nullptr;
+    tool_selectors_.emplace(decision, std::move(made));
+    return {};
+  };
+  SIGNALBOX_TRY_VOID(add(nullptr));
+  for (const config::Decision& decision : routing_.decisions) SIGNALBOX_TRY_VOID(add(&decision));
+  for (const std::string& path : shelf.missing()) {
+    notices_.push_back(fmt::format("{}: there is no tools database at {}; none of it are offered",
+                                   config_.source, path));
+  }
+  if (blind) {
+    notices_.push_back(fmt::format(
+        "{}: tools are to be chosen by meaning and there is no embedding model; they are "
+        "not, and replies say so",
+        config_.source));
   }
   return {};
 }
@@ -173,6 +200,16 @@ bool Planner::embeds(const Subject& subject) const {
   return selector != nullptr && selector->needs_query();
 }
 
+// Nothing is chosen for a model that the client has named: nothing was decided for it.
+const ToolSelector* Planner::tool_selector_of(const Subject& subject,
+                                              const ChatRequest& request) const {
+  if (subject.bypassed || (subject.decision != nullptr && subject.decision->fast_response))
+    return nullptr;
+  const auto found = tool_selectors_.find(subject.decision);
+  if (found == tool_selectors_.end() || !found->second->applies_to(request)) return nullptr;
+  return found->second.get();
+}
+
 bool Planner::asks_signals(const Subject& subject) const {
   const config::Decision* decision = subject.decision;
   return decision != nullptr && !decision->fast_response && !decision->difficulty.empty();
@@ -183,8 +220,10 @@ void Planner::mark_needed(const Subject& subject, std::span<const decision::Valu
   if (asks_signals(subject)) difficulty_.mark_needed(*subject.decision, values, needed);
 }
 
-bool Planner::needs_models(const Subject& subject) const {
-  return looks_for_pii(subject) || masks(subject) || embeds(subject);
+bool Planner::needs_models(const Subject& subject, const ChatRequest& request) const {
+  const ToolSelector* tools = tool_selector_of(subject, request);
+  return looks_for_pii(subject) || masks(subject) || embeds(subject) ||
+         (tools != nullptr && tools->compares());
 }
 
 Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const {
@@ -194,9 +233,14 @@ Result<void> Planner::prepare(const Subject& subject, Inputs& inputs, Prepared& 
     auto masked = mask(*subject.decision->pii_mask, inputs, prepared);
     if (done) done = std::move(masked);
   }
+  const ToolSelector* tools = tool_selector_of(subject, inputs.request());
+  if (tools != nullptr && tools->compares()) {
+    auto compared = tools->compare(inputs, prepared.tools);
+    if (!compared && done) done = fail_in("tool selection", std::move(compared).error());
+  }
   const std::string_view text = inputs.request().user_text();
   if (!embeds(subject) || text.empty()) return done;
-  auto query = inputs.embedding(text);
+  auto query = inputs.embedding(inputs.digest("embedding", text));
   if (query) {
     prepared.query = *query;
   } else if (done) {
@@ -323,7 +367,7 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
 }
 
 std::string Planner::edited(const Findings& findings, const config::DifficultyCase* difficulty,
-                            const Plan& plan) const {
+                            const ToolChoice* tools, const Plan& plan) const {
   const ChatRequest& request = findings.inputs.request();
   const config::Decision* decision = findings.subject.decision;
   const std::optional<Masked>& masked = findings.prepared.masked;
@@ -331,6 +375,7 @@ std::string Planner::edited(const Findings& findings, const config::DifficultyCa
   const json::Value root = document.root();
   std::vector<Edit> edits;
   ObjectEditor body(root);
+  if (tools != nullptr) put_chosen_tools(*tools, body);
   if (decision != nullptr) {
     limit_params(decision->request_params ? &*decision->request_params : nullptr,
                  difficulty == nullptr ? std::nullopt : difficulty->max_tokens, *plan.model, root,
@@ -411,7 +456,16 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
   }
-  plan.body = edited(findings, difficulty, plan);
+  const ChatRequest& request = findings.inputs.request();
+  const ToolSelector* selector = tool_selector_of(findings.subject, request);
+  std::optional<ToolChoice> tool_choice;
+  if (selector != nullptr) {
+    tool_choice =
+        selector->choose(request, findings.prepared.tools, plan.category, findings.confidence);
+    plan.tools = tool_choice->report;
+    tools::count(plan.tools);
+  }
+  plan.body = edited(findings, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (findings.prepared.masked) plan.masks = findings.prepared.masked->masks;
   return plan;
 }

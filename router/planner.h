@@ -14,6 +14,7 @@
 #include "router/plan.h"
 #include "router/plugins/difficulty.h"
 #include "router/plugins/pii_mask.h"
+#include "router/plugins/tool_selection.h"
 #include "router/selection/selection.h"
 #include "router/signals/inputs.h"
 #include "router/signals/pii_finder.h"
@@ -32,6 +33,7 @@ struct Prepared {
   bool looked_for_pii = false;
   std::vector<std::string> pii_types;  // that were found; complete if looked_for_pii
   std::span<const float> query;        // the user's text embedded; empty: it was not
+  ToolSimilarities tools;              // with the user's text; not ready: they were not compared
   std::optional<Masked> masked;        // the request without personal data; none: it was not masked
 };
 
@@ -61,7 +63,7 @@ class Planner {
   void mark_needed(const Subject& subject, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
   /// Whether prepare() would run models.
-  bool needs_models(const Subject& subject) const;
+  bool needs_models(const Subject& subject, const ChatRequest& request) const;
   /// Runs them: milliseconds. What an error leaves unknown, plan() takes for the worst.
   Result<void> prepare(const Subject& subject, Inputs& inputs, Prepared& prepared) const;
 
@@ -81,6 +83,7 @@ class Planner {
 
   using Candidates = std::vector<selection::Candidate>;
   Result<void> add_selectors(const engine::TextEmbedder* embedder);
+  Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
   void add_notices();
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const Subject& subject) const;
@@ -88,6 +91,7 @@ class Planner {
   bool looks_for_pii(const Subject& subject) const;
   static bool masks(const Subject& subject);
   bool embeds(const Subject& subject) const;
+  const ToolSelector* tool_selector_of(const Subject& subject, const ChatRequest& request) const;
   bool needs_unbuilt(const config::Decision& decision) const;
   Result<void> look_for_pii(Inputs& inputs, Prepared& prepared) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, Inputs& inputs, Prepared& prepared) const;
@@ -98,7 +102,7 @@ class Planner {
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const Findings& findings, Plan& plan) const;
   std::string edited(const Findings& findings, const config::DifficultyCase* difficulty,
-                     const Plan& plan) const;
+                     const ToolChoice* tools, const Plan& plan) const;
 
   const config::Config& config_;
   const config::Routing& routing_;
@@ -106,6 +110,8 @@ class Planner {
   std::vector<config::ModelRef> plain_refs_;  // one a model, for requests without a decision's
   /// Of the decisions with several models; nullptr for an algorithm that is not built.
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
+  /// Of decisions that choose tools; nullptr is for requests without a decision.
+  std::map<const config::Decision*, std::unique_ptr<const ToolSelector>> tool_selectors_;
   std::vector<std::string> notices_;
   PiiFinder pii_{ModelChoice{}};
   double pii_threshold_ = 0;

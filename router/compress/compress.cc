@@ -142,7 +142,8 @@ std::optional<Options> profile(std::string_view name) {
 }
 
 std::optional<Skeleton> shorten(std::string_view text, const Options& options) {
-  if (options.tokens_max == 0 || text.size() <= options.bytes_min) return std::nullopt;
+  const size_t bytes_min = std::max(options.bytes_min, options.tokens_max);  // a token has a byte
+  if (options.tokens_max == 0 || text.size() <= bytes_min) return std::nullopt;
   text = text.substr(0, UINT32_MAX);
   const auto tokens_max = static_cast<float>(std::max(options.tokens_max, kTokensMin));
   const std::vector<Stretch> stretches = stretches_of(text);

@@ -76,8 +76,7 @@ const Section<Looper>& looper_section() {
 const Section<Config>& integrations_section() {
   using C = Config;
   static const Section<C> section{{
-      optional("tools", object(&C::tools, tools_integration_section), "for requests")
-          .not_built("tools are passed on as they come"),
+      optional("tools", object(&C::tools, tools_integration_section), "for requests"),
       optional("looper", object(&C::looper, looper_section), "algorithms of several calls")
           .not_built("one model answers a request"),
   }};

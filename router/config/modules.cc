@@ -108,14 +108,16 @@ const Section<ClassifierModules>& classifiers_section() {
 const Section<PromptCompression>& compression_section() {
   using P = PromptCompression;
   static const Section<P> section{{
-      optional("enabled", boolean(&P::enabled), "shorten what classifiers read"),
+      optional("enabled", boolean(&P::enabled), "shorten what models read to decide"),
       optional("profile",
                word(&P::profile,
                     {"default", "coding", "medical", "security", "multi_turn", "multi-turn"}),
                "default weights"),
-      optional("max_tokens", count(&P::max_tokens), "longer texts are shortened"),
-      optional("min_length", count(&P::min_length), "shorter texts never are"),
-      optional("skip_signals", texts(&P::skip_signals), "signals that read everything"),
+      optional("max_tokens", count(&P::max_tokens),
+               "longer texts are shortened to this; 0: none is"),
+      optional("min_length", count(&P::min_length), "bytes; shorter texts never are"),
+      optional("skip_signals", texts(&P::skip_signals),
+               "types of signals that read everything; jailbreak and pii always do"),
       optional("textrank_weight", positive(&P::textrank_weight), "of what others refer to"),
       optional("position_weight", positive(&P::position_weight), "of beginning and end"),
       optional("tfidf_weight", positive(&P::tfidf_weight), "of rare words"),
@@ -190,8 +192,7 @@ const Section<Modules>& modules_section() {
   using M = Modules;
   static const Section<M> section{{
       optional("prompt_compression", object(&M::prompt_compression, compression_section),
-               "shorter texts for classifiers")
-          .not_built("classifiers read texts as they are"),
+               "shorter texts for signals that run models"),
       optional("prompt_guard", object(&M::prompt_guard, prompt_guard_section), "jailbreaks"),
       optional("classifier", object(&M::classifier, classifiers_section),
                "domains, personal data, preferences"),

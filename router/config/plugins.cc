@@ -47,7 +47,7 @@ const std::vector<Kind>& kinds() {
       kind({"context_compression"}, State::kWatches, &P::context_compression,
            context_compression_section),
       kind({"tools"}, State::kBuilt, &P::tools, tools_section),
-      kind({"tool_selection"}, State::kChanges, &P::tool_selection, tool_selection_section),
+      kind({"tool_selection"}, State::kBuilt, &P::tool_selection, tool_selection_section),
       kind({"hallucination"}, State::kWatches, &P::hallucination, hallucination_section),
       kind({"response_jailbreak"}, State::kChanges, &P::response_jailbreak,
            response_jailbreak_section),
@@ -127,13 +127,10 @@ void report_missing(Reader& reader, uint32_t line, const std::string& type, Stat
   }
 }
 
-// What of a plugin that is built is not. Configuration of tools that goes by what it says alone is
-// built; that which needs a model, or rewrites the conversation, is not.
+// What of a plugin that is built is not: to rewrite the conversation.
 void report_unbuilt_parts(Reader& reader, uint32_t line, Decision& out) {
   const std::optional<ToolsPlugin>& tools = out.tools;
   if (!tools || !tools->enabled || tools->mode == ToolsPlugin::Mode::kPassthrough) return;
-  const bool ranks = tools->mode == ToolsPlugin::Mode::kFiltered && tools->semantic_selection;
-  if (ranks) report_missing(reader, line, "tools (semantic_selection)", State::kChanges, out);
   if (tools->strip_tool_history)
     report_missing(reader, line, "tools (strip_tool_history)", State::kChanges, out);
 }

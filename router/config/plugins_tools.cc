@@ -52,7 +52,8 @@ const Section<ToolFiltering>& tool_filtering_section() {
       optional("allow_tools", texts(&F::allow_tools), "the only ones"),
       optional("block_tools", texts(&F::block_tools), "never these"),
       optional("hybrid_history", object(&F::hybrid_history, tool_history_section),
-               "what was called before"),
+               "what was called before")
+          .not_built("tools are ranked by the request alone"),
   }};
   return section;
 }
@@ -87,7 +88,7 @@ const Section<ToolSelectionPlugin>& tool_selection_section() {
       optional("similarity_threshold", number(&P::similarity_threshold, -1, 1),
                "of add: least similarity"),
       optional("relevance_threshold", number(&P::relevance_threshold, -1, 1),
-               "of filter: least similarity"),
+               "of filter: least similarity; 0: 0.25"),
       optional("preserve_count", count(&P::preserve_count), "of filter: these stay in any case"),
       optional("strategy", string(&P::strategy), "of ranking"),
       optional("fallback_to_empty", boolean(&P::fallback_to_empty),

@@ -53,6 +53,15 @@ void ObjectEditor::remove(std::string_view name) {
   std::erase_if(added_, [&](const auto& each) { return each.first == name; });
 }
 
+bool ObjectEditor::is_set(std::string_view name) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [&](const Slot& slot) {
+                       return slot.member.key == name && !slot.removed && slot.replacement;
+                     }) ||
+         std::any_of(added_.begin(), added_.end(),
+                     [&](const auto& each) { return each.first == name; });
+}
+
 // The position after the comma that follows a member. Only white space stands between the two.
 size_t ObjectEditor::after_comma(size_t slot) const {
   const size_t end = slots_[slot].member.value.end() - object_.begin();

@@ -23,6 +23,8 @@ class ObjectEditor {
   /// The value becomes `json`; a missing member is added at the end.
   void set(std::string_view name, std::string json);
   void remove(std::string_view name);
+  /// Whether set() holds for a member.
+  bool is_set(std::string_view name) const;
   /// The member's values as the source has them, without those that were removed or set.
   std::vector<json::Value> values(std::string_view name) const;
   /// The same if all are objects, whose members can be set one by one; nothing otherwise.

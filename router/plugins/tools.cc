@@ -60,8 +60,29 @@ bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::strin
 
 void filter_tools(const config::ToolsPlugin& plugin, ObjectEditor& body) {
   if (!plugin.enabled || plugin.mode == Mode::kPassthrough) return;
-  if (!filter(plugin, "tools", "tool_choice", body)) body.remove("parallel_tool_calls");
+  if (!body.is_set("tools") && !filter(plugin, "tools", "tool_choice", body))
+    body.remove("parallel_tool_calls");
   filter(plugin, "functions", "function_call", body);
+}
+
+void put_chosen_tools(const ToolChoice& choice, ObjectEditor& body) {
+  const bool all = std::find(choice.keep.begin(), choice.keep.end(), false) == choice.keep.end();
+  if (all && choice.added.empty()) return;
+  std::string kept;
+  const auto append = [&](std::string_view definition) {
+    kept += kept.empty() ? "" : ",";
+    kept += definition;
+  };
+  size_t place = 0;
+  for (const json::Value& value : body.values("tools")) {
+    for (const json::Value& tool : value.items()) {
+      if (place < choice.keep.size() && choice.keep[place++]) append(tool.raw());
+    }
+  }
+  for (const std::string& added : choice.added) append(added);
+  if (!kept.empty()) return body.set("tools", fmt::format("[{}]", kept));
+  for (const std::string_view name : {"tools", "tool_choice", "parallel_tool_calls"})
+    body.remove(name);
 }
 
 }  // namespace signalbox::router

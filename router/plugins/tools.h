@@ -3,13 +3,19 @@
 
 #include "router/config/config.h"
 #include "router/plugins/object_editor.h"
+#include "router/plugins/tool_selection.h"
 
 namespace signalbox::router {
 
 /// none: all tools go, with what chooses among them. filtered: those of allow_tools stay (all,
 /// where that is empty) that are not among block_tools; a tool goes by its name, one that the
 /// server brings by its type. A choice of a tool that has gone goes too. `functions`, the older
-/// form, the same.
+/// form, the same. Lists that were set before are left alone.
 void filter_tools(const config::ToolsPlugin& plugin, ObjectEditor& body);
+
+/// `tools` become those that were chosen, each in its own bytes, those that were added behind them;
+/// nothing changes where all stay and none is added. Without any the list goes, and what chooses
+/// among it.
+void put_chosen_tools(const ToolChoice& choice, ObjectEditor& body);
 
 }  // namespace signalbox::router

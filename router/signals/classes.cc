@@ -68,11 +68,12 @@ class Signals : public SignalType {
   }
 
  private:
-  // The mean of what the classifier says of the windows of the last message, each counting as its
-  // length; the rest is not looked at once it could not make another class the best. (labels)
+  // The mean of what the classifier says of the windows of the last message or of its skeleton,
+  // each counting as its length; the rest is not looked at once it could not make another class the
+  // best. (labels)
   Result<std::vector<float>> scores_of(Inputs& inputs) const {
-    SIGNALBOX_TRY(const Windows windows,
-                  windows_of({inputs.request().user_text()}, *classifier_.model));
+    const std::string_view text = inputs.digest(type(), inputs.request().user_text());
+    SIGNALBOX_TRY(const Windows windows, windows_of({text}, *classifier_.model));
     size_t left = 0, seen = 0;  // bytes
     for (const std::string_view window : windows.pieces) left += window.size();
     std::vector<double> sums(classifier_.labels.size());

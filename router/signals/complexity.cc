@@ -41,7 +41,8 @@ class Signals : public SignalType {
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     for (size_t s = 0; s < signals_.size(); ++s) {
       const PrototypeBank::Score hard = banks_[2 * s].score(query);
       const PrototypeBank::Score easy = banks_[2 * s + 1].score(query);

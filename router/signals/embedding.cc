@@ -46,7 +46,8 @@ class Signals : public EmbeddingSignals {
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       if (!means_[i].empty()) {
         out[i].score = cosine(query, means_[i]);

@@ -15,6 +15,14 @@ Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* 
   return passes.emplace_back(model, text);
 }
 
+std::string_view Inputs::digest(std::string_view type, std::string_view text) {
+  if (compression_ == nullptr || !compression_->concerns(type)) return text;
+  auto& pass = pass_of(shortened_, nullptr, text);
+  std::call_once(pass.once, [&] { pass.result = compression_->shorten(text); });
+  const std::optional<compress::Skeleton>& skeleton = *pass.result;
+  return skeleton ? std::string_view(skeleton->text) : text;
+}
+
 Result<std::span<const float>> Inputs::embedding(std::string_view text) {
   SIGNALBOX_CHECK(embedder_ != nullptr);
   Pass<std::vector<float>>& pass = pass_of(embedded_, embedder_, text);

@@ -13,18 +13,24 @@
 
 #include "engine/engine.h"
 #include "router/api/chat_request.h"
+#include "router/signals/compression.h"
 
 namespace signalbox::router {
 
 /// The value of a request's header field by its name in lower case. Empty: there are none.
 using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// embedding() and answers() are thread-safe: who asks for what another thread is at waits for it,
-/// and shares its error too. The request, what `headers` looks at and the embedder outlive it.
+/// digest(), embedding() and answers() are thread-safe: who asks for what another thread is at
+/// waits for it, and shares its error too. The request, what `headers` looks at, the embedder and
+/// the compression outlive it.
 class Inputs {
  public:
-  Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder)
-      : request_(request), headers_(std::move(headers)), embedder_(embedder) {}
+  Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder,
+         const Compression* compression = nullptr)
+      : request_(request),
+        headers_(std::move(headers)),
+        embedder_(embedder),
+        compression_(compression) {}
 
   /// How long models may let this request wait. Before anybody asks for a pass.
   void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
@@ -34,11 +40,16 @@ class Inputs {
     return headers_ ? headers_(name) : std::nullopt;
   }
 
-  /// The L2-normalised embedding of a text of the request, (dim). Precondition: the router has an
-  /// embedder. Errors are the embedder's.
+  /// What signals of the type read of a text of the request: the text, or its skeleton where it is
+  /// long and the configuration says so. Lives as long as this.
+  std::string_view digest(std::string_view type, std::string_view text);
+
+  /// The L2-normalised embedding of a text of the request or of its digest, (dim). Precondition:
+  /// the router has an embedder. Errors are the embedder's.
   Result<std::span<const float>> embedding(std::string_view text);
 
-  /// What each head of the model says of a text of the request. Errors are the model's.
+  /// What each head of the model says of a text of the request or of its digest. Errors are the
+  /// model's.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
   /// A text that went through a model, and how long that took, its wait included.
@@ -55,8 +66,8 @@ class Inputs {
                                                 std::string_view text) const;
 
  private:
-  // A pass of a model, run by the first who asks for it. Texts of a request stay where they are, so
-  // their address tells them apart.
+  // A pass of a model, or of none, run by the first who asks for it. Texts of a request stay where
+  // they are, so their address tells them apart.
   template <class T>
   struct Pass {
     Pass(const engine::TextEmbedder* by, std::string_view of) : model(by), text(of) {}
@@ -85,8 +96,10 @@ class Inputs {
   const ChatRequest& request_;
   HeaderLookup headers_;
   const engine::TextEmbedder* embedder_;
+  const Compression* compression_;
   engine::Patience patience_;
   std::mutex mutex_;  // of the lists, not of what their entries hold
+  Passes<std::optional<compress::Skeleton>> shortened_;
   Passes<std::vector<float>> embedded_;
   Passes<std::vector<engine::Answer>> answered_;
 };

@@ -34,7 +34,8 @@ class Signals : public NamedSignals<config::IntentSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     std::vector<double> similarities(texts_.size());
     for (size_t e = 0; e < texts_.size(); ++e)
       similarities[e] = cosine(query, std::span(vectors_).subspan(e * dim_, dim_));

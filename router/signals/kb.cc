@@ -36,7 +36,8 @@ class Signals : public NamedSignals<config::KbSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     for (const auto& base : bases_) {
       const KnowledgeBase::Reading reading = base->read(query);
       for (uint32_t i = 0; i < signals_.size(); ++i) {
@@ -92,7 +93,8 @@ class Metrics : public SignalType {
                         std::vector<Evidence>&) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     for (const auto& base : bases_) {
       const KnowledgeBase::Reading reading = base->read(query);
       for (size_t i = 0; i < metrics_.size(); ++i) {

@@ -41,7 +41,8 @@ class Signals : public NamedSignals<config::PreferenceSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(text));
+    SIGNALBOX_TRY(const std::span<const float> query,
+                  inputs.embedding(inputs.digest(type(), text)));
     size_t best = signals_.size();
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const PrototypeBank::Score score = banks_[i].score(query);

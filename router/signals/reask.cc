@@ -27,8 +27,8 @@ class Signals : public NamedSignals<config::ReaskSignal> {
       if (turns.size() <= before) continue;
       double least = 1;
       for (size_t turn = 1; turn <= before; ++turn) {
-        SIGNALBOX_TRY(const std::span<const float> now, inputs.embedding(turns.front()));
-        SIGNALBOX_TRY(const std::span<const float> then, inputs.embedding(turns[turn]));
+        SIGNALBOX_TRY(const std::span<const float> now, embedding(inputs, turns.front()));
+        SIGNALBOX_TRY(const std::span<const float> then, embedding(inputs, turns[turn]));
         least = std::min(least, cosine(now, then));
       }
       out[i].score = least;
@@ -36,6 +36,11 @@ class Signals : public NamedSignals<config::ReaskSignal> {
       if (out[i].matched) out[i].confidence = std::clamp(least, 0.0, 1.0);
     }
     return {};
+  }
+
+ private:
+  Result<std::span<const float>> embedding(Inputs& inputs, std::string_view text) const {
+    return inputs.embedding(inputs.digest(type(), text));
   }
 };
 
