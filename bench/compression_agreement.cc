@@ -56,7 +56,7 @@ class Prompts {
   }
 
   std::string make(std::string_view kind) {
-    const std::string& label = labels_[draw(labels_.size())];
+    const std::string& label = label_ = labels_[draw(labels_.size())];
     const size_t bytes = 4 * (2000 + draw(14000));
     const std::string ask = some(label);
     std::string out = kind == "asked" ? ask + "\n\n" : "";
@@ -68,6 +68,8 @@ class Prompts {
     return out;
   }
 
+  const std::string& label() const { return label_; }  // of the last
+
  private:
   size_t draw(size_t below) { return static_cast<size_t>(random_() % below); }
   const std::string& some(const std::string& label) {
@@ -77,6 +79,7 @@ class Prompts {
 
   const Labelled& texts_;
   std::vector<std::string> labels_;
+  std::string label_;
   std::mt19937_64 random_{20041231};
 };
 
@@ -134,7 +137,11 @@ int main(int argc, char** argv) {
     const int count = std::atoi(argv[2]);
     for (int i = 0; i < count; ++i) {
       const router::ChatRequest request = request_of(prompts.make(kind));
-      agreed += decided(*whole, request) == decided(*short_of, request) ? 1 : 0;
+      const std::string of_whole = decided(*whole, request), of_short = decided(*short_of, request);
+      agreed += of_whole == of_short ? 1 : 0;
+      if (of_whole != of_short)
+        fmt::print("  {}: \"{}\" of the whole, \"{}\" of the skeleton\n", prompts.label(), of_whole,
+                   of_short);
     }
     fmt::print("{:6} {} of {} decisions agree ({:.1f} %)\n", kind, agreed, count,
                100.0 * agreed / std::max(count, 1));

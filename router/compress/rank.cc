@@ -16,6 +16,7 @@ constexpr float kDamping = 0.85f;
 constexpr int kIterationsMax = 100;
 constexpr float kConverged = 1e-5f;
 constexpr size_t kEntropyTermsMin = 4;  // fewer may repeat each other
+constexpr float kFewTerms = 8;          // fewer are a fragment, which tells less
 
 struct Count {
   uint32_t term;
@@ -27,8 +28,10 @@ struct Rows {
   std::vector<uint32_t> sentences;  // (rows) which one
   std::vector<uint32_t> begins{0};  // (rows + 1) of counts
   std::vector<Count> counts;
-  std::vector<float> norms;      // (rows)
-  std::vector<float> evenness;   // (rows) entropy of its terms, of the greatest that it could be
+  std::vector<float> norms;  // (rows)
+  // (rows) what its words let a score count for: entropy of its terms, of the greatest that it
+  // could be, and less for a fragment
+  std::vector<float> worth;
   std::vector<uint32_t> having;  // (vocabulary) rows that have the term
   size_t size() const { return sentences.size(); }
   std::span<const Count> of(size_t row) const {
@@ -88,7 +91,8 @@ Rows rows_of(const Sentences& text) {
       if (count > 1) entropy -= count * std::log2(count) / n;
     }
     rows.norms.push_back(std::sqrt(squares));
-    rows.evenness.push_back(terms.size() < kEntropyTermsMin ? 1 : entropy / std::log2(n));
+    const float evenness = terms.size() < kEntropyTermsMin ? 1 : entropy / std::log2(n);
+    rows.worth.push_back(evenness * std::min(1.0f, n / kFewTerms));
     rows.begins.push_back(static_cast<uint32_t>(rows.counts.size()));
   }
   return rows;
@@ -210,7 +214,7 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
   add(scores, positions(rows.size(), options.position_depth), options.position * scale);
   add(scores, rarities(rows), options.tfidf * scale);
   add(scores, novelties(rows), options.novelty * scale);
-  for (size_t row = 0; row < rows.size(); ++row) scores[row] *= rows.evenness[row];
+  for (size_t row = 0; row < rows.size(); ++row) scores[row] *= rows.worth[row];
 
   if (options.textrank > 0 && rows.size() > 1) {
     std::vector<uint32_t> chosen(rows.size());
@@ -224,7 +228,7 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
       std::sort(chosen.begin(), chosen.end());
     }
     std::vector<float> ranks = text_ranks(rows, chosen);
-    for (size_t i = 0; i < chosen.size(); ++i) ranks[i] *= rows.evenness[chosen[i]];
+    for (size_t i = 0; i < chosen.size(); ++i) ranks[i] *= rows.worth[chosen[i]];
     add(scores, ranks, options.textrank * scale, chosen);
   }
   std::vector<float> out(text.sentences.size(), kLeftOut);

@@ -205,11 +205,13 @@ class Splitter {
     Hash hash;
     size_t at = at_;
     uint32_t letters = 0;
+    bool number = true;
     for (; at < end_ && at - at_ < kWordBytesMax; ++letters) {
       const auto byte = static_cast<unsigned char>(text_[at]);
       if (byte < 0x80 && kAscii[byte] == Kind::kWord) {
         const bool upper = byte >= 'A' && byte <= 'Z';
         hash.add(upper ? byte + ('a' - 'A') : byte);
+        number &= byte <= '9';
         ++at;
         continue;
       }
@@ -222,11 +224,12 @@ class Splitter {
       }
       if (c.kind != Kind::kWord) break;
       hash.add(lower_case(c.code_point));
+      number = false;
       at += c.bytes;
     }
     const bool plain = letters <= kWordLettersMax;
     count(plain ? kTokensWord : static_cast<float>(at - at_) / kBytesToken);
-    add_term(hash);
+    add_term(number ? Hash() : hash);
     word_begin_ = at_;
     at_ = at;
   }

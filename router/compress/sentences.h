@@ -14,7 +14,8 @@ struct Sentence {
   float tokens;                     // estimated
 };
 
-/// Terms are words in lower case, and pairs of neighbours where a script puts no spaces between
+/// Terms are words in lower case (all numbers are one: lines that differ in them say the same), and
+/// pairs of neighbours where a script puts no spaces between
 /// words. They are told apart by 64 bits of hash.
 struct Sentences {
   std::vector<Sentence> sentences;  // in the order of the source
