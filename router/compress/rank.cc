@@ -107,16 +107,21 @@ std::vector<float> positions(size_t n, double depth) {
   return out;
 }
 
-std::vector<float> rarities(const Rows& rows) {
+// With a sentence's own counts, those that are off the subject would win: their words are the rare
+// ones. So a word counts for what it is to the text.
+std::vector<float> term_weights(const Rows& rows) {
   const auto n = static_cast<float>(rows.size());
-  std::vector<float> idf(rows.having.size());
-  for (size_t term = 0; term < idf.size(); ++term)
-    idf[term] = std::log((n + 1) / (static_cast<float>(rows.having[term]) + 1));
+  std::vector<float> weight(rows.having.size(), 0);
+  for (const Count& each : rows.counts) weight[each.term] += each.count;
+  for (size_t term = 0; term < weight.size(); ++term) {
+    const float idf = std::log((n + 1) / (static_cast<float>(rows.having[term]) + 1));
+    weight[term] = std::sqrt(weight[term]) * idf;
+  }
   std::vector<float> out(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
     float sum = 0, terms = 0;
     for (const Count& each : rows.of(row)) {
-      sum += each.count * idf[each.term];
+      sum += each.count * weight[each.term];
       terms += each.count;
     }
     out[row] = sum / terms;
@@ -212,7 +217,7 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
   const double sum = options.textrank + options.position + options.tfidf + options.novelty;
   const double scale = sum > 0 ? 1 / sum : 0;
   add(scores, positions(rows.size(), options.position_depth), options.position * scale);
-  add(scores, rarities(rows), options.tfidf * scale);
+  add(scores, term_weights(rows), options.tfidf * scale);
   add(scores, novelties(rows), options.novelty * scale);
   for (size_t row = 0; row < rows.size(); ++row) scores[row] *= rows.worth[row];
 
