@@ -9,7 +9,8 @@
 // greatest value, decides on the others:
 //   textrank  how much other sentences resemble it (Mihalcea and Tarau, TextRank, EMNLP 2004);
 //   position  1 - depth * sin(pi * i / (n - 1)): beginning and end count for more than the middle;
-//   tfidf     mean of ln((n + 1) / (df + 1)) over its terms: rare words;
+//   tfidf     mean over its terms of sqrt(occurrences in the text) * ln((n + 1) / (df + 1)): words
+//             that are neither everywhere nor nowhere else;
 //   novelty   1 - the cosine of its terms with those of the whole text.
 //
 // Time is linear in the text: TextRank, which is quadratic, sees the kCandidates sentences that the
