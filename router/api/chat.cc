@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "base/log.h"
 #include "router/api/errors.h"
 #include "router/api/metered_answer.h"
 #include "router/api/relay.h"
