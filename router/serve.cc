@@ -21,9 +21,13 @@
 #include "router/api/metrics.h"
 #include "router/api/models.h"
 #include "router/api/replay.h"
+#include "router/api/responses.h"
 #include "router/api/routes.h"
 #include "router/http/server.h"
 #include "router/reload/reloader.h"
+#include "router/surfaces/anthropic.h"
+#include "router/surfaces/completions.h"
+#include "router/surfaces/responses.h"
 
 namespace signalbox::router {
 namespace {
@@ -60,6 +64,7 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
+  void add_surfaces(const State& state, std::vector<api::Route>& routes) const;
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
 
@@ -71,6 +76,10 @@ struct Daemon::Impl {
   // As do numbers and the record of requests.
   mutable observe::Metrics metrics;
   mutable observe::Replay replay;
+  mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
+  const surfaces::AnthropicSurface messages_surface;
+  const surfaces::CompletionsSurface completions_surface;
+  const surfaces::ResponsesSurface responses_surface{responses};
   Live live;
   const api::Scrape scrape{metrics, replay, live, [this] { return following.load(); },
                            [this] { return serving.load(); }};
@@ -110,8 +119,24 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   routes.push_back(
       api::chat_route(*state->router, state->backends, *compute, stats, *state->observer));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
+  add_surfaces(*state, routes);
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
+}
+
+void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& routes) const {
+  const auto add = [&](const char* path, const surfaces::Surface& surface) {
+    routes.push_back(api::surface_route(path, surface, *state.router, state.backends, *compute,
+                                        stats, *state.observer));
+  };
+  add("/v1/messages", messages_surface);
+  add("/v1/completions", completions_surface);
+  const config::ResponseApi& kept = state.config().response_api;
+  if (!kept.enabled) return;
+  responses.set_limits(api::limits_of(kept));
+  add("/v1/responses", responses_surface);
+  for (api::Route& route : api::response_routes(responses, state.config()))
+    routes.push_back(std::move(route));
 }
 
 http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {

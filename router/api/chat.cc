@@ -14,11 +14,14 @@
 #include "router/api/errors.h"
 #include "router/api/metered_answer.h"
 #include "router/api/relay.h"
+#include "router/api/surface_headers.h"
+#include "router/api/translated_answer.h"
 #include "router/api/unmasked_answer.h"
 #include "router/api/watch.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"
 #include "router/plugins/header_mutation.h"
+#include "router/surfaces/anthropic_server.h"
 
 namespace signalbox::api {
 namespace {
@@ -81,15 +84,47 @@ struct Understanding {
   std::string why = {};
 };
 
+/// Which forms a request had on its way, where they differ.
+void add_protocols(const surfaces::Surface* surface, const config::Model& model,
+                   http::Headers& fields) {
+  constexpr std::string_view kOpenAi = "openai", kAnthropic = "anthropic";
+  const bool foreign = model.api_format == config::Model::ApiFormat::kAnthropic;
+  const bool own = surface == nullptr || surface->protocol().empty();
+  if (own && !foreign) return;
+  fields.add("x-vsr-client-protocol", own ? kOpenAi : surface->protocol());
+  fields.add("x-vsr-upstream-protocol", foreign ? kAnthropic : kOpenAi);
+}
+
+/// A request as its model's server has it.
+struct Outgoing {
+  std::string target;
+  std::string body;                                    // "": the plan's
+  std::unique_ptr<surfaces::ReplyTranslator> replies;  // from the server's form; null: it is ours
+  bool translates = false;                             // a reply is translated to the surface's
+};
+
+/// A request as it is decided on, and what its replies become; null: what they are.
+struct Asked {
+  router::ChatRequest chat;
+  std::unique_ptr<surfaces::ReplyTranslator> replies;
+};
+
 class Chat {
  public:
   Chat(const router::Router& router, const upstream::Backends& backends, Compute& compute,
-       router::selection::RuntimeStats& stats, const Observer& observer)
+       router::selection::RuntimeStats& stats, const Observer& observer,
+       const surfaces::Surface* surface)
       : router_(router),
         backends_(backends),
         compute_(compute),
         stats_(stats),
-        observer_(observer) {}
+        observer_(observer),
+        surface_(surface) {
+    if (surface_ == nullptr) return;
+    shape_ = [surface](int status, std::string_view body) {
+      return surface->refusal(status, body);
+    };
+  }
 
   http::Task<> operator()(http::Exchange exchange) const;
 
@@ -99,10 +134,15 @@ class Chat {
   http::Task<Result<Understanding>> understand(http::Exchange exchange,
                                                router::Evaluation& evaluation) const;
   router::Circumstances circumstances(std::span<const std::string_view> failed = {}) const;
-  http::Task<> answer(http::Exchange exchange, const router::ChatRequest& request,
-                      const router::Plan& plan, http::Headers fields, const Watch& watch) const;
-  http::Task<std::optional<router::Plan>> forward(http::Exchange exchange,
-                                                  const router::ChatRequest& request,
+  Result<Asked> read(http::Request& request, std::string_view id) const;
+  const ErrorShape* shape() const { return surface_ == nullptr ? nullptr : &shape_; }
+  Result<Outgoing> outgoing(const router::Plan& plan, std::string_view query) const;
+  http::Task<Result<std::unique_ptr<upstream::Answer>>> shaped(
+      std::unique_ptr<upstream::Answer> answer, const Asked& asked, const router::Plan& plan,
+      const Outgoing& out, std::chrono::steady_clock::time_point started, Watch& watch) const;
+  http::Task<> answer(http::Exchange exchange, const Asked& asked, const router::Plan& plan,
+                      http::Headers fields, const Watch& watch) const;
+  http::Task<std::optional<router::Plan>> forward(http::Exchange exchange, const Asked& asked,
                                                   const router::Plan& plan, http::Headers fields,
                                                   Watch& watch, Retry& retry) const;
   std::optional<router::Plan> successor(const upstream::Outcome& outcome,
@@ -114,17 +154,33 @@ class Chat {
   Compute& compute_;
   router::selection::RuntimeStats& stats_;
   const Observer& observer_;
+  const surfaces::Surface* const surface_;  // null: chat completions themselves
+  ErrorShape shape_;                        // of the surface
 };
 
-http::Task<> refuse(http::Exchange exchange, http::Headers fields, const Error& error,
-                    Watch& watch) {
+Result<Asked> Chat::read(http::Request& request, std::string_view id) const {
+  if (surface_ == nullptr) {
+    SIGNALBOX_TRY(router::ChatRequest chat, router::ChatRequest::parse(std::move(request.body)));
+    return Asked{std::move(chat), nullptr};
+  }
+  const std::string owner = owner_of(request.headers, router_.config());
+  const std::string token = new_token();
+  SIGNALBOX_TRY(surfaces::Incoming incoming,
+                surface_->read(std::move(request.body),
+                               {id, token, owner, static_cast<int64_t>(std::time(nullptr))}));
+  SIGNALBOX_TRY(router::ChatRequest chat, router::ChatRequest::parse(std::move(incoming.chat)));
+  return Asked{std::move(chat), std::move(incoming.replies)};
+}
+
+http::Task<> refuse(http::Exchange exchange, http::Headers fields, const Error& error, Watch& watch,
+                    const ErrorShape* shape) {
   watch.failed(error);
   if (error.code == Code::kCancelled) {
     exchange.reply.abandon();
     co_return;
   }
   add_headers(router::error_headers(), fields);
-  co_await send_error(exchange.reply, std::move(fields), error);
+  co_await send_error(exchange.reply, std::move(fields), error, shape);
 }
 
 http::Task<> Chat::operator()(http::Exchange exchange) const {
@@ -137,22 +193,24 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
       encoding && *encoding != "identity") {
     add_headers(router::error_headers(), fields);
     fields.add("Content-Type", "application/json");
-    const std::string body = error_body(
+    std::string body = error_body(
         415, fmt::format("Content-Encoding {} is not supported", json::quote_briefly(*encoding)));
+    if (surface_ != nullptr) body = shape_(415, body);
     co_await exchange.reply.send(415, fields, body);
     co_return;
   }
-  const auto chat = router::ChatRequest::parse(std::move(request.body));
-  if (!chat) {
-    co_await refuse(exchange, std::move(fields), chat.error(), watch);
+  const Result<Asked> asked = read(request, watch.id());
+  if (!asked) {
+    co_await refuse(exchange, std::move(fields), asked.error(), watch, shape());
     co_return;
   }
+  const router::ChatRequest* const chat = &asked->chat;
   const http::Headers& headers = request.headers;
   Retry retry{
       router_.evaluate(*chat, [&headers](std::string_view name) { return headers.find(name); })};
   Result<router::Plan> planned = co_await plan(exchange, *chat, *retry.evaluation, watch);
   if (!planned) {
-    co_await refuse(exchange, std::move(fields), planned.error(), watch);
+    co_await refuse(exchange, std::move(fields), planned.error(), watch, shape());
     co_return;
   }
   const auto debug = request.headers.find("x-vsr-debug");
@@ -168,31 +226,47 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     return out;
   };
   if (planned->path != router::Plan::Path::kUpstream) {
-    co_await answer(exchange, *chat, *planned, told_of(*planned), watch);
+    co_await answer(exchange, *asked, *planned, told_of(*planned), watch);
     co_return;
   }
   for (std::optional<router::Plan> next = *std::move(planned); next;) {
     const router::Plan current = *std::move(next);
     http::Headers told = told_of(current);
-    next = co_await forward(exchange, *chat, current, std::move(told), watch, retry);
+    add_protocols(surface_, *current.model, told);
+    next = co_await forward(exchange, *asked, current, std::move(told), watch, retry);
   }
 }
 
-http::Task<> Chat::answer(http::Exchange exchange, const router::ChatRequest& request,
-                          const router::Plan& plan, http::Headers fields,
-                          const Watch& watch) const {
+// Our own answer as a server would have given it, then as the surface says it.
+Result<std::string> answer_of(const Asked& asked, std::string chat) {
+  if (!asked.replies) return chat;
+  if (!asked.chat.stream) return asked.replies->whole(std::move(chat));
+  std::string out;
+  SIGNALBOX_TRY_VOID(asked.replies->push(chat, out));
+  SIGNALBOX_TRY_VOID(asked.replies->finish(out));
+  return out;
+}
+
+http::Task<> Chat::answer(http::Exchange exchange, const Asked& asked, const router::Plan& plan,
+                          http::Headers fields, const Watch& watch) const {
   if (plan.path == router::Plan::Path::kBlocked) {
     fields.add("Content-Type", "application/json");
-    const std::string body = error_body(kBlockedStatus, plan.message, "pii_policy_violation");
+    std::string body = error_body(kBlockedStatus, plan.message, "pii_policy_violation");
+    if (surface_ != nullptr) body = shape_(kBlockedStatus, body);
     co_await exchange.reply.send(kBlockedStatus, fields, body);
     co_return;
   }
-  fields.add("Content-Type", request.stream ? "text/event-stream" : "application/json");
-  if (request.stream) fields.add("Cache-Control", "no-cache");
-  const std::string body =
-      router::fast_response(plan.message, request, fmt::format("chatcmpl-{}", watch.id()),
-                            static_cast<int64_t>(std::time(nullptr)));
-  co_await exchange.reply.send(200, fields, body);
+  const bool stream = asked.chat.stream;
+  const Result<std::string> body = answer_of(
+      asked, router::fast_response(plan.message, asked.chat, fmt::format("chatcmpl-{}", watch.id()),
+                                   static_cast<int64_t>(std::time(nullptr))));
+  if (!body) {
+    co_await send_error(exchange.reply, std::move(fields), body.error(), shape());
+    co_return;
+  }
+  fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
+  if (stream) fields.add("Cache-Control", "no-cache");
+  co_await exchange.reply.send(200, fields, *body);
 }
 
 // Where models have no room or no time for the request it is decided on what is known, guards as
@@ -242,28 +316,84 @@ router::Circumstances Chat::circumstances(std::span<const std::string_view> fail
           std::uniform_real_distribution<double>(0, 1)(random), failed};
 }
 
+Result<Outgoing> Chat::outgoing(const router::Plan& plan, std::string_view query) const {
+  Outgoing out;
+  out.translates = surface_ != nullptr && !surface_->passes_replies();
+  out.target = surface_ == nullptr ? kPath : surface_->target();
+  if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
+    if (out.target != kPath)
+      return fail(Code::kUnsupported, "the model's server answers in chats, and nothing else");
+    SIGNALBOX_TRY(surfaces::MessagesRequest request,
+                  surfaces::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));
+    out.body = std::move(request.body);
+    out.replies = std::move(request.replies);
+    out.target = surfaces::kMessagesPath;
+    return out;
+  }
+  if (surface_ != nullptr) {
+    SIGNALBOX_TRY(out.body, surface_->outgoing(plan.body));
+  }
+  if (!out.translates) out.target.append(query);
+  return out;
+}
+
+// From the server inwards: its own form, measures and masks, the client's form.
+http::Task<Result<std::unique_ptr<upstream::Answer>>> Chat::shaped(
+    std::unique_ptr<upstream::Answer> got, const Asked& asked, const router::Plan& plan,
+    const Outgoing& out, std::chrono::steady_clock::time_point started, Watch& watch) const {
+  Result<std::unique_ptr<upstream::Answer>> answer = std::move(got);
+  if (out.replies) {
+    auto chat =
+        co_await TranslatedAnswer::wrap(std::move(*answer), *out.replies, asked.chat.stream);
+    answer = std::move(chat);
+  }
+  if (answer) {
+    answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started,
+                                             watch);
+    if (!plan.masks.empty()) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
+  }
+  if (answer && out.translates) {
+    auto own =
+        co_await TranslatedAnswer::wrap(std::move(*answer), *asked.replies, asked.chat.stream);
+    answer = std::move(own);
+  }
+  co_return answer;
+}
+
 // Nothing is answered yet when it yields a plan, which is to be followed instead.
-http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
-                                                      const router::ChatRequest& request,
+http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange, const Asked& asked,
                                                       const router::Plan& plan,
                                                       http::Headers fields, Watch& watch,
                                                       Retry& retry) const {
-  std::string target(kPath);
-  target.append(exchange.request.query());
+  const Result<Outgoing> made = outgoing(plan, exchange.request.query());
+  if (!made) {
+    watch.failed(made.error());
+    http::Headers told = of_error(fields);
+    co_await send_error(exchange.reply, std::move(told), made.error(), shape());
+    co_return std::nullopt;
+  }
+  const Outgoing& out = *made;
   router::UpstreamHeaders mutated;
-  const bool mutates = plan.header_mutation != nullptr;
-  const bool masks = !plan.masks.empty();
-  if (mutates) mutated = router::mutate_headers(*plan.header_mutation, exchange.request.headers);
-  if (masks)
-    mutated.client = without_encodings(mutates ? mutated.client : exchange.request.headers);
-  const auto prompt = prompt_of(request, plan);
-  watch.sent(plan.body);
+  const http::Headers* client = &exchange.request.headers;
+  if (plan.header_mutation != nullptr) {
+    mutated = router::mutate_headers(*plan.header_mutation, *client);
+    client = &mutated.client;
+  }
+  if (!plan.masks.empty() || out.translates || out.replies) {
+    mutated.client = without_encodings(*client);
+    if (out.translates) mutated.client = for_openai(mutated.client);
+    if (out.replies) mutated.client = for_anthropic(mutated.client);
+    client = &mutated.client;
+  }
+  const std::string_view body = out.body.empty() ? std::string_view(plan.body) : out.body;
+  const auto prompt = prompt_of(asked.chat, plan);
+  watch.sent(body);
   const std::string traceparent = watch.traceparent();
-  const upstream::Call call{.target = target,
-                            .headers = mutates || masks ? mutated.client : exchange.request.headers,
+  const upstream::Call call{.target = out.target,
+                            .headers = *client,
                             .added = mutated.added,
                             .request_id = watch.id(),
-                            .body = plan.body,
+                            .body = body,
                             .interrupt = exchange.interrupt,
                             .prompt = prompt,
                             .decided = &fields,
@@ -273,17 +403,20 @@ http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
   const observe::Meters::AtModel at_model(observer_.meters(), plan.model->name);
   const auto started = std::chrono::steady_clock::now();
   upstream::Outcome outcome = co_await backends_.call(*plan.model, call);
-  if (auto next = successor(outcome, request, plan, watch, retry)) co_return next;
+  if (auto next = successor(outcome, asked.chat, plan, watch, retry)) co_return next;
   retry.evaluation.reset();  // a stream may take minutes
   if (retry.attempts > 1) fields.add("x-vsr-attempts", std::to_string(retry.attempts));
   Result<std::unique_ptr<upstream::Answer>> answer = std::move(outcome.answer);
   if (answer) {
-    answer = std::make_unique<MeteredAnswer>(std::move(*answer), stats_, plan.model->name, started,
-                                             watch);
-    if (masks) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
+    auto wrapped = co_await shaped(std::move(*answer), asked, plan, out, started, watch);
+    answer = std::move(wrapped);
   }
+  BrokenStream broken;
+  if (out.translates)
+    broken = [&asked](std::string_view error) { return asked.replies->broken(error); };
   if (answer) {
-    const Result<void> relayed = co_await relay(**answer, exchange.reply, fields);
+    const Result<void> relayed =
+        co_await relay(**answer, exchange.reply, fields, broken ? &broken : nullptr);
     if (!relayed) watch.failed(relayed.error(), relayed.error().message);
     co_return std::nullopt;
   }
@@ -293,7 +426,7 @@ http::Task<std::optional<router::Plan>> Chat::forward(http::Exchange exchange,
     exchange.reply.abandon();
   } else {
     http::Headers told = of_error(fields);
-    co_await send_error(exchange.reply, std::move(told), error);
+    co_await send_error(exchange.reply, std::move(told), error, shape());
   }
   co_return std::nullopt;
 }
@@ -318,7 +451,14 @@ std::optional<router::Plan> Chat::successor(const upstream::Outcome& outcome,
 
 Route chat_route(const router::Router& router, const upstream::Backends& backends, Compute& compute,
                  router::selection::RuntimeStats& stats, const Observer& observer) {
-  return {"POST", std::string(kPath), Chat(router, backends, compute, stats, observer)};
+  return {"POST", std::string(kPath), Chat(router, backends, compute, stats, observer, nullptr)};
+}
+
+Route surface_route(std::string path, const surfaces::Surface& surface,
+                    const router::Router& router, const upstream::Backends& backends,
+                    Compute& compute, router::selection::RuntimeStats& stats,
+                    const Observer& observer) {
+  return {"POST", std::move(path), Chat(router, backends, compute, stats, observer, &surface)};
 }
 
 }  // namespace signalbox::api

@@ -87,19 +87,21 @@ uint32_t count_items(const std::optional<Value>& list) {
 
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
-  std::optional<Value> role, content, name, tool_calls, function_call;
+  std::optional<Value> role, content, name, tool_calls, function_call, thought, reasoning;
   SIGNALBOX_TRY_VOID(find_once(message, path + ".",
                                {{"role", &role},
                                 {"content", &content},
                                 {"name", &name},
                                 {"tool_calls", &tool_calls},
-                                {"function_call", &function_call}}));
+                                {"function_call", &function_call},
+                                {"reasoning_content", &thought},
+                                {"reasoning", &reasoning}}));
   if (!role) return wrong(path + ".role", "missing");
   if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
   SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
   out.tool_calls = count_items(tool_calls);
-  for (const auto& more : {name, tool_calls, function_call}) {
+  for (const auto& more : {name, tool_calls, function_call, thought, reasoning}) {
     if (more) append_words(*more, out.aside);
   }
   return out;

@@ -19,7 +19,7 @@ struct ChatMessage {
   uint32_t images = 0;  // content parts that are or refer to one
   uint32_t tool_calls = 0;  // that an assistant asks for
   std::string aside = {};   // what else a model is shown: the name of who speaks, names and
-                            // arguments of calls; each on a line of its own
+                            // arguments of calls, thoughts; each on a line of its own
 };
 
 /// Move-only; the views stay valid when it moves (a json::Value would not, so none is kept here).

@@ -84,11 +84,13 @@ std::string error_body(int status, std::string_view message, std::string_view co
   return body(message, status >= 500 ? kServerError : kInvalidRequest, {}, code);
 }
 
-http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error) {
+http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error,
+                            const ErrorShape* shape) {
   const ErrorKind kind = error_kind(error.code);
   fields.add("Content-Type", "application/json");
   if (kind.status == 429) fields.add("Retry-After", kRetryAfter);
-  const std::string text = error_body(error);
+  std::string text = error_body(error);
+  if (shape != nullptr) text = (*shape)(kind.status, text);
   co_return co_await reply.send(kind.status, fields, text);
 }
 

@@ -2,6 +2,7 @@
 // The one table from our error codes to HTTP statuses and OpenAI's error types, and the body that
 // carries them.
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,12 @@ std::string error_body(const Error& error);
 /// whose `code` says why.
 std::string error_body(int status, std::string_view message, std::string_view code = {});
 
-/// Answers with an error; Retry-After is added where trying again makes sense.
-http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error);
+/// An error's body in the words of another API.
+using ErrorShape = std::function<std::string(int status, std::string_view body)>;
+
+/// Answers with an error; Retry-After is added where trying again makes sense. Without a shape it
+/// is OpenAI's.
+http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error,
+                            const ErrorShape* shape = nullptr);
 
 }  // namespace signalbox::api

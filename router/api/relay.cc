@@ -37,9 +37,11 @@ class Tail {
 /// its own, which OpenAI's clients throw as an exception; then the connection closes without the
 /// terminating chunk, because a body that ends properly would tell proxies, caches and other
 /// clients that a broken answer is whole.
-http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error& error) {
-  const std::string event =
-      fmt::format("{}data: {}\n\n", at_event_boundary(sent) ? "" : "\n\n", error_body(error));
+http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error& error,
+                          const BrokenStream* broken) {
+  const std::string body = error_body(error);
+  const std::string told = broken != nullptr ? (*broken)(body) : fmt::format("data: {}\n\n", body);
+  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", told);
   co_await reply.write(event, false);
   reply.abandon();
 }
@@ -58,7 +60,7 @@ bool at_event_boundary(std::string_view tail) {
 }
 
 http::Task<Result<void>> relay(upstream::Answer& answer, http::Reply& reply,
-                               const http::Headers& fields) {
+                               const http::Headers& fields, const BrokenStream* broken) {
   const http::Response& head = answer.head();
   const http::Headers merged = reply_fields(head.headers, fields);
   const bool events = is_event_stream(head.headers) && !head.content_length;
@@ -74,7 +76,7 @@ http::Task<Result<void>> relay(upstream::Answer& answer, http::Reply& reply,
       if (piece.error().code == Code::kCancelled || !events) {
         reply.abandon();
       } else {
-        co_await break_stream(reply, tail.view(), piece.error());
+        co_await break_stream(reply, tail.view(), piece.error(), broken);
       }
       co_return tl::unexpected<Error>(std::move(piece).error());
     }

@@ -17,11 +17,6 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
           fmt::format("unknown family \"{}\" (known: {})", out.reasoning_family, join(known)));
     });
   }
-  if (out.api_format == Model::ApiFormat::kAnthropic) {
-    reader.at_key("api_format", [&] {
-      reader.not_built(node.find("api_format")->line, "requests go out in OpenAI's form");
-    });
-  }
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {

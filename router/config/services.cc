@@ -133,15 +133,25 @@ const Section<ClassificationApi>& api_section() {
   return section;
 }
 
+void check_response_api(Reader& reader, const yaml::Node& node, ResponseApi& out) {
+  if (out.store_backend.empty() || out.store_backend == "memory") return;
+  reader.at_key("store_backend", [&] {
+    reader.not_built(node.find("store_backend")->line, "responses are kept in memory");
+  });
+}
+
 const Section<ResponseApi>& response_api_section() {
   using R = ResponseApi;
-  static const Section<R> section{{
-      optional("enabled", boolean(&R::enabled), "serve /v1/responses"),
-      optional("store_backend", string(&R::store_backend), "memory or redis"),
-      optional("ttl_seconds", count(&R::ttl_seconds), "how long a response is kept"),
-      optional("max_responses", count(&R::max_responses), "that are kept"),
-      optional("redis", object(&R::redis, redis_section), "of redis"),
-  }};
+  static const Section<R> section{
+      {
+          optional("enabled", boolean(&R::enabled), "serve /v1/responses"),
+          optional("store_backend", string(&R::store_backend), "memory or redis"),
+          optional("ttl_seconds", count(&R::ttl_seconds), "how long a response is kept"),
+          optional("max_responses", count(&R::max_responses), "that are kept"),
+          optional("redis", object(&R::redis, redis_section), "of redis")
+              .not_built("responses are kept in memory"),
+      },
+      check_response_api};
   return section;
 }
 
@@ -183,8 +193,7 @@ const Section<Config>& services_section() {
       optional("http", object(&C::http, http_section), "limits of the HTTP server"),
       optional("management_api", object(&C::management, management_section), "the management port"),
       optional("api", object(&C::api, api_section), "classification"),
-      optional("response_api", object(&C::response_api, response_api_section), "/v1/responses")
-          .not_built("/v1/responses is not served"),
+      optional("response_api", object(&C::response_api, response_api_section), "/v1/responses"),
       optional("observability", object(&C::observability, observability_section),
                "traces and metrics"),
       optional("authz", object(&C::authz, authz_section), "who asks"),

@@ -12,6 +12,7 @@ namespace signalbox::router {
 namespace {
 
 constexpr std::string_view kArguments = "arguments";
+constexpr std::string_view kText = "text";  // of a choice itself, in chunks of plain completions
 constexpr std::string_view kData = "data:";
 
 void unmask_strings(const json::Value& value, bool is_arguments, const ReplyMasks& masks,
@@ -37,16 +38,19 @@ struct Delta {
   json::Value text;
 };
 
-std::vector<Delta> deltas_of(const json::Value& delta) {
+std::vector<Delta> deltas_of(const json::Value& choice) {
   std::vector<Delta> out;
   const auto add = [&](std::string_view name, int64_t call, const json::Value& object) {
     const auto text = object.find(name);
     if (text && text->is_string()) out.push_back({std::string(name), call, *text});
   };
+  add(kText, 0, choice);
+  const auto delta = choice.find("delta");
+  if (!delta) return out;
   for (const std::string_view name : {"content", "reasoning_content", "reasoning", "refusal"})
-    add(name, 0, delta);
-  if (const auto call = delta.find("function_call")) add(kArguments, -1, *call);
-  const auto calls = delta.find("tool_calls");
+    add(name, 0, *delta);
+  if (const auto call = delta->find("function_call")) add(kArguments, -1, *call);
+  const auto calls = delta->find("tool_calls");
   if (!calls) return out;
   for (const json::Value& call : calls->items()) {
     if (const auto function = call.find("function")) add(kArguments, index_of(call), *function);
@@ -64,12 +68,14 @@ std::string head_of(const json::Value& chunk) {
   return out;
 }
 
+/// The member of a choice that carries a text.
 std::string delta_json(std::string_view name, int64_t call, const std::string& text) {
   const std::string quoted = json::quote(text);
-  if (name != kArguments) return fmt::format("{{\"{}\":{}}}", name, quoted);
-  if (call < 0) return fmt::format(R"({{"function_call":{{"arguments":{}}}}})", quoted);
-  return fmt::format(R"({{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})", call,
-                     quoted);
+  if (name == kText) return fmt::format(R"("text":{})", quoted);
+  if (name != kArguments) return fmt::format(R"("delta":{{"{}":{}}})", name, quoted);
+  if (call < 0) return fmt::format(R"("delta":{{"function_call":{{"arguments":{}}}}})", quoted);
+  return fmt::format(R"("delta":{{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})",
+                     call, quoted);
 }
 
 }  // namespace
@@ -143,8 +149,7 @@ std::string StreamUnmasker::event(const json::Document& chunk, std::string& out)
     const int64_t index = index_of(choice);
     const auto reason = choice.find("finish_reason");
     const bool ends = reason && !reason->is_null();
-    const auto delta = choice.find("delta");
-    for (const Delta& each : delta ? deltas_of(*delta) : std::vector<Delta>{}) {
+    for (const Delta& each : deltas_of(choice)) {
       const bool arguments = each.name == kArguments;
       Unmasker& text = texts_
                            .try_emplace({index, each.name, each.call},
@@ -170,9 +175,8 @@ void StreamUnmasker::flush(std::map<Field, Unmasker>::iterator begin,
     std::string held;
     begin->second.finish(held);
     if (held.empty()) continue;
-    out += fmt::format(
-        "data: {}\"choices\":[{{\"index\":{},\"delta\":{},\"finish_reason\":null}}]}}\n\n", head_,
-        choice, delta_json(name, call, held));
+    out += fmt::format("data: {}\"choices\":[{{\"index\":{},{},\"finish_reason\":null}}]}}\n\n",
+                       head_, choice, delta_json(name, call, held));
   }
 }
 

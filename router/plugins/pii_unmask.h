@@ -24,10 +24,10 @@ struct ReplyMasks {
 /// A whole reply: in JSON the strings that hold placeholders, elsewhere the bytes.
 std::string unmask_reply(std::string body, const ReplyMasks& masks);
 
-/// Chat completion chunks as server-sent events. Each text of each choice is one text over all of
-/// its deltas; a delta is held back only by what may still become a placeholder, and what is held
-/// when a choice or the stream ends goes out in an event of its own. Lines without placeholders
-/// keep their bytes.
+/// Chunks of completions, of chat or of plain ones, as server-sent events. Each text of each choice
+/// is one text over all of its deltas; a delta is held back only by what may still become a
+/// placeholder, and what is held when a choice or the stream ends goes out in an event of its own.
+/// Lines without placeholders keep their bytes.
 class StreamUnmasker {
  public:
   /// The masks outlive it.

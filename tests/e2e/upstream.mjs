@@ -79,3 +79,54 @@ export class RepeatingUpstream {
     await new Promise((done) => this.server.close(done));
   }
 }
+
+// A model server that answers as a test tells it: `answer(asked)` returns {status, headers, body} or {events: [...]},
+// texts that are sent as they are, or objects that become events.
+export class ScriptedUpstream {
+  static async start() {
+    const upstream = new ScriptedUpstream();
+    upstream.server = createServer((request, response) => upstream.#receive(request, response));
+    await new Promise((done) => upstream.server.listen(0, "127.0.0.1", done));
+    upstream.port = upstream.server.address().port;
+    return upstream;
+  }
+
+  #receive(request, response) {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text) => (body += text));
+    request.on("end", () => {
+      this.path = request.url;
+      this.headers = request.headers;
+      this.body = body;
+      this.asked = JSON.parse(body);
+      const { status = 200, headers = {}, body: whole, events, dies } = this.answer(this.asked);
+      if (events === undefined) {
+        response.writeHead(status, { "content-type": "application/json", ...headers });
+        response.end(typeof whole === "string" ? whole : JSON.stringify(whole));
+        return;
+      }
+      response.writeHead(status, { "content-type": "text/event-stream", ...headers });
+      for (const event of events) response.write(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
+      if (dies) response.write("", () => response.destroy());
+      else response.end();
+    });
+  }
+
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
+
+/// A chat completion, and one as a stream, for ScriptedUpstream.
+export function completion(message, reason = "stop", usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }) {
+  const choice = { index: 0, message: { role: "assistant", ...message }, finish_reason: reason };
+  return { body: { id: "c", object: "chat.completion", created: 1, model: "scripted", choices: [choice], usage } };
+}
+
+export function streamed(deltas, reason = "stop", usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }) {
+  const chunk = (choices, more = {}) => ({ id: "c", object: "chat.completion.chunk", created: 1, model: "scripted", choices, ...more });
+  const events = deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }]));
+  if (reason) events.push(chunk([{ index: 0, delta: {}, finish_reason: reason }]), chunk([], { usage }), "data: [DONE]\n\n");
+  return { events };
+}

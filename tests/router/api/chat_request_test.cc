@@ -55,13 +55,13 @@ TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
     {"role":"user","content":"asked","name":"ada"},
     {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]},
     {"role":"tool","content":"first"},
-    {"role":"assistant","content":"hm","tool_calls":[{"id":"2","function":{"name":"f","arguments":"{\"x\":\"y\"}"}}]},
+    {"role":"assistant","content":"hm","reasoning_content":"why","tool_calls":[{"id":"2","function":{"name":"f","arguments":"{\"x\":\"y\"}"}}]},
     {"role":"tool","content":"second"}]})");
   ASSERT_TRUE(request) << request.error().message;
   using Texts = std::vector<std::string_view>;
-  EXPECT_EQ(request->turn_texts(), (Texts{"asked", "second", "hm", "f\ny", "ada"}));
+  EXPECT_EQ(request->turn_texts(), (Texts{"asked", "second", "hm", "f\ny\nwhy", "ada"}));
   EXPECT_EQ(request->texts(),
-            (Texts{"second", "hm", "f\ny", "first", "f", "asked", "ada", "older", "f\nof x"}));
+            (Texts{"second", "hm", "f\ny\nwhy", "first", "f", "asked", "ada", "older", "f\nof x"}));
 }
 
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {

@@ -143,6 +143,15 @@ TEST(StreamUnmasker, KeepsTextsOfChoicesAndCallsApart) {
   EXPECT_EQ(all.second_call, R"({"b":"Ann \"Q\" O\nNeil"})");
 }
 
+TEST(StreamUnmasker, ReadsTheTextsOfPlainCompletions) {
+  const std::string stream = chunk(R"({"index":0,"text":"see [PERS"})") +
+                             chunk(R"({"index":0,"text":"ON_1] ["})") + "data: [DONE]\n\n";
+  const std::string out = streamed(stream, 9);
+  EXPECT_NE(out.find(R"("text":"see ")"), std::string::npos) << out;
+  EXPECT_NE(out.find(R"("text":"Ann \"Q\" O\nNeil ")"), std::string::npos) << out;
+  EXPECT_NE(out.find(R"("index":0,"text":"[","finish_reason":null)"), std::string::npos) << out;
+}
+
 TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
   const std::string stream =
       ": a comment\r\nevent: x\r\ndata: {\"choices\" : [ {\"delta\":{\"content\":\"\\u0041 a\"}} ] "

@@ -1,0 +1,85 @@
+// The length of a stream changes, so none is announced.
+
+#include "router/api/translated_answer.h"
+
+#include <utility>
+
+#include "router/api/relay.h"
+
+namespace signalbox::api {
+
+http::Task<Result<std::unique_ptr<upstream::Answer>>> TranslatedAnswer::wrap(
+    std::unique_ptr<upstream::Answer> answer, surfaces::ReplyTranslator& translator, bool streams) {
+  const http::Response& head = answer->head();
+  const auto encoding = head.headers.find("content-encoding");
+  if (encoding && !http::iequals(*encoding, "identity"))
+    co_return fail(Code::kUpstream, "the reply is compressed, and cannot be translated");
+  if (head.status == 200 && is_event_stream(head.headers) != streams) {
+    co_return fail(Code::kUpstream, "the reply is {} stream of events, and {} was asked for",
+                   streams ? "no" : "a", streams ? "one" : "none");
+  }
+  std::unique_ptr<TranslatedAnswer> out(new TranslatedAnswer(std::move(answer), translator));
+  if (!out->events_) {
+    Result<void> read = co_await out->read_whole();
+    if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  }
+  co_return std::unique_ptr<upstream::Answer>(std::move(out));
+}
+
+TranslatedAnswer::TranslatedAnswer(std::unique_ptr<upstream::Answer> answer,
+                                   surfaces::ReplyTranslator& translator)
+    : answer_(std::move(answer)), translator_(translator) {
+  const http::Response& head = answer_->head();
+  head_.status = head.status;
+  events_ = head.status == 200 && is_event_stream(head.headers);
+  for (size_t i = 0; i < head.headers.size(); ++i) {
+    const http::Field field = head.headers[i];
+    if (!http::iequals(field.name, "content-type")) head_.headers.add(field.name, field.value);
+  }
+  head_.headers.add("Content-Type", events_ ? "text/event-stream" : "application/json");
+}
+
+http::Task<Result<void>> TranslatedAnswer::read_whole() {
+  std::string body;
+  for (bool last = false; !last;) {
+    const Result<upstream::Piece> piece = co_await answer_->next();
+    if (!piece) co_return tl::unexpected<Error>(piece.error());
+    if (body.size() + piece->bytes.size() > kBodyBytesMax)
+      co_return fail(Code::kUpstream, "the reply is longer than {} bytes", kBodyBytesMax);
+    body += piece->bytes;
+    last = piece->last;
+  }
+  if (head_.status == 200) {
+    Result<std::string> whole = translator_.whole(std::move(body));
+    if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
+    out_ = *std::move(whole);
+  } else {
+    out_ = translator_.refusal(head_.status, body);
+  }
+  head_.content_length = out_.size();
+  co_return Result<void>{};
+}
+
+Result<void> TranslatedAnswer::take(const upstream::Piece& piece) {
+  out_.clear();
+  SIGNALBOX_TRY_VOID(translator_.push(piece.bytes, out_));
+  return piece.last ? translator_.finish(out_) : Result<void>{};
+}
+
+http::Task<Result<upstream::Piece>> TranslatedAnswer::next() {
+  if (!events_) co_return upstream::Piece{out_, true};
+  if (error_) co_return tl::unexpected<Error>(*std::move(error_));
+  for (;;) {
+    Result<upstream::Piece> piece = co_await answer_->next();
+    if (!piece) co_return piece;
+    Result<void> taken = take(*piece);
+    if (!taken && out_.empty()) co_return tl::unexpected<Error>(std::move(taken).error());
+    if (!taken) {
+      error_ = std::move(taken).error();
+      co_return upstream::Piece{out_, false};
+    }
+    if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
+  }
+}
+
+}  // namespace signalbox::api

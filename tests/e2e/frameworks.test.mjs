@@ -1,0 +1,201 @@
+// Frameworks that programs are written in, unmodified, against the daemon: Vercel's ai with its provider for compatible
+// servers, and LangChain.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+
+const configuration = (upstream) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: scripted}
+  models:
+    - {name: scripted, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: claude, api_format: anthropic, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream}"}]}
+global:
+  model_catalog: {embeddings: {semantic: {minilm_model_path: "${kEmbedder}"}}}
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+let upstream, daemon, url;
+
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  daemon = await Daemon.start(configuration(upstream.port));
+  url = `${daemon.url}/v1`;
+});
+
+after(async () => {
+  await upstream?.stop();
+  await daemon?.stop();
+});
+
+const kSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+const kCall = { id: "call-a", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } };
+const isAnswering = (asked) => asked.messages.at(-1).role === "tool";
+
+test("ai calls a tool and goes on", async () => {
+  const provider = createOpenAICompatible({ name: "router", baseURL: url, apiKey: "key-1" });
+  upstream.answer = (asked) =>
+    isAnswering(asked) ? completion({ content: "27 degrees." }) : completion({ content: null, tool_calls: [kCall] }, "tool_calls");
+  const weather = tool({ description: "Says how it is", inputSchema: jsonSchema(kSchema), execute: async ({ city }) => `${city}: 27` });
+  const { text, steps } = await generateText({
+    model: provider("auto"),
+    prompt: "Weather in Rome?",
+    tools: { weather },
+    stopWhen: stepCountIs(3),
+    maxRetries: 0,
+  });
+  assert.equal(text, "27 degrees.");
+  assert.equal(steps.length, 2);
+  assert.match(upstream.asked.messages.at(-1).content, /Rome: 27/);
+});
+
+test("ai streams", async () => {
+  const provider = createOpenAICompatible({ name: "router", baseURL: url, apiKey: "key-1", includeUsage: true });
+  upstream.answer = () => streamed([{ role: "assistant", content: "" }, { reasoning_content: "Hm." }, { content: "Let me " }, { content: "see." }]);
+  const result = streamText({ model: provider("auto"), prompt: "Weather?", maxRetries: 0 });
+  let text = "";
+  for await (const delta of result.textStream) text += delta;
+  assert.equal(text, "Let me see.");
+  assert.equal(await result.reasoningText, "Hm.");
+  assert.equal((await result.usage).outputTokens, 3);
+});
+
+test("LangChain calls tools, streams, and uses responses", async () => {
+  const options = { model: "auto", apiKey: "key-1", maxRetries: 0, configuration: { baseURL: url } };
+  const chat = new ChatOpenAI(options);
+  upstream.answer = () => completion({ content: "", tool_calls: [kCall] }, "tool_calls");
+  const definition = { type: "function", function: { name: "weather", description: "Says how it is", parameters: kSchema } };
+  const called = await chat.bindTools([definition]).invoke("Weather in Rome?");
+  assert.deepEqual(called.tool_calls[0].args, { city: "Rome" });
+  upstream.answer = () => completion({ content: "27 degrees." });
+  const history = [new HumanMessage("Weather in Rome?"), called, new ToolMessage({ tool_call_id: "call-a", content: "27" })];
+  assert.equal((await chat.invoke(history)).content, "27 degrees.");
+  assert.deepEqual(upstream.asked.messages.map((message) => message.role), ["user", "assistant", "tool"]);
+
+  upstream.answer = () => streamed([{ content: "Let me " }, { content: "see." }]);
+  let text = "";
+  for await (const chunk of await chat.stream("Weather?")) text += chunk.content;
+  assert.equal(text, "Let me see.");
+
+  const responses = new ChatOpenAI({ ...options, useResponsesApi: true });
+  text = "";
+  for await (const chunk of await responses.stream("Weather?")) text += chunk.text;
+  assert.equal(text, "Let me see.");
+  upstream.answer = () => completion({ content: null, tool_calls: [kCall] }, "tool_calls");
+  const again = await responses.bindTools([definition]).invoke("Weather in Rome?");
+  assert.deepEqual(again.tool_calls[0].args, { city: "Rome" });
+});
+
+test("models are listed", async () => {
+  const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
+  const names = (await client.models.list()).data.map((model) => model.id);
+  assert.ok(names.includes("scripted") && names.includes("claude"), names.join());
+  const model = await client.models.retrieve("scripted");
+  assert.deepEqual([model.object, typeof model.created, model.owned_by], ["model", "number", "signalbox"]);
+});
+
+const kEmbedder = fileURLToPath(new URL("../../models/minilm", import.meta.url));
+
+test("embeddings come in OpenAI's shape, as lists and as base64", { skip: existsSync(kEmbedder) ? false : "no model in models/minilm" }, async () => {
+  const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
+  // The client asks for base64 by itself, and takes it apart.
+  const packed = await client.embeddings.create({ model: "auto", input: ["a cat", "a kitten"] });
+  const listed = await client.embeddings.create({ model: "auto", input: ["a cat", "a kitten"], encoding_format: "float" });
+  assert.equal(packed.object, "list");
+  assert.ok(packed.usage.prompt_tokens > 0 && packed.usage.total_tokens > 0);
+  assert.deepEqual(packed.data.map((each) => [each.object, each.index, each.embedding.length]), [["embedding", 0, 384], ["embedding", 1, 384]]);
+  for (const [i, { embedding }] of listed.data.entries())
+    embedding.forEach((x, at) => assert.ok(Math.abs(x - packed.data[i].embedding[at]) < 1e-6));
+  const embeddings = new OpenAIEmbeddings({ model: "auto", apiKey: "key-1", maxRetries: 0, configuration: { baseURL: url } });
+  assert.equal((await embeddings.embedDocuments(["a cat", "a kitten"]))[1].length, 384);
+});
+
+// --- a server that speaks Anthropic's API, behind a client that speaks OpenAI's ---
+
+const message = (content, reason, more = {}) => ({
+  body: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-x",
+    content,
+    stop_reason: reason,
+    stop_sequence: null,
+    usage: { input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 },
+    ...more,
+  },
+});
+
+test("a chat completion comes from a server of Anthropic's API", async () => {
+  const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
+  upstream.answer = () => message([{ type: "text", text: "Let me see." }, { type: "tool_use", id: "a", name: "weather", input: { city: "Rome" } }], "tool_use");
+  const asked = {
+    model: "claude",
+    max_tokens: 50,
+    messages: [{ role: "system", content: "Be kind." }, { role: "user", content: "Weather in Rome?" }],
+    tools: [{ type: "function", function: { name: "weather", description: "Says how it is", parameters: kSchema } }],
+  };
+  const completed = await client.chat.completions.create(asked);
+  assert.equal(upstream.path, "/v1/messages");
+  assert.equal(upstream.headers["x-api-key"], "key-1");
+  assert.equal(upstream.headers.authorization, undefined);
+  assert.equal(upstream.headers["anthropic-version"], "2023-06-01");
+  assert.deepEqual(upstream.asked, {
+    model: "claude",
+    system: [{ type: "text", text: "Be kind." }],
+    messages: [{ role: "user", content: [{ type: "text", text: "Weather in Rome?" }] }],
+    max_tokens: 50,
+    tools: [{ name: "weather", description: "Says how it is", input_schema: kSchema }],
+  });
+  assert.equal(completed.choices[0].finish_reason, "tool_calls");
+  assert.equal(completed.choices[0].message.content, "Let me see.");
+  assert.deepEqual(JSON.parse(completed.choices[0].message.tool_calls[0].function.arguments), { city: "Rome" });
+  assert.equal(completed.usage.prompt_tokens, 7);
+
+  upstream.answer = () => ({ status: 529, body: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } } });
+  await assert.rejects(client.chat.completions.create(asked), { status: 529, message: "529 Overloaded" });
+});
+
+test("and streams from one", async () => {
+  const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
+  const events = [
+    { type: "message_start", message: { ...message([], null).body } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "ping" },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Let me see." } },
+    { type: "content_block_stop", index: 0 },
+    { type: "content_block_start", index: 1, content_block: { type: "tool_use", id: "a", name: "weather", input: {} } },
+    { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: '{"city":' } },
+    { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: '"Rome"}' } },
+    { type: "content_block_stop", index: 1 },
+    { type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 9 } },
+    { type: "message_stop" },
+  ];
+  const named = (list) => list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  upstream.answer = () => ({ events: named(events) });
+  const asked = { model: "claude", messages: [{ role: "user", content: "Weather?" }], stream_options: { include_usage: true } };
+  const completed = await client.chat.completions.stream(asked).finalChatCompletion();
+  assert.equal(completed.choices[0].message.content, "Let me see.");
+  assert.equal(completed.choices[0].message.tool_calls[0].function.arguments, '{"city":"Rome"}');
+  assert.equal(completed.usage.completion_tokens, 9);
+
+  upstream.answer = () => ({ events: named([...events.slice(0, 4), { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }]) });
+  await assert.rejects(client.chat.completions.stream(asked).finalChatCompletion(), /Overloaded/);
+  upstream.answer = () => ({ events: named(events.slice(0, 4)) });
+  await assert.rejects(client.chat.completions.stream(asked).finalChatCompletion());
+});

@@ -1,0 +1,325 @@
+// OpenAI's own client against what stands beside chat completions: responses with their state, and completions.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+
+const configuration = (upstream) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: scripted}
+  models:
+    - {name: scripted, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream}"}]}
+routing:
+  signals:
+    keywords:
+      - {name: secret, keywords: [forbidden]}
+      - {name: advised, keywords: [advice]}
+  decisions:
+    - name: refused
+      priority: 3
+      rules: {type: keyword, name: secret}
+      modelRefs: [{model: scripted}]
+      plugins: [{type: fast_response, configuration: {message: "I will not."}}]
+    - name: advised
+      priority: 2
+      rules: {type: keyword, name: advised}
+      modelRefs: [{model: scripted}]
+      plugins: [{type: system_prompt, configuration: {system_prompt: "Be careful."}}]
+    - name: other
+      priority: 1
+      modelRefs: [{model: scripted}]
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+global:
+  services:
+    response_api: {enabled: true, store_backend: memory, ttl_seconds: 600, max_responses: 3}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+let upstream, daemon, client;
+
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  daemon = await Daemon.start(configuration(upstream.port));
+  client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+});
+
+after(async () => {
+  await upstream?.stop();
+  await daemon?.stop();
+});
+
+const kTool = { type: "function", name: "weather", description: "Says how it is", parameters: { type: "object" }, strict: false };
+const user = (text) => ({ role: "user", content: text });
+
+test("a response is made of a chat completion, and its parameters are the server's", async () => {
+  upstream.answer = () => completion({ content: "Fine.", reasoning_content: "Hm." });
+  const response = await client.responses.create({
+    model: "auto",
+    instructions: "Be kind.",
+    input: [
+      { role: "developer", content: "Be brief." },
+      {
+        role: "user",
+        content: [
+          { type: "input_text", text: "What is this?" },
+          { type: "input_image", image_url: "data:image/png;base64,aGk=", detail: "low" },
+          { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,aGk=" },
+        ],
+      },
+    ],
+    max_output_tokens: 50,
+    temperature: 0.5,
+    reasoning: { effort: "low" },
+    text: { format: { type: "json_schema", name: "reply", schema: { type: "object" }, strict: true } },
+    tools: [kTool],
+    tool_choice: { type: "function", name: "weather" },
+    parallel_tool_calls: false,
+    metadata: { topic: "pictures" },
+  });
+  const { messages, ...rest } = upstream.asked;
+  assert.deepEqual(messages, [
+    { role: "system", content: "Be kind." },
+    { role: "developer", content: "Be brief." },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "What is this?" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,aGk=", detail: "low" } },
+        { type: "file", file: { file_data: "data:application/pdf;base64,aGk=", filename: "a.pdf" } },
+      ],
+    },
+  ]);
+  const { type, ...definition } = kTool;
+  assert.deepEqual(rest, {
+    model: "scripted",
+    tools: [{ type, function: definition }],
+    parallel_tool_calls: false,
+    tool_choice: { type: "function", function: { name: "weather" } },
+    response_format: { type: "json_schema", json_schema: { name: "reply", schema: { type: "object" }, strict: true } },
+    max_tokens: 50,
+    reasoning_effort: "low",
+    temperature: 0.5,
+    metadata: { topic: "pictures" },
+  });
+  assert.match(response.id, /^resp_[0-9a-f]{32}$/);
+  assert.equal(response.status, "completed");
+  assert.equal(response.output_text, "Fine.");
+  assert.equal(response.output[0].type, "reasoning");
+  assert.equal(response.output[0].content[0].text, "Hm.");
+  assert.equal(response.output[1].type, "message");
+  assert.deepEqual(response.tools, [kTool]);
+  assert.deepEqual(response.metadata, { topic: "pictures" });
+  assert.equal(response.usage.total_tokens, 10);
+});
+
+test("a response goes on from another, without its instructions", async () => {
+  upstream.answer = () => completion({ content: "Rome." });
+  const first = await client.responses.create({ model: "auto", instructions: "Be kind.", input: "Where?" });
+  upstream.answer = () => completion({ content: "27 degrees." });
+  const second = await client.responses.create({ model: "auto", input: "How warm?", previous_response_id: first.id });
+  assert.deepEqual(upstream.asked.messages, [user("Where?"), { role: "assistant", content: "Rome." }, user("How warm?")]);
+  assert.equal(second.previous_response_id, first.id);
+
+  const again = await client.responses.retrieve(second.id);
+  assert.equal(again.output_text, "27 degrees.");
+  const items = await client.responses.inputItems.list(second.id);
+  assert.deepEqual(items.data[0].content, [{ type: "input_text", text: "How warm?" }]);
+  assert.match(items.data[0].id, /^msg_/);
+
+  await client.responses.delete(second.id);
+  await assert.rejects(client.responses.retrieve(second.id), { status: 404 });
+  await assert.rejects(client.responses.create({ model: "auto", input: "x", previous_response_id: second.id }), (error) => {
+    assert.equal(error.status, 400);
+    assert.equal(error.param, "previous_response_id");
+    return true;
+  });
+});
+
+test("what is not to be stored is not, what is belongs to its owner, and the oldest goes", async () => {
+  upstream.answer = () => completion({ content: "Yes." });
+  const unkept = await client.responses.create({ model: "auto", input: "x", store: false });
+  assert.equal(unkept.store, false);
+  await assert.rejects(client.responses.retrieve(unkept.id), { status: 404 });
+
+  const kept = await client.responses.create({ model: "auto", input: "x" });
+  const other = new OpenAI({ apiKey: "key-2", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+  await assert.rejects(other.responses.retrieve(kept.id), { status: 404 });
+  await assert.rejects(other.responses.delete(kept.id), { status: 404 });
+  await client.responses.retrieve(kept.id);
+  for (let i = 0; i < 3; ++i) await client.responses.create({ model: "auto", input: "x" });
+  await assert.rejects(client.responses.retrieve(kept.id), { status: 404 });
+});
+
+test("a response streams, calls of tools too, and is stored like any other", async () => {
+  const part = (index, text, more = {}) => ({ tool_calls: [{ index, ...more, function: { arguments: text, ...more.function } }] });
+  upstream.answer = () =>
+    streamed(
+      [
+        { role: "assistant", content: "" },
+        { reasoning_content: "Hm." },
+        { content: "Let me " },
+        { content: "see." },
+        part(0, "", { id: "call-a", type: "function", function: { name: "weather" } }),
+        part(0, '{"city":'),
+        part(0, '"Rome"}'),
+        part(1, "{}", { id: "call-b", type: "function", function: { name: "weather" } }),
+      ],
+      "tool_calls",
+    );
+  const types = [];
+  const stream = client.responses.stream({ model: "auto", input: "Weather?", tools: [kTool] });
+  let sequence = -1;
+  let text = "";
+  for await (const event of stream) {
+    assert.equal(event.sequence_number, ++sequence);
+    if (event.type !== types.at(-1)) types.push(event.type);
+    if (event.type === "response.output_text.delta") text += event.delta;
+  }
+  const response = await stream.finalResponse();
+  assert.equal(text, "Let me see.");
+  assert.equal(response.output_text, "Let me see.");
+  const calls = response.output.slice(2);
+  assert.deepEqual(
+    calls.map((call) => [call.type, call.call_id, call.name, call.arguments]),
+    [
+      ["function_call", "call-a", "weather", '{"city":"Rome"}'],
+      ["function_call", "call-b", "weather", "{}"],
+    ],
+  );
+  assert.deepEqual(types, [
+    "response.created",
+    "response.in_progress",
+    "response.output_item.added",
+    "response.content_part.added",
+    "response.reasoning_text.delta",
+    "response.reasoning_text.done",
+    "response.content_part.done",
+    "response.output_item.done",
+    "response.output_item.added",
+    "response.content_part.added",
+    "response.output_text.delta",
+    "response.output_text.done",
+    "response.content_part.done",
+    "response.output_item.done",
+    "response.output_item.added",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "response.output_item.done",
+    "response.output_item.added",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "response.output_item.done",
+    "response.completed",
+  ]);
+  assert.equal((await client.responses.retrieve(response.id)).output_text, "Let me see.");
+
+  upstream.answer = () => completion({ content: "Warm." });
+  const outputs = calls.map((call) => ({ type: "function_call_output", call_id: call.call_id, output: "27 degrees" }));
+  await client.responses.create({ model: "auto", input: outputs, previous_response_id: response.id, tools: [kTool] });
+  const call = (id, args) => ({ id, type: "function", function: { name: "weather", arguments: args } });
+  const expected = [
+    user("Weather?"),
+    { role: "assistant", content: "Let me see.", tool_calls: [call("call-a", '{"city":"Rome"}'), call("call-b", "{}")] },
+    { role: "tool", tool_call_id: "call-a", content: "27 degrees" },
+    { role: "tool", tool_call_id: "call-b", content: "27 degrees" },
+  ];
+  assert.deepEqual(upstream.asked.messages, expected);
+
+  // The same from a client that keeps the state itself.
+  const input = [user("Weather?"), ...response.output, ...outputs];
+  await client.responses.create({ model: "auto", input, store: false, tools: [kTool] });
+  expected[1].reasoning_content = "Hm.";
+  assert.deepEqual(upstream.asked.messages, expected);
+});
+
+test("a response that was cut says so", async () => {
+  upstream.answer = () => completion({ content: "It is" }, "length");
+  const response = await client.responses.create({ model: "auto", input: "x", max_output_tokens: 16 });
+  assert.equal(response.status, "incomplete");
+  assert.deepEqual(response.incomplete_details, { reason: "max_output_tokens" });
+});
+
+test("personal data is masked in its texts, and what is forbidden is refused", async () => {
+  upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
+  const input = [{ role: "user", content: [{ type: "input_text", text: "I am ann@example.com" }] }];
+  const response = await client.responses.stream({ model: "auto", input }).finalResponse();
+  assert.equal(upstream.asked.messages[0].content, "I am [EMAIL_ADDRESS_1]");
+  assert.equal(response.output_text, "Mail ann@example.com.");
+  const refused = await client.responses.create({ model: "auto", input: [user("forbidden")] });
+  assert.equal(refused.output_text, "I will not.");
+});
+
+test("what cannot be said in a chat completion is refused by its path", async () => {
+  const refused = (more, param) =>
+    assert.rejects(client.responses.create({ model: "auto", input: "x", ...more }), (error) => {
+      assert.equal(error.status, 400);
+      assert.equal(error.param, param);
+      return true;
+    });
+  await refused({ tools: [kTool, { type: "web_search" }] }, "tools[1].type");
+  await refused({ background: true }, "background");
+  await refused({ conversation: "conv_1" }, "conversation");
+  await refused({ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0].type");
+  await refused({ input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] }, "input[0].content[0].file_id");
+  await refused({ truncation: "auto" }, "truncation");
+  await refused({ include: ["file_search_call.results"] }, "include[0]");
+});
+
+test("a stream that breaks fails", async () => {
+  const broken = async (answer) => {
+    upstream.answer = () => answer;
+    const events = [];
+    await assert.rejects(async () => {
+      for await (const event of await client.responses.create({ model: "auto", input: "x", stream: true })) events.push(event);
+    });
+    return events;
+  };
+  const begun = streamed([{ content: "Hi" }], null).events;
+  for (const answer of [{ events: [...begun, "data: {\n\n"] }, { events: begun }, { events: begun, dies: true }]) {
+    const events = await broken(answer);
+    assert.deepEqual(events.slice(-2).map((event) => event.type), ["error", "response.failed"]);
+    assert.equal(events.at(-1).response.status, "failed");
+  }
+});
+
+test("a completion is routed by its prompt and goes through as it came", async () => {
+  const body = { id: "cmpl-1", object: "text_completion", created: 1, model: "scripted", choices: [{ text: "!", index: 0, logprobs: null, finish_reason: "stop" }] };
+  upstream.answer = () => ({ body });
+  const { data, response } = await client.completions.create({ model: "auto", prompt: "Say this", max_tokens: 7, suffix: "." }).withResponse();
+  assert.equal(upstream.path, "/v1/completions");
+  assert.equal(upstream.body, '{"model":"scripted","prompt":"Say this","max_tokens":7,"suffix":"."}');
+  assert.equal(response.headers.get("x-vsr-selected-decision"), "other");
+  assert.equal(data.choices[0].text, "!");
+
+  await client.completions.create({ model: "auto", prompt: ["one", "ann@example.com"] });
+  assert.deepEqual(upstream.asked.prompt, ["one", "[EMAIL_ADDRESS_1]"]);
+  await client.completions.create({ model: "auto", prompt: ["any advice"] });
+  assert.deepEqual(upstream.asked.prompt, ["Be careful.\n\nany advice"]);
+
+  const refused = await client.completions.create({ model: "auto", prompt: "forbidden" });
+  assert.equal(refused.object, "text_completion");
+  assert.equal(refused.choices[0].text, "I will not.");
+  let text = "";
+  for await (const chunk of await client.completions.create({ model: "auto", prompt: "forbidden", stream: true })) text += chunk.choices[0]?.text ?? "";
+  assert.equal(text, "I will not.");
+  await assert.rejects(client.completions.create({ model: "auto", prompt: [1, 2] }), { status: 400, param: "prompt[0]" });
+});
+
+test("a completion streams, and gets personal data back", async () => {
+  const chunk = (text) => ({ id: "cmpl-1", object: "text_completion", created: 1, model: "scripted", choices: [{ text, index: 0, logprobs: null, finish_reason: null }] });
+  upstream.answer = () => ({ events: [chunk("Mail [EMAIL_ADD"), chunk("RESS_1] now ["), "data: [DONE]\n\n"] });
+  let text = "";
+  for await (const each of await client.completions.create({ model: "auto", prompt: "ann@example.com", stream: true })) text += each.choices[0].text;
+  assert.equal(text, "Mail ann@example.com now [");
+});
+
+test("the log holds none of it", () => {
+  assert.doesNotMatch(daemon.log, /ann@|Weather|key-1|forbidden/);
+});

@@ -1,0 +1,87 @@
+// Whatever a client or a server sends: no crash, what comes out is JSON, and a stream comes out the
+// same however it is cut. The first byte says what the rest is.
+
+#include <array>
+#include <cstdint>
+
+#include "base/json.h"
+#include "router/surfaces/events.h"
+#include "tests/router/surfaces/case.h"
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::surfaces;
+using test::read;
+
+constexpr std::array<std::string_view, 4> kSurfaces = {"messages", "completions", "responses",
+                                                       "server"};
+constexpr std::array<std::string_view, 4> kRequests = {
+    R"({"model":"m","max_tokens":1,"messages":[],"thinking":{"type":"enabled","budget_tokens":1}})",
+    R"({"model":"m","prompt":"x"})",
+    R"({"model":"m","input":"x"})",
+    R"({"model":"m","messages":[],"stream_options":{"include_usage":true}})",
+};
+
+void check_json(const std::string& text) {
+  SIGNALBOX_CHECK(json::Document::parse(text));
+}
+
+void check_events(const std::string& events) {
+  EventReader reader;
+  const EventReader::Take take = [](std::string_view data) -> Result<void> {
+    SIGNALBOX_CHECK(data == "[DONE]" || json::Document::parse(std::string(data)));
+    return {};
+  };
+  SIGNALBOX_CHECK(reader.push(events, take));
+}
+
+void try_request(size_t surface, const std::string& body) {
+  ResponseStore store{{}};
+  store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"}, 1000);
+  const auto incoming = read(kSurfaces[surface], body, store);
+  if (!incoming) return;
+  check_json(incoming->chat);
+  if (kSurfaces[surface] != "completions") return;
+  const auto back = CompletionsSurface().outgoing(incoming->chat);
+  SIGNALBOX_CHECK(back);
+  check_json(*back);
+}
+
+void try_reply(size_t surface, const std::string& body) {
+  ResponseStore store{{}};
+  const auto incoming = read(kSurfaces[surface], std::string(kRequests[surface]), store);
+  SIGNALBOX_CHECK(incoming);
+  const auto whole = incoming->replies->whole(body);
+  if (whole) check_json(*whole);
+  if (surface == 0 || surface == 3) check_json(incoming->replies->refusal(500, body));
+  for (const auto& [id, owner] : {std::pair("resp_0f", "me")}) {
+    const auto stored = store.get(id, owner, test::kAsking.now);
+    SIGNALBOX_CHECK(surface != 2 || !whole || stored);
+    if (stored) check_json("[" + stored->messages + "]");
+  }
+}
+
+void try_stream(size_t surface, std::string_view bytes, size_t piece) {
+  ResponseStore store{{}};
+  const auto whole = read(kSurfaces[surface], std::string(kRequests[surface]), store);
+  const auto cut = read(kSurfaces[surface], std::string(kRequests[surface]), store);
+  SIGNALBOX_CHECK(whole && cut);
+  test::Streamed got = test::stream(*whole->replies, bytes, bytes.size() + 1);
+  SIGNALBOX_CHECK(got == test::stream(*cut->replies, bytes, piece));
+  got.out += whole->replies->broken(R"({"error":{"message":"x"}})");
+  check_events(got.out);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const size_t surface = data[0] % kSurfaces.size();
+  const size_t what = data[0] / kSurfaces.size() % 3;
+  const std::string body(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (what == 0) try_request(surface, body);
+  if (what == 1) try_reply(surface, body);
+  if (what == 2) try_stream(surface, body, 1 + data[0] / 12);
+  return 0;
+}

@@ -1,0 +1,181 @@
+// Requests, replies and streams of every surface as lines of data; a stream has to come out the
+// same however it is cut.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/json.h"
+#include "router/surfaces/events.h"
+#include "tests/router/surfaces/case.h"
+
+namespace signalbox::surfaces::test {
+namespace {
+
+std::vector<json::Document> rows(const std::string& name) {
+  std::vector<json::Document> out;
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR "/tests/router/surfaces/cases/") + name);
+  for (std::string line; std::getline(file, line);) {
+    auto row = json::Document::parse(line);
+    EXPECT_TRUE(row) << name << ": " << line;
+    if (row) out.push_back(*std::move(row));
+  }
+  EXPECT_FALSE(out.empty()) << name;
+  return out;
+}
+
+std::string text(const json::Value& row, std::string_view key) {
+  const auto value = row.find(key);
+  if (!value) return {};
+  return std::string(value->is_string() ? value->text() : value->raw());
+}
+
+std::string events(const json::Value& row, std::string_view key) {
+  std::string out;
+  const auto list = row.find(key);
+  if (!list) return out;
+  for (const json::Value& event : list->items()) {
+    if (event.is_string()) {
+      out += event.text();
+    } else {
+      const auto type = event.find("type");
+      const bool named = key == "out" && type;
+      append_event(out, named ? type->text() : std::string_view{}, event.raw());
+    }
+  }
+  return out;
+}
+
+TEST(Surfaces, read_requests) {
+  for (const json::Document& document : rows("requests.jsonl")) {
+    const json::Value row = document.root();
+    ResponseStore store{{}};
+    store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"}, kAsking.now);
+    const auto incoming = read(text(row, "surface"), text(row, "request"), store);
+    if (row.find("error")) {
+      ASSERT_FALSE(incoming) << row.raw();
+      EXPECT_EQ(incoming.error().message, text(row, "error"));
+      EXPECT_EQ(incoming.error().code, Code::kInvalid);
+    } else {
+      ASSERT_TRUE(incoming) << row.raw() << "\n" << incoming.error().message;
+      EXPECT_EQ(incoming->chat, text(row, "chat"));
+    }
+  }
+}
+
+TEST(Surfaces, translate_replies) {
+  for (const json::Document& document : rows("replies.jsonl")) {
+    const json::Value row = document.root();
+    ResponseStore store{{}};
+    const auto incoming = read(text(row, "surface"), text(row, "request"), store);
+    ASSERT_TRUE(incoming) << row.raw();
+    const auto whole = incoming->replies->whole(text(row, "reply"));
+    if (row.find("error")) {
+      ASSERT_FALSE(whole) << row.raw();
+      EXPECT_EQ(whole.error().message, text(row, "error"));
+      EXPECT_EQ(whole.error().code, Code::kUpstream);
+    } else {
+      ASSERT_TRUE(whole) << row.raw() << "\n" << whole.error().message;
+      EXPECT_EQ(*whole, text(row, "out"));
+    }
+  }
+}
+
+TEST(Surfaces, translate_streams_however_they_are_cut) {
+  for (const json::Document& document : rows("streams.jsonl")) {
+    const json::Value row = document.root();
+    const std::string sent = events(row, "events");
+    for (const size_t piece : {size_t{1}, size_t{2}, size_t{7}, sent.size() + 1}) {
+      ResponseStore store{{}};
+      const auto incoming = read(text(row, "surface"), text(row, "request"), store);
+      ASSERT_TRUE(incoming) << row.raw();
+      const Streamed got = stream(*incoming->replies, sent, piece);
+      EXPECT_EQ(got.out, events(row, "out")) << "in pieces of " << piece;
+      EXPECT_EQ(got.error, text(row, "error")) << "in pieces of " << piece;
+    }
+  }
+}
+
+TEST(Surfaces, refuse_an_event_that_never_ends) {
+  const std::pair<std::string_view, std::string_view> kRequests[] = {
+      {"messages", R"({"model":"m","max_tokens":1,"messages":[]})"},
+      {"responses", R"({"model":"m","input":"x"})"},
+      {"server", R"({"model":"m","messages":[]})"},
+  };
+  for (const auto& [surface, request] : kRequests) {
+    ResponseStore store{{}};
+    const auto incoming = read(surface, std::string(request), store);
+    ASSERT_TRUE(incoming) << surface;
+    const std::string piece(size_t{1} << 20, 'x');
+    std::string out;
+    Result<void> pushed = incoming->replies->push("data: ", out);
+    size_t pushes = 0;
+    while (pushed && ++pushes < 64) pushed = incoming->replies->push(piece, out);
+    ASSERT_FALSE(pushed);
+    EXPECT_EQ(pushed.error().code, Code::kTooLarge);
+    EXPECT_LE(pushes, 17U);
+  }
+}
+
+TEST(Surfaces, give_a_completion_back_as_it_came) {
+  constexpr std::string_view kBody =
+      "{ \"seed\": 12345678901234567890123 ,\"prompt\" :\t\"a\\u0041\\n\" , "
+      "\"model\":\"m\",\"x\":[ ]}";
+  const CompletionsSurface surface;
+  const auto incoming = surface.read(std::string(kBody), kAsking);
+  ASSERT_TRUE(incoming);
+  const auto back = surface.outgoing(incoming->chat);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, kBody);
+}
+
+StoredResponse stored(std::string_view owner, size_t bytes) {
+  return {std::string(owner), std::string(bytes, 'r'), "", ""};
+}
+
+TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
+  ResponseStore store({10, 1 << 20, 60});
+  store.put("a", stored("me", 10), 1000);
+  EXPECT_TRUE(store.get("a", "me", 1059));
+  EXPECT_FALSE(store.get("a", "me", 1060));
+  EXPECT_FALSE(store.get("a", "you", 1000));
+  EXPECT_FALSE(store.get("b", "me", 1000));
+  EXPECT_FALSE(store.remove("a", "you", 1000));
+  EXPECT_TRUE(store.remove("a", "me", 1000));
+  EXPECT_FALSE(store.remove("a", "me", 1000));
+  EXPECT_EQ(store.bytes(), 0U);
+}
+
+TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
+  ResponseStore store({3, 5000, 60});
+  for (const char* id : {"a", "b", "c", "d"}) store.put(id, stored("me", 1000), 1000);
+  EXPECT_EQ(store.size(), 3U);
+  EXPECT_FALSE(store.get("a", "me", 1000));
+  EXPECT_TRUE(store.get("b", "me", 1000));
+  store.put("e", stored("me", 3000), 1000);
+  EXPECT_LE(store.bytes(), 5000U);
+  EXPECT_TRUE(store.get("e", "me", 1000));
+  EXPECT_FALSE(store.get("c", "me", 1000));
+  store.put("f", stored("me", 6000), 1000);
+  EXPECT_FALSE(store.get("f", "me", 1000));
+  EXPECT_TRUE(store.get("e", "me", 1000));
+  store.put("g", stored("me", 10), 2000);
+  EXPECT_EQ(store.size(), 1U);
+}
+
+TEST(ResponseStore, lists_input_items) {
+  StoredResponse response;
+  response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";
+  EXPECT_EQ(
+      *list_input_items(response, ""),
+      R"({"object":"list","data":[{"id":"c"},{"id":"b"},{"id":"a"}],"first_id":"c","last_id":"a","has_more":false})");
+  EXPECT_EQ(
+      *list_input_items(response, "?order=asc&limit=1&after=a"),
+      R"({"object":"list","data":[{"id":"b"}],"first_id":"b","last_id":"b","has_more":true})");
+  EXPECT_EQ(list_input_items(response, "?after=z").error().message, "after: there is no such item");
+  EXPECT_FALSE(list_input_items(response, "?what=1"));
+  EXPECT_TRUE(list_input_items(StoredResponse{}, "?limit=100"));
+}
+
+}  // namespace
+}  // namespace signalbox::surfaces::test
