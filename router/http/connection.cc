@@ -138,6 +138,8 @@ Task<Connection::Received> Connection::receive() {
       in_.consume(*used);
       if (!hold(request_.body.size())) {
         ++shared_.refused_bodies;
+        request_.body = {};
+        let_go();  // others need not wait until this client has read its answer
         Refusal full{429, "the requests that are being answered take all the memory they may"};
         co_return co_await refuse(std::move(full));
       }

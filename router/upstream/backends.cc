@@ -180,10 +180,18 @@ http::Task<Outcome> Backends::call(const config::Model& model, const Call& call)
                                            settings.reply_timeout);
     }
     Stage stage = Stage::kConnecting;
-    const Call attempt{call.target,     call.headers, call.added,
-                       call.request_id, call.body,    limit ? limit->interrupt() : call.interrupt,
-                       call.prompt,     call.decided, call.method,
-                       &stage};
+    const Call attempt{.target = call.target,
+                       .headers = call.headers,
+                       .added = call.added,
+                       .request_id = call.request_id,
+                       .body = call.body,
+                       .interrupt = limit ? limit->interrupt() : call.interrupt,
+                       .prompt = call.prompt,
+                       .decided = call.decided,
+                       .method = call.method,
+                       .stage = &stage,
+                       .traceparent = call.traceparent,
+                       .drops_tracestate = call.drops_tracestate};
     out.answer = co_await pool.backends[*worker]->call(attempt);
     if (limit) limit->lift();
     tried.push_back(*worker);

@@ -425,6 +425,7 @@ TEST(Observed, turns_requests_away_before_their_bodies_fill_the_memory) {
   Wire slow = Wire::connect(daemon->port("http"));
   const std::string large = post("/v1/chat/completions", std::string(3000, 'x'));
   slow.send(large.substr(0, large.size() - 10));
+  std::this_thread::sleep_for(milliseconds(200));  // it is to be read before the others
   bool full = false;
   for (int i = 0; i < 500 && !full; ++i) {
     full = chat(*daemon, "one " + std::string(2000, 'x')).status == 429;
