@@ -77,7 +77,7 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   mutable observe::Replay replay;
   mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
-  const surfaces::AnthropicSurface messages_surface;
+  const surfaces::AnthropicSurface messages_surface{};
   const surfaces::CompletionsSurface completions_surface;
   const surfaces::ResponsesSurface responses_surface{responses};
   Live live;

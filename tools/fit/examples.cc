@@ -97,8 +97,8 @@ Result<Examples> read_tagged(const std::filesystem::path& file) {
     for (const Marked& span : example.spans) examples->labels.push_back(span.type);
   }
   std::ranges::sort(examples->labels);
-  const auto rest = std::ranges::unique(examples->labels);
-  examples->labels.erase(rest.begin(), rest.end());
+  const auto rest = std::unique(examples->labels.begin(), examples->labels.end());
+  examples->labels.erase(rest, examples->labels.end());
   if (examples->labels.empty())
     return fail(Code::kInvalid, "{}: no spans to learn from", file.string());
   if (examples->labels.size() > kLabelsMax)

@@ -113,7 +113,7 @@ def domain(data):
 
 
 def passages(data):
-    """Text that nobody asks a model anything with: encyclopedic, contracts, mail, tables, code, documents."""
+    """Text that nobody asks a model anything with: encyclopedic, contracts, mail, tables, code, documents, web pages."""
     more = data / "more"
     texts = []
     for name in ("FIN3.txt", "FIN5.txt", "wikigold.conll.txt"):
@@ -123,6 +123,9 @@ def passages(data):
         for row in json_lines(path):
             texts += [row[key] if isinstance(row[key], str) else "\n".join(row[key])
                       for key in ("context", "code") if key in row]
+    for path in sorted((more / "wice" / "data" / "entailment_retrieval").glob("*/*.jsonl")):
+        pages = {" ".join(map(str, row["evidence"])) for row in json_lines(path)}
+        texts += sorted(page for page in pages if not held_out(page, 0.3))
     texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
     texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[ber]*/**/*.cc"))[::4]]
     return texts
