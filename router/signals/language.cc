@@ -2,6 +2,8 @@
 // of them have or their frequent words decide. No table of n-grams: it would be larger than all of
 // this file, and requests that are routed by language have a few words at least.
 
+#include "router/signals/language.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -85,7 +87,7 @@ constexpr auto kArabic = std::to_array<Letters>({
     {"ur", U"\u0679\u0688\u0691\u06D2\u06BA\u06C1"},  // ٹ ڈ ڑ ے ں ہ
 });
 
-using Shares = std::map<std::string_view, double>;
+using Shares = LanguageShares;
 
 const Script* script_of(char32_t c) {
   const auto after =
@@ -176,7 +178,31 @@ Shares letter_shares(const std::map<char32_t, double>& counts,
   return shares;
 }
 
-Shares detect(std::string_view text) {
+class Signals : public NamedSignals<config::LanguageSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+  std::string_view type() const override { return "language"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"share", ""}; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    const Shares shares = language_shares(inputs.request().user_text());
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const auto found = shares.find(signals_[i].name);
+      const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
+      const double threshold =
+          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
+      const bool matched = share >= threshold;
+      out[i] = {matched, matched ? share : 0, share};
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+LanguageShares language_shares(std::string_view text) {
   std::string folded;
   fold(text.substr(0, kReadBytesMax), true, folded);
   std::map<std::string_view, double> scripts;
@@ -217,30 +243,6 @@ Shares detect(std::string_view text) {
   }
   return out;
 }
-
-class Signals : public NamedSignals<config::LanguageSignal> {
- public:
-  using NamedSignals::NamedSignals;
-  std::string_view type() const override { return "language"; }
-  Needs needs() const override { return Needs::kRequest; }
-  Wording wording() const override { return {"share", ""}; }
-
-  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
-                        std::vector<Evidence>&) const override {
-    const Shares shares = detect(inputs.request().user_text());
-    for (size_t i = 0; i < signals_.size(); ++i) {
-      const auto found = shares.find(signals_[i].name);
-      const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
-      const double threshold =
-          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
-      const bool matched = share >= threshold;
-      out[i] = {matched, matched ? share : 0, share};
-    }
-    return {};
-  }
-};
-
-}  // namespace
 
 MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals) {
   return std::make_unique<Signals>(signals);

@@ -1,0 +1,79 @@
+// The store finds what is near; the guard says whether it is the same.
+
+#include "router/cache/response_cache.h"
+
+#include <utility>
+
+namespace signalbox::router::cache {
+namespace {
+
+bool is_young(const Entry& entry, TimePoint now, std::optional<std::chrono::seconds> max_age) {
+  return !max_age || now - entry.created <= *max_age;
+}
+
+}  // namespace
+
+Hit ResponseCache::find(const Key& key, TimePoint now,
+                        std::optional<std::chrono::seconds> max_age) {
+  auto found = store_->find(key.id, now);
+  if (!found) {
+    ++failed_;
+    return {};
+  }
+  if (*found == nullptr || !is_young(**found, now, max_age)) return {};
+  ++hits_exact_;
+  return {*std::move(found), 1};
+}
+
+Hit ResponseCache::find_near(const Key& key, std::span<const float> vector, double similarity,
+                             TimePoint now, std::optional<std::chrono::seconds> max_age) {
+  const auto near = store_->nearest(key.partition, vector, similarity, kAskedMax, now);
+  if (!near) {
+    ++failed_;
+    return {};
+  }
+  std::optional<Difference> first;
+  for (const Near& each : *near) {
+    if (!is_young(*each.entry, now, max_age)) continue;
+    const Difference between = difference(key.question, each.entry->question);
+    if (between == Difference::kNone) {
+      ++hits_semantic_;
+      static_cast<void>(store_->find(each.entry->id, now));  // it was used
+      return {each.entry, each.similarity};
+    }
+    if (!first) first = between;
+  }
+  if (first) {
+    ++refused_;
+    ++refused_by_[static_cast<size_t>(*first)];
+  }
+  return {};
+}
+
+void ResponseCache::put(Entry entry, TimePoint now) {
+  if (store_->put(std::move(entry), now)) {
+    ++stored_;
+  } else {
+    ++failed_;
+  }
+}
+
+void ResponseCache::count_miss(bool failed) {
+  ++misses_;
+  if (failed) ++failed_;
+}
+
+Statistics ResponseCache::statistics() const {
+  Statistics out{.hits_exact = hits_exact_,
+                 .hits_semantic = hits_semantic_,
+                 .misses = misses_,
+                 .refused = refused_,
+                 .refused_by = {},
+                 .stored = stored_,
+                 .failed = failed_,
+                 .store = store_->figures()};
+  for (size_t i = 0; i < refused_by_.size(); ++i) out.refused_by[i] = refused_by_[i];
+  return out;
+}
+
+}  // namespace signalbox::router::cache
