@@ -31,7 +31,7 @@ std::string_view difference_name(Difference difference);
 /// Texts of more bytes are always different: kWords.
 inline constexpr size_t kQuestionBytesMax = 8192;
 
-/// Symmetric. Thread-safe; linear in the texts.
+/// Symmetric. Thread-safe.
 Difference difference(std::string_view a, std::string_view b);
 
 }  // namespace signalbox::router::cache

@@ -27,7 +27,7 @@ struct Reading {
   bool past = false, future = false;
 };
 
-/// Linear in the text.
+/// The text has no more than kQuestionBytesMax.
 Reading read_question(std::string_view text);
 
 }  // namespace signalbox::router::cache

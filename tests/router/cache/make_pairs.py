@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes pairs of questions for the guard of the response cache, as lines of JSON.
-
-    python3 make_pairs.py          # into data/, beside this file
-
-changed.jsonl: 500 pairs that must not share an answer, most of them one word apart: negated, with
-another number, unit, date, name (as often in small letters), quotation, identifier or opposite.
-paraphrases.jsonl: pairs that may. "framed" ones say the same words in another frame; "free" ones
-were written by hand, by somebody who knew how the guard works, so they flatter it.
-The seed is fixed: the same lines every time.
-"""
+# Writes pairs of questions for the guard of the response cache, as lines of JSON.
+#
+#     python3 make_pairs.py          # into data/, beside this file
+#
+# changed.jsonl: 500 pairs that must not share an answer, most of them one word apart: negated, with
+# another number, unit, date, name (as often in small letters), quotation, identifier or opposite.
+# paraphrases.jsonl: pairs that may. "framed" ones say the same words in another frame; "free" ones
+# were written by hand, by somebody who knew how the guard works, so they flatter it.
+# The seed is fixed: the same lines every time.
 
 import json
 import pathlib

@@ -1,0 +1,126 @@
+// Streams put together, whatever way they are cut, and completions taken apart again.
+
+#include "router/cache/reply.h"
+
+#include <gtest/gtest.h>
+
+namespace signalbox::router::cache {
+namespace {
+
+constexpr std::string_view kStream =
+    "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+    "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},"
+    "\"logprobs\":null,\"finish_reason\":null}],\"usage\":null}\r\n\r\n"
+    ": a comment\n\n"
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n"
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo \\\"x\\\"\"},"
+    "\"finish_reason\":null}]}\n\n"
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+    "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"total_tokens\":3}}\n\n"
+    "data: [DONE]\n\n";
+
+constexpr std::string_view kWhole =
+    R"({"object":"chat.completion","created":7,"id":"c1","model":"m","choices":[{"index":0,)"
+    R"("message":{"role":"assistant","content":"Hello \"x\""},"logprobs":null,)"
+    R"("finish_reason":"stop"}],"usage":{"total_tokens":3}})";
+
+Result<std::string> assemble(std::string_view stream, size_t step, uint64_t bytes_max = 1000) {
+  EventAssembler assembler(bytes_max);
+  for (size_t at = 0; at < stream.size(); at += step) {
+    auto pushed = assembler.push(stream.substr(at, step));
+    if (!pushed) return tl::unexpected<Error>(std::move(pushed).error());
+  }
+  return assembler.finish();
+}
+
+std::string events(std::string_view whole, bool with_usage) {
+  const auto document = json::Document::parse(std::string(whole));
+  EXPECT_TRUE(document);
+  return document ? events_of(document->root(), with_usage) : "";
+}
+
+TEST(CacheReply, is_put_together_however_the_stream_is_cut) {
+  for (const size_t step : {size_t{1}, size_t{2}, size_t{7}, kStream.size()}) {
+    const auto whole = assemble(kStream, step);
+    ASSERT_TRUE(whole) << whole.error().message;
+    EXPECT_EQ(*whole, kWhole);
+  }
+}
+
+TEST(CacheReply, streams_again_what_it_was) {
+  const std::string with = events(kWhole, true), without = events(kWhole, false);
+  EXPECT_EQ(*assemble(with, 5), kWhole);
+  EXPECT_NE(with.find("\"choices\":[],\"usage\":{\"total_tokens\":3}"), std::string::npos) << with;
+  EXPECT_EQ(without.find("usage"), std::string::npos) << without;
+  EXPECT_TRUE(without.ends_with("data: [DONE]\n\n"));
+}
+
+TEST(CacheReply, keeps_calls_of_tools) {
+  const std::string stream =
+      "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+      "\"content\":null,\"tool_calls\":[{\"index\":0,\"id\":\"call_1\",\"type\":\"function\","
+      "\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+      "\"arguments\":\"{\\\"a\\\"\"}}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+      "\"arguments\":\":1}\"}},{\"index\":1,\"id\":\"call_2\",\"function\":{\"name\":\"g\","
+      "\"arguments\":\"{}\"}}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"
+      "data: [DONE]\n\n";
+  const auto whole = assemble(stream, 11);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_NE(
+      whole->find(
+          R"("content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f",)"
+          R"("arguments":"{\"a\":1}"}},{"id":"call_2","type":"function","function":{"name":"g",)"
+          R"("arguments":"{}"}}])"),
+      std::string::npos)
+      << *whole;
+  EXPECT_EQ(*assemble(events(*whole, true), 3), *whole);
+}
+
+TEST(CacheReply, has_every_choice_and_what_a_message_holds_beside_its_text) {
+  const std::string stream = events(R"({"id":"c","choices":[
+      {"index":1,"message":{"role":"assistant","content":"b","refusal":null,"annotations":[1,
+       2]},"finish_reason":"stop"},
+      {"index":0,"message":{"role":"assistant","content":"a","reasoning_content":"r"},
+       "finish_reason":"stop","logprobs":{"content":[]}}]})",
+                                    true);
+  EXPECT_NE(stream.find("\"annotations\":[1,"), std::string::npos) << stream;
+  EXPECT_NE(stream.find("\"logprobs\":{\"content\":[]}"), std::string::npos) << stream;
+  for (size_t at = stream.find("\n"); at != std::string::npos; at = stream.find("\n", at + 2))
+    EXPECT_EQ(stream.substr(at, 2), "\n\n") << "an event has one line: " << stream;
+}
+
+TEST(CacheReply, is_not_kept_unless_it_ended_well) {
+  const auto end = [](std::string_view reason) {
+    return fmt::format(R"({{"choices":[{{"message":{{"content":"a"}},"finish_reason":{}}}]}})",
+                       reason);
+  };
+  EXPECT_TRUE(check_keepable(end("\"stop\"")));
+  EXPECT_TRUE(check_keepable(end("\"tool_calls\"")));
+  for (const std::string& body :
+       {end("\"length\""), end("\"content_filter\""), end("null"), end("1"), std::string("{}"),
+        std::string("[]"), std::string("oops"), std::string(R"({"choices":[]})"),
+        std::string(R"({"choices":[{"finish_reason":"stop"}]})"),
+        std::string(R"({"error":{},"choices":[{"message":{},"finish_reason":"stop"}]})")})
+    EXPECT_FALSE(check_keepable(body)) << body;
+}
+
+TEST(CacheReply, is_not_kept_when_a_stream_breaks_or_is_not_understood) {
+  const std::string stream(kStream);
+  EXPECT_FALSE(assemble(stream.substr(0, stream.find("data: [DONE]")), 9));
+  EXPECT_FALSE(assemble(stream.substr(0, stream.size() - 2), 9)) << "the last line has no end";
+  EXPECT_FALSE(assemble("data: {\"error\":{}}\n\n", 9));
+  EXPECT_FALSE(assemble("data: oops\n\n", 9));
+  EXPECT_FALSE(assemble("event: x\ndata: {\"choices\":[]}\n\n", 9));
+  EXPECT_FALSE(assemble("data: {\"choices\":[{\"delta\":{\"audio\":{}}}]}\n\n", 9));
+  EXPECT_FALSE(assemble("data: {\"choices\":[{\"delta\":{},\"logprobs\":{}}]}\n\n", 9));
+  EXPECT_FALSE(assemble("data: {\"choices\":[{\"delta\":{\"content\":1}}]}\n\n", 9));
+  EXPECT_FALSE(assemble(stream, 9, 4)) << "more text than there is room";
+  EXPECT_FALSE(assemble(std::string(200'000, 'x'), 1000));
+  EXPECT_FALSE(assemble(stream + "data: {\"choices\":[]}\n\n", 9));
+}
+
+}  // namespace
+}  // namespace signalbox::router::cache
