@@ -41,7 +41,7 @@ function(signalbox_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
-# Tests are compiled with little or no optimisation: they run for moments and are compiled often.
+# Most tests are compiled with little or no optimisation: they run for moments and are compiled often.
 function(compile_fast name)
   if(SIGNALBOX_SANITIZE)
     target_compile_options(${name} PRIVATE -O0)
@@ -50,15 +50,18 @@ function(compile_fast name)
   endif()
 endfunction()
 
-# signalbox_test(name [THREADS] SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry. THREADS:
-# its tests start threads. The thread sanitizer's preset has only those, since it has nothing to find in the others.
+# signalbox_test(name [THREADS] [COMPUTES] SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry.
+# THREADS: its tests start threads. The thread sanitizer's preset has only those, since it has nothing to find in the
+# others. COMPUTES: they take long unless they are compiled as the rest is.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "THREADS" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;COMPUTES" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   spare_coroutines(${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  compile_fast(${name})
+  if(NOT arg_COMPUTES)
+    compile_fast(${name})
+  endif()
   if(SIGNALBOX_THREADS_ONLY AND NOT arg_THREADS)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()

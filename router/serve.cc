@@ -78,7 +78,7 @@ struct Daemon::Impl {
   mutable observe::Replay replay;
   mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
   const surfaces::AnthropicSurface messages_surface{};
-  const surfaces::CompletionsSurface completions_surface;
+  const surfaces::CompletionsSurface completions_surface{};
   const surfaces::ResponsesSurface responses_surface{responses};
   Live live;
   const api::Scrape scrape{metrics, replay, live, [this] { return following.load(); },
