@@ -157,8 +157,8 @@ VectorGraph::Plan VectorGraph::plan_add(const VectorRows& rows) const {
     look_around(rows, x, level, walk);
     const auto near = walk.beam.found();
     const uint32_t links_new = std::min(kLinksNew, room_of(level));
-    for (const Slot to : diverse(rows, near, links_new, links_new).span())
-      link(rows, size_, to, level, plan);
+    const GraphLinks chosen = diverse(rows, near, links_new, links_new);
+    for (const Slot to : chosen.span()) link(rows, size_, to, level, plan);
     walk.beam.again(kBuildWidth);
   }
   return plan;
@@ -174,7 +174,8 @@ void VectorGraph::link(const VectorRows& rows, Slot slot, Slot to, int level, Pl
     const auto candidates = sorted(rows, rows.point(to), {all, there.count + 1});
     const uint32_t kept = std::min(kLinksKept, room_of(level) - 2);
     const GraphLinks chosen = diverse(rows, candidates, kept, kept);
-    for (const Slot other : GraphLinks(there).span()) {
+    const GraphLinks before = there;
+    for (const Slot other : before.span()) {
       if (chosen.contains(other)) continue;
       if (plan.links(*this, other, level).count <= kLinksFew) continue;
       there.erase(other);

@@ -157,7 +157,7 @@ TEST(Skeleton, takes_linear_time_whatever_the_text) {
 
 TEST(Skeleton, of_a_text_of_many_megabytes_has_its_ends_and_some_of_what_is_between) {
   std::string text = "The very first sentence of all. ";
-  for (int i = 0; text.size() < 4 * kBytesRead; ++i)
+  for (int64_t i = 0; text.size() < 4 * kBytesRead; ++i)
     text += fmt::format("Sentence number s{} speaks of matter m{}. ", i, i * i % 9973);
   text += "And this is the last one.";
   const auto skeleton = shorten(text, {});
