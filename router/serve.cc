@@ -64,6 +64,7 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
+  api::Services services(const State& state) const;
   void add_surfaces(const State& state, std::vector<api::Route>& routes) const;
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
@@ -116,18 +117,24 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
   }
   std::vector<api::Route> routes = api::model_routes(state->config());
-  routes.push_back(
-      api::chat_route(*state->router, state->backends, *compute, stats, *state->observer));
+  routes.push_back(api::chat_route(services(*state)));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
   add_surfaces(*state, routes);
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
 }
 
+api::Services Daemon::Impl::services(const State& state) const {
+  return {.router = *state.router,
+          .backends = state.backends,
+          .compute = *compute,
+          .stats = stats,
+          .observer = *state.observer};
+}
+
 void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& routes) const {
   const auto add = [&](const char* path, const surfaces::Surface& surface) {
-    routes.push_back(api::surface_route(path, surface, *state.router, state.backends, *compute,
-                                        stats, *state.observer));
+    routes.push_back(api::surface_route(path, surface, services(state)));
   };
   add("/v1/messages", messages_surface);
   add("/v1/completions", completions_surface);

@@ -1,0 +1,241 @@
+// A request as its server has it, the reply on its way back, and whom to ask when there is none.
+
+#include "router/api/forward.h"
+
+#include <array>
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+#include "router/api/metered_answer.h"
+#include "router/api/relay.h"
+#include "router/api/surface_headers.h"
+#include "router/api/translated_answer.h"
+#include "router/api/unmasked_answer.h"
+#include "router/plan_headers.h"
+#include "router/plugins/header_mutation.h"
+#include "router/surfaces/anthropic_server.h"
+
+namespace signalbox::api {
+namespace {
+
+constexpr std::string_view kPath = "/v1/chat/completions";
+
+/// What was decided, for a reply that is an error all the same.
+http::Headers of_error(const http::Headers& fields) {
+  http::Headers out;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const http::Field field = fields[i];
+    const bool path = http::iequals(field.name, router::kResponsePath);
+    out.add(field.name, path ? router::kErrorPath : field.value);
+  }
+  return out;
+}
+
+/// A reply that is to be read has to come as it is.
+http::Headers without_encodings(const http::Headers& headers) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    if (!http::iequals(headers[i].name, "accept-encoding"))
+      out.add(headers[i].name, headers[i].value);
+  }
+  return out;
+}
+
+/// What a model reads before anything else: it is what a server's cache knows again. A decision's
+/// system prompt is known by its name.
+std::array<std::string_view, 3> prompt_of(const router::ChatRequest& request,
+                                          const router::Plan& plan) {
+  std::array<std::string_view, 3> out;
+  if (plan.injected_system_prompt) out[0] = plan.decision;
+  const json::Value root = request.document.root();
+  if (const auto tools = root.find("tools")) out[1] = tools->raw();
+  if (const auto messages = root.find("messages")) out[2] = messages->raw();
+  return out;
+}
+
+/// Which forms a request had on its way, where they differ.
+void add_protocols(const surfaces::Surface* surface, const config::Model& model,
+                   http::Headers& fields) {
+  constexpr std::string_view kOpenAi = "openai", kAnthropic = "anthropic";
+  const bool foreign = model.api_format == config::Model::ApiFormat::kAnthropic;
+  const bool own = surface == nullptr || surface->protocol().empty();
+  if (own && !foreign) return;
+  fields.add("x-vsr-client-protocol", own ? kOpenAi : surface->protocol());
+  fields.add("x-vsr-upstream-protocol", foreign ? kAnthropic : kOpenAi);
+}
+
+}  // namespace
+
+/// A request as its model's server has it.
+struct Forwarding::Outgoing {
+  std::string target;
+  std::string body;                                    // "": the plan's
+  std::unique_ptr<surfaces::ReplyTranslator> replies;  // from the server's form; null: it is ours
+  bool translates = false;                             // a reply is translated to the surface's
+};
+
+void add_headers(const std::vector<router::Header>& headers, http::Headers& fields) {
+  for (const router::Header& header : headers) fields.add(header.name, header.value);
+}
+
+router::Circumstances circumstances_of(const router::selection::RuntimeStats& stats,
+                                       std::span<const std::string_view> failed) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  const auto now = std::chrono::steady_clock::now();
+  return {[&stats, now](std::string_view model) { return stats.figures(model, now); },
+          std::uniform_real_distribution<double>(0, 1)(random), failed};
+}
+
+http::Headers told_of(const router::Plan& plan, const http::Headers& client, const Watch& watch) {
+  http::Headers out;
+  out.add("x-request-id", watch.id());
+  const auto debug = client.find("x-vsr-debug");
+  add_headers(router::response_headers(plan, debug && http::iequals(*debug, "true")), out);
+  if (watch.degraded() != observe::Degraded::kNo) {
+    out.add("x-vsr-degraded", "true");
+    out.add("x-vsr-degraded-reason", observe::name_of(watch.degraded()));
+  }
+  if (!watch.replay_id().empty()) out.add("x-vsr-replay-id", watch.replay_id());
+  return out;
+}
+
+http::Task<> Forwarding::run(router::Plan plan) {
+  for (std::optional<router::Plan> next = std::move(plan); next;) {
+    const router::Plan current = *std::move(next);
+    next = co_await ask(current);
+  }
+}
+
+Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) const {
+  const surfaces::Surface* const surface = face_.surface;
+  Outgoing out;
+  out.translates = surface != nullptr && !surface->passes_replies();
+  out.target = surface == nullptr ? kPath : surface->target();
+  if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
+    if (out.target != kPath)
+      return fail(Code::kUnsupported, "the model's server answers in chats, and nothing else");
+    SIGNALBOX_TRY(surfaces::MessagesRequest request,
+                  surfaces::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));
+    out.body = std::move(request.body);
+    out.replies = std::move(request.replies);
+    out.target = surfaces::kMessagesPath;
+    return out;
+  }
+  if (surface != nullptr) {
+    SIGNALBOX_TRY(out.body, surface->outgoing(plan.body));
+  }
+  if (!out.translates) out.target.append(exchange_.request.query());
+  return out;
+}
+
+// From the server inwards: its own form, measures and masks, the client's form.
+http::Task<Forwarding::AnswerOr> Forwarding::shaped(std::unique_ptr<upstream::Answer> got,
+                                                    const router::Plan& plan, const Outgoing& out,
+                                                    std::chrono::steady_clock::time_point started) {
+  const bool stream = asked_.chat.stream;
+  AnswerOr answer = std::move(got);
+  if (out.replies) {
+    auto chat = co_await TranslatedAnswer::wrap(std::move(*answer), *out.replies, stream);
+    answer = std::move(chat);
+  }
+  if (answer) {
+    answer = std::make_unique<MeteredAnswer>(std::move(*answer), services_.stats, plan.model->name,
+                                             started, watch_);
+    if (!plan.masks.empty()) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
+  }
+  if (answer && out.translates) {
+    auto own = co_await TranslatedAnswer::wrap(std::move(*answer), *asked_.replies, stream);
+    answer = std::move(own);
+  }
+  co_return answer;
+}
+
+http::Task<> Forwarding::refuse(const Error& error, const http::Headers& told) {
+  watch_.failed(error, error.message);
+  if (error.code == Code::kCancelled) {
+    exchange_.reply.abandon();
+    co_return;
+  }
+  http::Headers fields = of_error(told);
+  co_await send_error(exchange_.reply, std::move(fields), error, face_.shape);
+}
+
+// Nothing is answered yet when it yields a plan, which is to be followed instead.
+http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan) {
+  const http::Request& request = exchange_.request;
+  http::Headers told = told_of(plan, request.headers, watch_);
+  add_protocols(face_.surface, *plan.model, told);
+  const Result<Outgoing> made = outgoing(plan);
+  if (!made) {
+    co_await refuse(made.error(), told);
+    co_return std::nullopt;
+  }
+  const Outgoing& out = *made;
+  router::UpstreamHeaders mutated;
+  const http::Headers* client = &request.headers;
+  if (plan.header_mutation != nullptr) {
+    mutated = router::mutate_headers(*plan.header_mutation, *client);
+    client = &mutated.client;
+  }
+  if (!plan.masks.empty() || out.translates || out.replies) {
+    mutated.client = without_encodings(*client);
+    if (out.translates) mutated.client = for_openai(mutated.client);
+    if (out.replies) mutated.client = for_anthropic(mutated.client);
+    client = &mutated.client;
+  }
+  const std::string_view body = out.body.empty() ? std::string_view(plan.body) : out.body;
+  const auto prompt = prompt_of(asked_.chat, plan);
+  watch_.sent(body);
+  const std::string traceparent = watch_.traceparent();
+  const upstream::Call call{.target = out.target,
+                            .headers = *client,
+                            .added = mutated.added,
+                            .request_id = watch_.id(),
+                            .body = body,
+                            .interrupt = exchange_.interrupt,
+                            .prompt = prompt,
+                            .decided = &told,
+                            .traceparent = traceparent,
+                            .drops_tracestate = !watch_.keeps_tracestate()};
+  const InFlight in_flight(services_.stats, plan.model->name);
+  const observe::Meters::AtModel at_model(services_.observer.meters(), plan.model->name);
+  const auto started = std::chrono::steady_clock::now();
+  upstream::Outcome outcome = co_await services_.backends.call(*plan.model, call);
+  if (auto next = successor(outcome, plan)) co_return next;
+  evaluation_.reset();  // a stream may take minutes
+  if (attempts_ > 1) told.add("x-vsr-attempts", std::to_string(attempts_));
+  AnswerOr answer = std::move(outcome.answer);
+  if (answer) {
+    auto wrapped = co_await shaped(std::move(*answer), plan, out, started);
+    answer = std::move(wrapped);
+  }
+  if (!answer) {
+    co_await refuse(answer.error(), told);
+    co_return std::nullopt;
+  }
+  BrokenStream broken;
+  if (out.translates)
+    broken = [this](std::string_view error) { return asked_.replies->broken(error); };
+  const Result<void> relayed =
+      co_await relay(**answer, exchange_.reply, told, broken ? &broken : nullptr);
+  if (!relayed) watch_.failed(relayed.error(), relayed.error().message);
+  co_return std::nullopt;
+}
+
+// The plan for another model where this one's servers have refused the request and there is one.
+std::optional<router::Plan> Forwarding::successor(const upstream::Outcome& outcome,
+                                                  const router::Plan& plan) {
+  attempts_ += outcome.attempts;
+  if (!outcome.elsewhere) return std::nullopt;
+  failed_.push_back(plan.model->name);
+  Result<router::Plan> next = evaluation_->plan(circumstances_of(services_.stats, failed_));
+  if (!next || next->path != router::Plan::Path::kUpstream) return std::nullopt;
+  log::warn("chat", "{}: model \"{}\" does not answer; \"{}\" is asked instead", watch_.id(),
+            plan.model->name, next->model->name);
+  watch_.planned(*next, evaluation_->decision(), asked_.chat.stream);
+  return *std::move(next);
+}
+
+}  // namespace signalbox::api
