@@ -3,6 +3,7 @@
 #include "router/router.h"
 
 #include <functional>
+#include <list>
 
 #include "engine/parallel.h"
 #include "router/compiled.h"
@@ -27,6 +28,8 @@ struct Evaluation::State {
   const config::Config& config;
   const Compiled& router;
   const ChatRequest& request;
+  const engine::TextEmbedder* embedder;
+  std::list<std::string> texts;  // that were asked for, where the inputs can find them again
   Inputs inputs;
   const Subject bypass;
   std::vector<Reading> readings;        // (signals)
@@ -43,12 +46,13 @@ struct Evaluation::State {
   std::chrono::nanoseconds deciding{0};
   TimePoint rules_began, rules_ended;
 
-  State(const config::Config& of, const Compiled& by, const engine::TextEmbedder* embedder,
+  State(const config::Config& of, const Compiled& by, const engine::TextEmbedder* embeds,
         const ChatRequest& asked, HeaderLookup headers, const Subject& around)
       : config(of),
         router(by),
         request(asked),
-        inputs(asked, std::move(headers), embedder, &by.compression()),
+        embedder(embeds),
+        inputs(asked, std::move(headers), embeds, &by.compression()),
         bypass(around),
         readings(by.signals()),
         facts(by.signals()),
@@ -319,6 +323,15 @@ Result<void> Evaluation::run_all() {
   auto done = state_->run_model_signals(true);
   auto prepared = state_->prepare();
   return done ? prepared : done;
+}
+
+Result<std::span<const float>> Evaluation::embedding(std::string_view text,
+                                                     const engine::Patience& patience) {
+  if (state_->embedder == nullptr) return fail(Code::kNotFound, "there is no embedding model");
+  state_->inputs.set_patience(patience);
+  const std::string_view own = state_->request.user_text();
+  return state_->inputs.embedding(text == own ? own
+                                              : std::string_view(state_->texts.emplace_back(text)));
 }
 
 void Evaluation::give_up(const Error& error) {

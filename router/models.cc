@@ -115,6 +115,12 @@ Named classifier_of(const config::Config& config, std::string_view type) {
   return {};
 }
 
+// For its cache, which does with less where there is no model.
+bool compares_questions(const config::Decision& decision) {
+  const std::optional<config::ResponseCachePlugin>& cache = decision.response_cache;
+  return cache && cache->enabled && cache->mode != config::ResponseCachePlugin::Mode::kExact;
+}
+
 // Whether a decision rests on similarities of meaning.
 bool rests_on_embedder(const config::Config& config, const config::Routing& routing) {
   const auto& decisions = routing.decisions;
@@ -186,6 +192,7 @@ std::string classifier_directory(const config::Config& config, std::string_view 
 bool needs_embedder(const config::Routing& r) {
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_questions) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
          !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }

@@ -59,6 +59,7 @@ struct Plan {
   std::string reasoning_effort;
   bool injected_system_prompt = false;
   const config::HeaderMutationPlugin* header_mutation = nullptr;  // none: the client's go out
+  const config::ResponseCachePlugin* response_cache = nullptr;    // none: the model is asked
   std::vector<std::string> instead_of;  // models that were asked in vain before
   tools::Report tools;                  // of choosing among them
   bool bypassed = false;                // the client named a concrete model: nothing was evaluated

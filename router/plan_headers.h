@@ -16,6 +16,7 @@ struct Header {
 
 inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
+inline constexpr std::string_view kCachePath = "cache";
 
 /// "upstream", "fast_response" or "blocked".
 std::string_view path_name(Plan::Path path);

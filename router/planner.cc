@@ -85,7 +85,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   }
   SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
-  out.add_notices();
+  out.add_notices(models.embedder != nullptr);
   return out;
 }
 
@@ -127,7 +127,7 @@ Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
   return {};
 }
 
-void Planner::add_notices() {
+void Planner::add_notices(bool has_embedder) {
   for (const config::Model& model : config_.providers.models) {
     if (!restricts(model) || pii_.has_model()) continue;
     notices_.push_back(
@@ -146,10 +146,24 @@ void Planner::add_notices() {
         by_rules ? "what has no rule, as names and places, goes out as it is"
                  : "its requests are refused"));
   }
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!caches(decision) || has_embedder ||
+        decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
+      continue;
+    notices_.push_back(
+        fmt::format("{}: decision \"{}\" keeps answers and there is no embedding model; only a "
+                    "request that is the same gets one",
+                    config_.source, decision.name));
+  }
   if (doubt_ && !doubt_->unavailable().empty()) {
     notices_.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
                                    config_.source, doubt_->unavailable()));
   }
+}
+
+bool Planner::caches(const config::Decision& decision) const {
+  return decision.response_cache && decision.response_cache->enabled &&
+         config_.response_cache.enabled && config_.response_cache.backend_type == "memory";
 }
 
 selection::Candidate Planner::candidate(const config::ModelRef& ref) const {
@@ -455,6 +469,7 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     set_reasoning_of(ref, difficulty, findings, plan);
     plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
+    if (caches(*decision)) plan.response_cache = &*decision->response_cache;
   }
   const ChatRequest& request = findings.inputs.request();
   const ToolSelector* selector = tool_selector_of(findings.subject, request);

@@ -39,6 +39,11 @@ class Evaluation {
   /// Computes every signal of the configuration, needed or not, for explanations.
   Result<void> run_all();
 
+  /// The embedding of a text, (dim): milliseconds, or none where it is the request's own that a
+  /// signal has looked at. kNotFound when there is no embedder; the embedder's errors.
+  Result<std::span<const float>> embedding(std::string_view text,
+                                           const engine::Patience& patience = {});
+
   /// The plan for what is known now. Errors: kNotFound (the client's model is unknown),
   /// kUnsupported (the decision needs a plugin or an algorithm that is not built), kOverloaded (its
   /// algorithm finds every model out of bounds). A request that is refused by

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "router/api/cache_admin.h"
 #include "router/api/chat.h"
 #include "router/api/classify.h"
 #include "router/api/compute.h"
@@ -77,12 +78,17 @@ struct Daemon::Impl {
   // As do numbers and the record of requests.
   mutable observe::Metrics metrics;
   mutable observe::Replay replay;
+  mutable api::AnswerCache cache;                 // the answers
   mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
   const surfaces::AnthropicSurface messages_surface{};
   const surfaces::CompletionsSurface completions_surface{};
   const surfaces::ResponsesSurface responses_surface{responses};
   Live live;
-  const api::Scrape scrape{metrics, replay, live, [this] { return following.load(); },
+  const api::Scrape scrape{metrics,
+                           replay,
+                           cache,
+                           live,
+                           [this] { return following.load(); },
                            [this] { return serving.load(); }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -116,6 +122,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
                                  &state->router->notices(), &state->observer->notices()}) {
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
   }
+  cache.configure(state->config().response_cache);
   std::vector<api::Route> routes = api::model_routes(state->config());
   routes.push_back(api::chat_route(services(*state)));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
@@ -129,7 +136,8 @@ api::Services Daemon::Impl::services(const State& state) const {
           .backends = state.backends,
           .compute = *compute,
           .stats = stats,
-          .observer = *state.observer};
+          .observer = *state.observer,
+          .cache = cache};
 }
 
 void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& routes) const {
@@ -155,6 +163,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(api::info_routes(live, ready, *admin));
   add(api::replay_routes(replay, live, *admin));
   routes.push_back(api::metrics_route(scrape, live, *admin));
+  add(api::cache_routes(live, *admin, cache.answers()));
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));
@@ -230,6 +239,7 @@ Daemon::~Daemon() {
   impl_->fleet.stop();  // it wakes requests that wait on the server's loops
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
+  impl_->cache.flights().close();
   impl_->admin.reset();     // its work uses the reloader
   impl_->reloader.reset();  // it may be making a state, which uses what follows
   impl_->asked.reset();

@@ -60,7 +60,7 @@ bool is_local_page(std::string_view origin) {
 }
 
 bool changes_something(std::string_view permission) {
-  return permission == kConfigWrite;
+  return permission == kConfigWrite || permission == kCacheInvalidate;
 }
 
 }  // namespace

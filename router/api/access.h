@@ -13,6 +13,8 @@ namespace signalbox::api {
 /// What a route asks of its caller, as the configuration's roles name it.
 inline constexpr std::string_view kConfigRead = "config.read";
 inline constexpr std::string_view kConfigWrite = "config.write";
+inline constexpr std::string_view kCacheRead = "cache.read";
+inline constexpr std::string_view kCacheInvalidate = "cache.invalidate";
 inline constexpr std::string_view kClassify = "classify.invoke";
 inline constexpr std::string_view kSecretView = "secret_view";
 

@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/chat/completions";
 
-/// What was decided, for a reply that is an error all the same.
-http::Headers of_error(const http::Headers& fields) {
+/// What was decided, for a reply that came by another path all the same.
+http::Headers by_path(const http::Headers& fields, std::string_view path) {
   http::Headers out;
   for (size_t i = 0; i < fields.size(); ++i) {
     const http::Field field = fields[i];
-    const bool path = http::iequals(field.name, router::kResponsePath);
-    out.add(field.name, path ? router::kErrorPath : field.value);
+    const bool is_path = http::iequals(field.name, router::kResponsePath);
+    out.add(field.name, is_path ? path : field.value);
   }
   return out;
 }
@@ -74,6 +74,7 @@ struct Forwarding::Outgoing {
   std::string body;                                    // "": the plan's
   std::unique_ptr<surfaces::ReplyTranslator> replies;  // from the server's form; null: it is ours
   bool translates = false;                             // a reply is translated to the surface's
+  bool chats = true;                                   // replies become chat completions
 };
 
 void add_headers(const std::vector<router::Header>& headers, http::Headers& fields) {
@@ -113,6 +114,7 @@ Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) cons
   Outgoing out;
   out.translates = surface != nullptr && !surface->passes_replies();
   out.target = surface == nullptr ? kPath : surface->target();
+  out.chats = surface == nullptr || out.translates;
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
     if (out.target != kPath)
       return fail(Code::kUnsupported, "the model's server answers in chats, and nothing else");
@@ -133,6 +135,7 @@ Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) cons
 // From the server inwards: its own form, measures and masks, the client's form.
 http::Task<Forwarding::AnswerOr> Forwarding::shaped(std::unique_ptr<upstream::Answer> got,
                                                     const router::Plan& plan, const Outgoing& out,
+                                                    CacheTurn& turn,
                                                     std::chrono::steady_clock::time_point started) {
   const bool stream = asked_.chat.stream;
   AnswerOr answer = std::move(got);
@@ -143,6 +146,7 @@ http::Task<Forwarding::AnswerOr> Forwarding::shaped(std::unique_ptr<upstream::An
   if (answer) {
     answer = std::make_unique<MeteredAnswer>(std::move(*answer), services_.stats, plan.model->name,
                                              started, watch_);
+    answer = turn.record(std::move(*answer));
     if (!plan.masks.empty()) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
   }
   if (answer && out.translates) {
@@ -158,8 +162,44 @@ http::Task<> Forwarding::refuse(const Error& error, const http::Headers& told) {
     exchange_.reply.abandon();
     co_return;
   }
-  http::Headers fields = of_error(told);
+  http::Headers fields = by_path(told, router::kErrorPath);
   co_await send_error(exchange_.reply, std::move(fields), error, face_.shape);
+}
+
+http::Task<> Forwarding::relay_as(upstream::Answer& answer, const Outgoing& out,
+                                  const http::Headers& told) {
+  BrokenStream broken;
+  if (out.translates)
+    broken = [this](std::string_view error) { return asked_.replies->broken(error); };
+  const Result<void> relayed =
+      co_await relay(answer, exchange_.reply, told, broken ? &broken : nullptr);
+  if (!relayed) watch_.failed(relayed.error(), relayed.error().message);
+}
+
+// Whether it was answered before, and is answered with that.
+http::Task<bool> Forwarding::repeat(CacheTurn& turn, const router::Plan& plan, const Outgoing& out,
+                                    http::Headers& told) {
+  const auto began = std::chrono::steady_clock::now();
+  AnswerOr kept = co_await turn.look_up(asked_.chat, *evaluation_, exchange_.interrupt);
+  watch_.cached(turn.use(), began);
+  const auto debug = exchange_.request.headers.find("x-vsr-debug");
+  for (const auto& [name, value] : turn.headers(debug && http::iequals(*debug, "true")))
+    told.add(name, value);
+  if (*kept == nullptr) co_return false;
+  log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache", watch_.id(),
+             plan.model->name, plan.decision);
+  if (out.translates) {
+    auto own =
+        co_await TranslatedAnswer::wrap(std::move(*kept), *asked_.replies, asked_.chat.stream);
+    kept = std::move(own);
+  }
+  if (!kept) {
+    co_await refuse(kept.error(), told);
+    co_return true;
+  }
+  const http::Headers fields = by_path(told, router::kCachePath);
+  co_await relay_as(**kept, out, fields);
+  co_return true;
 }
 
 // Nothing is answered yet when it yields a plan, which is to be followed instead.
@@ -173,13 +213,21 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
     co_return std::nullopt;
   }
   const Outgoing& out = *made;
+  // Another model's answer is not what will be answered when this one is well again.
+  const bool caches = out.chats && failed_.empty();
+  CacheTurn turn(services_.cache, services_.compute, services_.router.config(),
+                 caches ? plan.response_cache : nullptr, plan, request, out.target);
+  if (turn.active()) {
+    const bool answered = co_await repeat(turn, plan, out, told);
+    if (answered) co_return std::nullopt;
+  }
   router::UpstreamHeaders mutated;
   const http::Headers* client = &request.headers;
   if (plan.header_mutation != nullptr) {
     mutated = router::mutate_headers(*plan.header_mutation, *client);
     client = &mutated.client;
   }
-  if (!plan.masks.empty() || out.translates || out.replies) {
+  if (!plan.masks.empty() || turn.records() || out.translates || out.replies) {
     mutated.client = without_encodings(*client);
     if (out.translates) mutated.client = for_openai(mutated.client);
     if (out.replies) mutated.client = for_anthropic(mutated.client);
@@ -208,19 +256,14 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
   if (attempts_ > 1) told.add("x-vsr-attempts", std::to_string(attempts_));
   AnswerOr answer = std::move(outcome.answer);
   if (answer) {
-    auto wrapped = co_await shaped(std::move(*answer), plan, out, started);
+    auto wrapped = co_await shaped(std::move(*answer), plan, out, turn, started);
     answer = std::move(wrapped);
   }
   if (!answer) {
     co_await refuse(answer.error(), told);
     co_return std::nullopt;
   }
-  BrokenStream broken;
-  if (out.translates)
-    broken = [this](std::string_view error) { return asked_.replies->broken(error); };
-  const Result<void> relayed =
-      co_await relay(**answer, exchange_.reply, told, broken ? &broken : nullptr);
-  if (!relayed) watch_.failed(relayed.error(), relayed.error().message);
+  co_await relay_as(**answer, out, told);
   co_return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "router/api/answer_cache.h"
 #include "router/api/compute.h"
 #include "router/api/errors.h"
 #include "router/api/observer.h"
@@ -29,6 +30,7 @@ struct Services {
   Compute& compute;
   router::selection::RuntimeStats& stats;  // is told how the models are doing, and asked for it
   const Observer& observer;                // is told of every request
+  AnswerCache& cache;                      // keeps the answers of decisions that want it
 };
 
 /// A request as it is decided on, and what its replies become; null: what they are.
@@ -74,8 +76,12 @@ class Forwarding {
 
   Result<Outgoing> outgoing(const router::Plan& plan) const;
   http::Task<std::optional<router::Plan>> ask(const router::Plan& plan);
+  http::Task<bool> repeat(CacheTurn& turn, const router::Plan& plan, const Outgoing& out,
+                          http::Headers& told);
+  http::Task<> relay_as(upstream::Answer& answer, const Outgoing& out, const http::Headers& told);
   http::Task<AnswerOr> shaped(std::unique_ptr<upstream::Answer> answer, const router::Plan& plan,
-                              const Outgoing& out, std::chrono::steady_clock::time_point started);
+                              const Outgoing& out, CacheTurn& turn,
+                              std::chrono::steady_clock::time_point started);
   std::optional<router::Plan> successor(const upstream::Outcome& outcome, const router::Plan& plan);
   http::Task<> refuse(const Error& error, const http::Headers& told);
 

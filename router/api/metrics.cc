@@ -69,6 +69,10 @@ std::string Scrape::text() const {
   if (const auto state = live_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));
     look_at_models(state->router->models(), state->config());
+    if (caches_answers(state->config())) {
+      metrics_.cache_entries.with({state->config().response_cache.backend_type})
+          .set(static_cast<double>(cache_.answers().store().figures().entries));
+    }
   }
   if (const router::Reloader* reloader = reloader_()) {
     const auto counts = reloader->counts();

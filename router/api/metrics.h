@@ -1,6 +1,7 @@
 #pragma once
 // GET /metrics, on the management listener and on a port of its own.
 
+#include "router/api/answer_cache.h"
 #include "router/api/compute.h"
 #include "router/api/management.h"
 #include "router/observe/metrics.h"
@@ -15,10 +16,11 @@ class Scrape {
   using ReloaderOf = std::function<const router::Reloader*()>;  // null: the configuration stays
   using ServerOf = std::function<const http::Server*()>;        // of the data plane; null: not yet
 
-  Scrape(observe::Metrics& metrics, observe::Replay& replay, const router::Live& live,
-         ReloaderOf reloader, ServerOf server)
+  Scrape(observe::Metrics& metrics, observe::Replay& replay, AnswerCache& cache,
+         const router::Live& live, ReloaderOf reloader, ServerOf server)
       : metrics_(metrics),
         replay_(replay),
+        cache_(cache),
         live_(live),
         reloader_(std::move(reloader)),
         server_(std::move(server)) {}
@@ -33,6 +35,7 @@ class Scrape {
 
   observe::Metrics& metrics_;
   observe::Replay& replay_;
+  AnswerCache& cache_;
   const router::Live& live_;
   const ReloaderOf reloader_;
   const ServerOf server_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "router/api/answer_cache.h"
 #include "router/config/endpoint.h"
 #include "router/upstream/poster.h"
 
@@ -26,6 +27,7 @@ observe::Vocabulary vocabulary_of(const router::Router& router) {
     for (const config::Decision& decision : routing->decisions)
       out.decisions.push_back(decision.name);
   }
+  if (caches_answers(config)) out.cache = config.response_cache.backend_type;
   for (auto& matched : router.signals())
     out.signals.push_back({std::string(matched.type), std::move(matched.names)});
   const router::Models& models = router.models();

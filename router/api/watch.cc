@@ -145,6 +145,14 @@ void Watch::failed(const Error& error, std::string_view detail) {
   if (!detail.empty()) account_.detail = detail;
 }
 
+void Watch::cached(observe::CacheUse use, std::chrono::steady_clock::time_point began) {
+  account_.cache = use;
+  account_.cache_began = began;
+  account_.cache_ended = std::chrono::steady_clock::now();
+  if (use == observe::CacheUse::kHit || use == observe::CacheUse::kNear)
+    account_.response_path = router::kCachePath;
+}
+
 void Watch::sent(std::string_view body) {
   account_.sent = std::chrono::steady_clock::now();
   account_.upstream_span = observe::new_span_id();

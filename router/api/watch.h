@@ -38,6 +38,8 @@ class Watch {
   const std::string& replay_id() const { return account_.replay_id; }
   observe::Degraded degraded() const { return account_.degraded; }
 
+  /// The response cache has been looked at since `began`.
+  void cached(observe::CacheUse use, std::chrono::steady_clock::time_point began);
   /// It goes to a model now.
   void sent(std::string_view body);
   /// What the server is told of the trace, once sent().

@@ -42,8 +42,8 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       kind({"system_prompt"}, State::kBuilt, &P::system_prompt, system_prompt_section),
       kind({"fast_response"}, State::kBuilt, &P::fast_response, fast_response_section),
-      kind({"response_cache", "response-cache", "semantic_cache", "semantic-cache"},
-           State::kWatches, &P::response_cache, response_cache_section),
+      kind({"response_cache", "response-cache", "semantic_cache", "semantic-cache"}, State::kBuilt,
+           &P::response_cache, response_cache_section),
       kind({"context_compression"}, State::kWatches, &P::context_compression,
            context_compression_section),
       kind({"tools"}, State::kBuilt, &P::tools, tools_section),

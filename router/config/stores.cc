@@ -6,31 +6,60 @@
 namespace signalbox::config {
 namespace {
 
+Value<ResponseCacheStore> backend() {
+  const Value<ResponseCacheStore> name = string(&ResponseCacheStore::backend_type);
+  const auto read = [name](Reader& reader, const yaml::Node& node, ResponseCacheStore& into) {
+    name.read(reader, node, into);
+    if (into.backend_type == "memory") return;
+    reader.not_built(node.line, fmt::format("{}: only memory is; every request reaches its model",
+                                            into.backend_type));
+  };
+  return {name.expected, read, name.describe};
+}
+
 const Section<ResponseCacheStore>& response_cache_store_section() {
   using C = ResponseCacheStore;
   static const Section<C> section{{
       optional("enabled", boolean(&C::enabled), "false asks a model every time"),
-      optional("backend_type", string(&C::backend_type),
-               "memory, redis, valkey, milvus, qdrant or hybrid"),
+      optional("backend_type", backend(), "memory, redis, valkey, milvus, qdrant or hybrid"),
       optional("similarity_threshold", number(&C::similarity_threshold, -1, 1),
                "least similarity of two requests with one answer"),
       optional("max_entries", count(&C::max_entries), "of memory"),
       optional("ttl_seconds", count(&C::ttl_seconds), "how long an answer is kept"),
       optional("eviction_policy", word(&C::eviction_policy, {"fifo", "lru", "lfu"}),
                "which answer goes when there is no room"),
-      optional("embedding_model", string(&C::embedding_model), "that compares requests"),
-      optional("use_hnsw", boolean(&C::use_hnsw), "of memory: an index"),
-      optional("hnsw_m", count(&C::hnsw_m), "of the index"),
-      optional("hnsw_ef_construction", count(&C::hnsw_ef_construction), "of the index"),
-      optional("max_memory_entries", count(&C::max_memory_entries), "of hybrid"),
+      optional("embedding_model", string(&C::embedding_model), "that compares requests")
+          .not_built("the router's own embedding model compares them"),
+      optional("use_hnsw", boolean(&C::use_hnsw), "of memory: an index")
+          .not_built("a question is compared with all that it may share an answer with"),
+      optional("hnsw_m", count(&C::hnsw_m), "of the index").not_built("there is no index"),
+      optional("hnsw_ef_construction", count(&C::hnsw_ef_construction), "of the index")
+          .not_built("there is no index"),
+      optional("max_memory_entries", count(&C::max_memory_entries), "of hybrid")
+          .not_built("answers are kept in memory"),
       optional("backend_config_path", string(&C::backend_config_path),
-               "a file with the keys of the backend"),
-      optional("milvus", object(&C::milvus, milvus_section), "of milvus and hybrid"),
-      optional("redis", object(&C::redis, redis_section), "of redis"),
-      optional("valkey", object(&C::valkey, valkey_section), "of valkey"),
-      optional("qdrant", object(&C::qdrant, qdrant_section), "of qdrant"),
+               "a file with the keys of the backend")
+          .not_built("answers are kept in memory"),
+      optional("milvus", object(&C::milvus, milvus_section), "of milvus and hybrid")
+          .not_built("answers are kept in memory"),
+      optional("redis", object(&C::redis, redis_section), "of redis")
+          .not_built("answers are kept in memory"),
+      optional("valkey", object(&C::valkey, valkey_section), "of valkey")
+          .not_built("answers are kept in memory"),
+      optional("qdrant", object(&C::qdrant, qdrant_section), "of qdrant")
+          .not_built("answers are kept in memory"),
   }};
   return section;
+}
+
+// What a cache that is switched off lacks is nobody's loss.
+Value<Config> response_cache() {
+  const Value<Config> store = object(&Config::response_cache, response_cache_store_section);
+  const auto read = [store](Reader& reader, const yaml::Node& node, Config& into) {
+    if (is_idle(node)) return reader.in_not_built([&] { store.read(reader, node, into); });
+    store.read(reader, node, into);
+  };
+  return {store.expected, read, store.describe};
 }
 
 const Section<MemoryStore::Quality>& quality_section() {
@@ -122,10 +151,7 @@ const Section<VectorStore>& vector_store_section() {
 const Section<Config>& stores_section() {
   using C = Config;
   static const Section<C> section{{
-      optional("response_cache", object(&C::response_cache, response_cache_store_section),
-               "answers")
-          .alias("semantic_cache")
-          .not_built("every request reaches its model"),
+      optional("response_cache", response_cache(), "answers").alias("semantic_cache"),
       optional("memory", object(&C::memory, memory_store_section), "what users said")
           .not_built("nothing is remembered between requests"),
       optional("vector_store", object(&C::vector_store, vector_store_section), "documents")

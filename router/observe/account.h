@@ -53,6 +53,11 @@ struct Tokens {
   uint64_t completion = 0;
 };
 
+/// What the response cache was to a request.
+enum class CacheUse : uint8_t { kNone, kHit, kNear, kMiss, kFailed };
+/// "none", "hit" (of the same request), "near" (of one that asks the same), "miss", "error".
+std::string_view name_of(CacheUse use);
+
 struct Account {
   std::string id;
   TraceContext trace;
@@ -80,6 +85,10 @@ struct Account {
   std::string jailbreak;  // the signal that refused it
   std::vector<std::string> pii_types;
   bool pii = false;  // personal data refused it
+
+  // The response cache.
+  CacheUse cache = CacheUse::kNone;
+  TimePoint cache_began, cache_ended;
 
   // What came back.
   int status = 0;          // as the client got it; 0: nothing

@@ -12,6 +12,7 @@ constexpr auto kStatus = std::to_array(
     {200, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 499, 500, 501, 502, 503, 504});
 constexpr std::string_view kUnknown = "unknown";
 constexpr std::string_view kNone = "none";
+constexpr std::string_view kCachePlugin = "response_cache";
 
 size_t slot_of(int status) {
   const auto found = std::find(kStatus.begin(), kStatus.end(), status);
@@ -39,8 +40,19 @@ Meters::Meters(Metrics& metrics, const Vocabulary& vocabulary)
   }
   add_model(std::string(kUnknown), vocabulary.decisions);
   for (const std::string& name : vocabulary.decisions) {
-    decisions_[name] = {&metrics.decision_matches.with({name}),
-                        &metrics.decision_confidence.with({name})};
+    DecisionSeries& series = decisions_[name];
+    series.matches = &metrics.decision_matches.with({name});
+    series.confidence = &metrics.decision_confidence.with({name});
+    if (vocabulary.cache.empty()) continue;
+    series.cache_hits = &metrics.cache_hits.with({name, std::string(kCachePlugin)});
+    series.cache_misses = &metrics.cache_misses.with({name, std::string(kCachePlugin)});
+  }
+  if (!vocabulary.cache.empty()) {
+    const std::string lookup = "lookup";
+    cache_latency_ = &metrics.cache_latency.with({vocabulary.cache, lookup});
+    for (const CacheUse use : {CacheUse::kHit, CacheUse::kNear, CacheUse::kMiss, CacheUse::kFailed})
+      cache_operations_[static_cast<size_t>(use)] =
+          &metrics.cache_operations.with({vocabulary.cache, lookup, std::string(name_of(use))});
   }
   for (const Matches& group : vocabulary.signals) {
     const std::string& type = group.type;
@@ -112,7 +124,18 @@ void Meters::record(const Account& account) const {
     metrics_.pii_violations.with({model.name, std::string(kUnknown)}).add();
   if (!account.jailbreak.empty()) metrics_.jailbreaks.with({account.jailbreak}).add();
   if (account.understood > account.began) record_understanding(account);
+  if (account.cache != CacheUse::kNone) record_cache(account);
   if (account.sent > account.began) record_reply(account, model);
+}
+
+void Meters::record_cache(const Account& account) const {
+  if (cache_latency_ == nullptr) return;
+  cache_latency_->observe(seconds_between(account.cache_began, account.cache_ended));
+  cache_operations_[static_cast<size_t>(account.cache)]->add();
+  const auto found = decisions_.find(account.decision);
+  if (found == decisions_.end()) return;
+  const bool hit = account.cache == CacheUse::kHit || account.cache == CacheUse::kNear;
+  (hit ? found->second.cache_hits : found->second.cache_misses)->add();
 }
 
 void Meters::record_understanding(const Account& account) const {

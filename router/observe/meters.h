@@ -23,6 +23,7 @@ struct Vocabulary {
   };
   std::vector<Model> models;
   std::vector<std::string> decisions;
+  std::string cache;                                         // its backend; "": there is none
   std::vector<Matches> signals;                              // by type
   std::vector<std::pair<const void*, std::string>> engines;  // the router's own models
 };
@@ -71,6 +72,7 @@ class Meters {
   struct DecisionSeries {
     Counter* matches;
     Histogram* confidence;
+    Counter *cache_hits = nullptr, *cache_misses = nullptr;  // without a cache
   };
   struct SignalSeries {
     Counter *runs, *errors;
@@ -85,6 +87,7 @@ class Meters {
   ModelSeries& add_model(const std::string& name, const std::vector<std::string>& decisions);
   const ModelSeries& of_model(std::string_view name) const;
   void record_understanding(const Account& account) const;
+  void record_cache(const Account& account) const;
   void record_reply(const Account& account, const ModelSeries& model) const;
   Counter& requests_of(const Account& account, const ModelSeries& model) const;
 
@@ -94,6 +97,8 @@ class Meters {
   Histogram &routing_latency_, &decision_latency_;
   std::map<std::string, ModelSeries, std::less<>> models_;
   std::map<std::string, DecisionSeries, std::less<>> decisions_;
+  Histogram* cache_latency_ = nullptr;             // without a cache
+  std::array<Counter*, 5> cache_operations_ = {};  // by CacheUse
   std::map<std::string, SignalSeries, std::less<>> signals_;
   std::map<const void*, EngineSeries> engines_;
 };

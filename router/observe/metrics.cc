@@ -35,6 +35,22 @@ std::string_view name_of(Degraded degraded) {
   return "";
 }
 
+std::string_view name_of(CacheUse use) {
+  switch (use) {
+    case CacheUse::kNone:
+      return "none";
+    case CacheUse::kHit:
+      return "hit";
+    case CacheUse::kNear:
+      return "near";
+    case CacheUse::kMiss:
+      return "miss";
+    case CacheUse::kFailed:
+      return "error";
+  }
+  return "none";
+}
+
 Metrics::Metrics()
     : requests(families_, "llm_model_requests_total",
                "Requests that have ended, by model, decision and status",

@@ -37,6 +37,7 @@ void write_decision(json::Writer& out, const Account& a) {
   if (!a.selection_method.empty()) out.member("selection_method", a.selection_method);
   if (!a.model.empty()) out.member("selected_model", a.model);
   if (a.reasoning) out.member("reasoning", *a.reasoning);
+  if (a.cache != CacheUse::kNone) out.member("cache", name_of(a.cache));
   if (a.degraded != Degraded::kNo) out.member("degraded", name_of(a.degraded));
   if (!a.jailbreak.empty()) out.member("jailbreak", a.jailbreak);
   if (a.pii) out.key("pii_types").begin_array();

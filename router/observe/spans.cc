@@ -103,6 +103,15 @@ void add_decision(const Account& a, Spans& spans) {
   if (a.reasoning) routing.attributes.emplace_back("model.reasoning_enabled", *a.reasoning);
 }
 
+void add_cache(const Account& a, Spans& spans) {
+  if (a.cache == CacheUse::kNone) return;
+  Span& lookup = spans.add("cache.lookup", a.trace.span, a.cache_began, a.cache_ended);
+  const bool hit = a.cache == CacheUse::kHit || a.cache == CacheUse::kNear;
+  lookup.attributes = {{"cache.hit", hit},
+                       {"cache.result", std::string(name_of(a.cache))},
+                       {"cache.lookup_time_ms", ms_between(a.cache_began, a.cache_ended)}};
+}
+
 void add_upstream(const Account& a, Spans& spans) {
   if (a.sent == a.began) return;
   Span& upstream = spans.add("upstream.request", a.trace.span, a.sent, a.ended);
@@ -125,6 +134,7 @@ std::vector<Span> spans_of(const Account& account) {
   add_root(account, spans);
   add_signals(account, spans);
   add_decision(account, spans);
+  add_cache(account, spans);
   add_upstream(account, spans);
   return spans.take();
 }

@@ -98,8 +98,8 @@ global:
   stores: {response_cache: {redis: {password: "${SIGNALBOX_TEST_UNSET}"}}}
 )");
   EXPECT_EQ(notices,
-            "f.yaml:4: global.stores.response_cache: not built yet; every request reaches its "
-            "model\n"
+            "f.yaml:4: global.stores.response_cache.redis: not built yet; answers are kept in "
+            "memory\n"
             "f.yaml:4: global.stores.response_cache.redis.password: the environment variable "
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
@@ -276,7 +276,7 @@ routing:
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
         - {type: tools, configuration: {mode: passthrough}}
-        - {type: response_cache, configuration: {enabled: true}}
+        - {type: hallucination, configuration: {enabled: true}}
 global:
   stores: {response_cache: {enabled: false}}
   services: {management_api: {auth: {mode: disabled}}}
@@ -286,7 +286,7 @@ zebra: 1
             "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
             "f.yaml:12: routing.decisions[2].algorithm: not built yet; kmeans: requests that reach "
             "this decision are refused\n"
-            "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; response_cache: requests "
+            "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; hallucination: requests "
             "go on without it\n"
             "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
             "routing, entrypoints, "

@@ -32,6 +32,7 @@ routing:
     - name: greeting
       rules: {{type: keyword, name: any}}
       modelRefs: [{{model: first}}, {{model: second}}]
+      plugins: [{{type: response_cache, configuration: {{mode: exact}}}}]
 )";
 
 std::unique_ptr<Daemon> start(uint16_t first, uint16_t second, std::string_view reliability = "") {
@@ -131,6 +132,17 @@ TEST(Failover, a_model_that_the_client_names_is_replaced_only_where_the_file_say
   const Reply reply = chat(*daemon, "first", "hello");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-failover-from"), "first");
+}
+
+TEST(Failover, keeps_no_answer_of_the_model_that_stood_in) {
+  Kept second(
+      ok(R"({"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
+         R"("content":"x"},"finish_reason":"stop"}]})"));
+  const auto daemon = start(closed_port(), second.port());
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_FALSE(chat(*daemon, "auto", "hello").has("x-vsr-cache-hit"));
+    EXPECT_EQ(second.count(), i);
+  }
 }
 
 TEST(Failover, when_all_fail_the_last_error_is_told) {

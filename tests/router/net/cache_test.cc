@@ -1,0 +1,424 @@
+// Answers from the cache through the whole daemon: whole and as streams, for whom, for how long,
+// and with everything that may fail on the way.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <thread>
+
+#include "base/json.h"
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tests/router/fake_embedder.h"
+#include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
+
+namespace signalbox::test {
+namespace {
+
+using router::Daemon;
+
+constexpr std::string_view kConfiguration = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: m}
+  models:
+    - {name: m, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+routing:
+  signals:
+    keywords:
+      - {name: plain, keywords: [plainly]}
+      - {name: exact, keywords: [exactly]}
+      - {name: masked, keywords: [masked]}
+      - {name: shared, keywords: [shared]}
+  decisions:
+    - {name: plain, priority: 9, rules: {type: keyword, name: plain}, modelRefs: [{model: m}]}
+    - name: exact
+      priority: 8
+      rules: {type: keyword, name: exact}
+      modelRefs: [{model: m}]
+      plugins: [{type: response_cache, configuration: {mode: exact}}]
+    - name: masked
+      priority: 7
+      rules: {type: keyword, name: masked}
+      modelRefs: [{model: m}]
+      plugins: [{type: response_cache}, {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+    - name: shared
+      priority: 6
+      rules: {type: keyword, name: shared}
+      modelRefs: [{model: m}]
+      plugins: [{type: response_cache, configuration: {scope: global}}]
+    - name: any
+      priority: 1
+      modelRefs: [{model: m}]
+      plugins:
+        - type: semantic-cache
+          configuration:
+            semantic: {similarity_threshold: 0.5}
+            request_controls: {enabled: true, max_ttl_seconds: 60}
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: 0}}
+)";
+
+/// A daemon with an upstream that counts, and answers as it is told to.
+class Site {
+ public:
+  explicit Site(Upstream::Script script, std::string_view text = kConfiguration)
+      : upstream_(std::move(script)) {
+    auto loaded = config::parse(text, "test.yaml");
+    if (!loaded) {
+      ADD_FAILURE() << loaded.error().message;
+      return;
+    }
+    loaded->config.providers.models.back().backend_refs.front().port = upstream_.port();
+    loaded->config.http.threads = 2;
+    auto daemon = Daemon::start(std::move(loaded->config), [this](const config::Config&) {
+      router::Models models;
+      models.embedder = std::make_shared<router::FakeEmbedder>(&embedded, &broken);
+      return Result<router::Models>(std::move(models));
+    });
+    if (!daemon) ADD_FAILURE() << daemon.error().message;
+    if (daemon) daemon_ = std::move(*daemon);
+  }
+
+  Reply ask(std::string_view text, std::string_view headers = {}, bool stream = false,
+            std::string_view more = {}) const {
+    Wire client = Wire::connect(daemon_->port("http"));
+    client.send(post(
+        "/v1/chat/completions",
+        fmt::format(
+            R"({{"model":"auto","stream":{},{}"messages":[{{"role":"user","content":"{}"}}]}})",
+            stream, more, text),
+        headers));
+    return client.read_reply();
+  }
+  Reply send(std::string_view path, std::string_view body, std::string_view headers = {}) const {
+    Wire client = Wire::connect(daemon_->port("http"));
+    client.send(post(path, body, headers));
+    return client.read_reply();
+  }
+  Reply manage(std::string_view method, std::string_view path,
+               std::string_view headers = {}) const {
+    Wire client = Wire::connect(daemon_->port("management"));
+    client.send(fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n", method, path, headers));
+    return client.read_reply();
+  }
+  std::string statistic(std::string_view name) const {
+    return member(manage("GET", "/api/v1/response-cache/stats").body, name);
+  }
+
+  std::atomic<int> embedded{0};
+  std::atomic<bool> broken{false};
+
+ private:
+  Upstream upstream_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+std::string completion(std::string_view text, std::string_view reason = "stop") {
+  return fmt::format(
+      R"({{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,)"
+      R"("message":{{"role":"assistant","content":"{}"}},"logprobs":null,"finish_reason":"{}"}}],)"
+      R"("usage":{{"total_tokens":3}}}})",
+      text, reason);
+}
+
+/// Answers whatever comes with its number.
+class Counting {
+ public:
+  explicit Counting(std::string_view reason = "stop") : reason_(reason) {}
+  Upstream::Script script() {
+    return [this](Wire& wire, int) {
+      for (;;) {
+        const std::string request = wire.read_request();
+        if (request.empty()) return;
+        if (!wire.send(ok(completion(std::to_string(++count), reason_)))) return;
+      }
+    };
+  }
+  std::atomic<int> count{0};
+
+ private:
+  std::string reason_;
+};
+
+bool is_hit(const Reply& reply) {
+  return reply.has("x-vsr-cache-hit") && reply.headers.at("x-vsr-cache-hit") == "true" &&
+         reply.headers.at("x-vsr-response-path") == "cache";
+}
+
+TEST(Cache, gives_the_same_answer_to_the_same_request_and_to_one_that_asks_the_same) {
+  Counting server;
+  const Site site(server.script());
+  const Reply first = site.ask("What is the capital of France?");
+  EXPECT_FALSE(first.has("x-vsr-cache-hit"));
+  const Reply same = site.ask("What is the capital of France?");
+  EXPECT_TRUE(is_hit(same));
+  EXPECT_EQ(same.body, first.body);
+  EXPECT_EQ(same.headers.at("content-type"), "application/json");
+  const Reply alike = site.ask("Tell me the capital of France?", "x-vsr-debug: true\r\n");
+  EXPECT_TRUE(is_hit(alike));
+  EXPECT_TRUE(alike.has("x-vsr-cache-similarity"));
+  EXPECT_FALSE(is_hit(site.ask("What is not the capital of France?")));
+  EXPECT_FALSE(is_hit(site.ask("What is the capital of Spain?")));
+  EXPECT_EQ(server.count, 3);
+  EXPECT_EQ(site.statistic("hits_exact"), "1");
+  EXPECT_EQ(site.statistic("hits_semantic"), "1");
+  EXPECT_EQ(site.statistic("misses"), "3");
+  EXPECT_EQ(site.statistic("entries"), "3");
+  EXPECT_NE(site.statistic("refused_by_guard"), "0");
+}
+
+TEST(Cache, is_asked_by_decisions_that_want_it_only_and_as_far_as_they_do) {
+  Counting server;
+  const Site site(server.script());
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("say plainly what it is")));
+  EXPECT_FALSE(is_hit(site.ask("exactly what is it?")));
+  EXPECT_FALSE(is_hit(site.ask("exactly what is this?")));
+  EXPECT_TRUE(is_hit(site.ask("exactly what is it?")));
+  EXPECT_EQ(site.embedded, 0);
+  // Personal data that was masked comes back in the reply.
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("masked ann@example.com")));
+  EXPECT_FALSE(is_hit(site.ask("masked nobody")));
+  EXPECT_TRUE(is_hit(site.ask("masked nobody")));
+}
+
+TEST(Cache, answers_other_apis_in_their_own_form) {
+  Counting server;
+  const Site site(server.script());
+  constexpr std::string_view kAsked =
+      R"({"model":"auto","max_tokens":9,"messages":[{"role":"user","content":"Who was Ada?"}]})";
+  const Reply first = site.send("/v1/messages", kAsked);
+  const Reply again = site.send("/v1/messages", kAsked);
+  EXPECT_FALSE(is_hit(first));
+  EXPECT_TRUE(is_hit(again));
+  EXPECT_EQ(member(again.body, "type"), "message");
+  EXPECT_EQ(server.count, 1);
+  // Completions are relayed as the server writes them, so there is nothing of theirs to keep.
+  constexpr std::string_view kPrompt = R"({"model":"auto","prompt":"Who was Ada?"})";
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.send("/v1/completions", kPrompt)));
+}
+
+TEST(Cache, counts_what_it_was_asked) {
+  Counting server;
+  const Site site(server.script());
+  for (int i = 0; i < 3; ++i) site.ask("exactly what is it?");
+  const std::string metrics = site.manage("GET", "/metrics").body;
+  for (const std::string_view line :
+       {R"(llm_cache_plugin_hits_total{decision_name="exact",plugin_type="response_cache"} 2)",
+        R"(llm_cache_plugin_misses_total{decision_name="exact",plugin_type="response_cache"} 1)",
+        R"(llm_cache_operations_total{backend="memory",operation="lookup",status="hit"} 2)",
+        R"(llm_cache_entries_total{backend="memory"} 1)"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
+TEST(Cache, parts_users_unless_the_scope_is_wider) {
+  Counting server;
+  const Site site(server.script());
+  const auto by = [&](std::string_view text, std::string_view header) {
+    return is_hit(site.ask(text, header));
+  };
+  EXPECT_FALSE(by("hello there", "x-authz-user-id: ann\r\n"));
+  EXPECT_FALSE(by("hello there", "x-authz-user-id: bob\r\n"));
+  EXPECT_FALSE(by("hello there", "Authorization: Bearer key\r\n"));
+  EXPECT_FALSE(by("hello there", ""));
+  EXPECT_TRUE(by("hello there", "x-authz-user-id: ann\r\n"));
+  EXPECT_FALSE(by("shared thing", "x-authz-user-id: ann\r\n"));
+  EXPECT_TRUE(by("shared thing", "x-authz-user-id: bob\r\n"));
+}
+
+TEST(Cache, does_what_the_client_asks_of_it) {
+  Counting server;
+  const Site site(server.script());
+  const auto ask = [&](std::string_view control) {
+    return is_hit(site.ask("hello", fmt::format("x-vsr-cache-control: {}\r\n", control)));
+  };
+  EXPECT_FALSE(ask("no-store"));
+  EXPECT_FALSE(ask("no-store"));
+  EXPECT_FALSE(ask("ttl=0"));
+  EXPECT_FALSE(ask("max-age=60"));
+  EXPECT_TRUE(ask("max-age=60, no-store"));
+  EXPECT_FALSE(ask("no-cache"));
+  EXPECT_FALSE(ask("Bypass"));
+  EXPECT_TRUE(ask("what is this"));
+  EXPECT_TRUE(ask("max-age=x"));
+}
+
+std::string streamed(const Reply& reply) {
+  std::string out;
+  for (size_t at = reply.body.find("\"content\":\""); at != std::string::npos;
+       at = reply.body.find("\"content\":\"", at + 1)) {
+    const size_t begin = at + 11;
+    out += reply.body.substr(begin, reply.body.find('"', begin) - begin);
+  }
+  return out;
+}
+
+TEST(Cache, streams_what_came_whole_and_the_other_way_round) {
+  std::atomic<int> asked = 0;
+  const Site site([&](Wire& wire, int) {
+    const std::string request = wire.read_request();
+    ++asked;
+    if (request.find("\"stream\":true") == std::string::npos) {
+      wire.send(ok(completion("whole")));
+      return;
+    }
+    const auto event = [](std::string_view delta, std::string_view reason) {
+      return chunk(
+          fmt::format("data: {{\"id\":\"c\",\"choices\":[{{\"index\":0,\"delta\":{},"
+                      "\"finish_reason\":{}}}]}}\n\n",
+                      delta, reason));
+    };
+    wire.send(kStreamHead);
+    wire.send(event(R"({"role":"assistant","content":"in "})", "null"));
+    wire.send(event(R"({"content":"pieces"})", "null"));
+    wire.send(event("{}", "\"stop\""));
+    wire.send(chunk("data: [DONE]\n\n"));
+    wire.send("0\r\n\r\n");
+  });
+  EXPECT_FALSE(is_hit(site.ask("one")));
+  const Reply replayed = site.ask("one", {}, true, R"("stream_options":{"include_usage":true},)");
+  EXPECT_TRUE(is_hit(replayed));
+  EXPECT_TRUE(replayed.complete);
+  EXPECT_EQ(replayed.headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(streamed(replayed), "whole");
+  EXPECT_NE(replayed.body.find("\"total_tokens\":3"), std::string::npos);
+  EXPECT_TRUE(replayed.body.ends_with("data: [DONE]\n\n"));
+
+  EXPECT_FALSE(is_hit(site.ask("two", {}, true)));
+  EXPECT_EQ(streamed(site.ask("two", {}, true)), "in pieces");
+  const Reply whole = site.ask("two");
+  EXPECT_TRUE(is_hit(whole));
+  EXPECT_NE(whole.body.find("\"content\":\"in pieces\""), std::string::npos) << whole.body;
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(Cache, keeps_nothing_that_did_not_end_well) {
+  Counting cut("length");
+  const Site site(cut.script());
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("long")));
+  std::atomic<int> asked = 0;
+  const Site broken([&](Wire& wire, int) {
+    wire.read_request();
+    if (++asked % 2 == 0) {
+      wire.send("HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}");
+      return;
+    }
+    wire.send(kStreamHead);
+    wire.send(
+        chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},"
+              "\"finish_reason\":\"stop\"}]}\n\n"));
+  });
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(is_hit(broken.ask("stream", {}, true)));
+  EXPECT_EQ(broken.statistic("entries"), "0");
+}
+
+TEST(Cache, asks_once_for_requests_that_come_at_the_same_time) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int asked = 0;
+  bool go = false;
+  const Site site([&](Wire& wire, int) {
+    wire.read_request();
+    std::unique_lock lock(mutex);
+    ++asked;
+    changed.notify_all();
+    changed.wait_for(lock, kPatience, [&] { return go; });
+    wire.send(ok(completion("once")));
+  });
+  std::vector<std::future<Reply>> replies;
+  for (int i = 0; i < 6; ++i)
+    replies.push_back(std::async(std::launch::async, [&] { return site.ask("all at once"); }));
+  {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, kPatience, [&] { return asked > 0; });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(asked, 1);
+    go = true;
+  }
+  changed.notify_all();
+  int hits = 0;
+  for (auto& reply : replies) {
+    const Reply got = reply.get();
+    EXPECT_EQ(got.body, completion("once"));
+    hits += is_hit(got);
+  }
+  EXPECT_EQ(hits, 5);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(Cache, lets_those_who_waited_ask_themselves_when_the_first_fails) {
+  std::atomic<int> asked = 0;
+  const Site site([&](Wire& wire, int) {
+    wire.read_request();
+    const bool first = ++asked == 1;
+    if (first) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    wire.send(first ? "HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}" : ok(completion("then")));
+  });
+  auto first = std::async(std::launch::async, [&] { return site.ask("question"); });
+  while (asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const Reply second = site.ask("question");
+  EXPECT_EQ(first.get().status, 503);
+  EXPECT_EQ(second.body, completion("then"));
+}
+
+TEST(Cache, that_fails_is_a_miss_and_says_so) {
+  Counting server;
+  Site site(server.script());
+  site.broken = true;
+  const Reply reply = site.ask("hello");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("x-vsr-cache-degraded"), "true");
+  EXPECT_TRUE(is_hit(site.ask("hello"))) << "the same request needs no model";
+  EXPECT_EQ(site.statistic("failed"), "1");
+}
+
+TEST(Cache, is_emptied_as_a_whole_or_in_parts) {
+  Counting server;
+  const Site site(server.script());
+  constexpr std::string_view kEntries = "/api/v1/response-cache/entries";
+  site.ask("one thing");
+  site.ask("quite another");
+  const Reply hit = site.ask("one thing");
+  ASSERT_TRUE(is_hit(hit));
+  const std::string one = fmt::format("{}/{}", kEntries, hit.headers.at("x-vsr-cache-entry"));
+  EXPECT_EQ(site.manage("GET", one).status, 200);
+  EXPECT_EQ(site.manage("DELETE", one).body, R"({"deleted":1})");
+  EXPECT_EQ(site.manage("DELETE", one).status, 404);
+  EXPECT_FALSE(is_hit(site.ask("one thing")));
+  const std::string listed = site.manage("GET", kEntries).body;
+  EXPECT_NE(listed.find("\"decision\":\"any\""), std::string::npos) << listed;
+  EXPECT_EQ(listed.find("thing"), std::string::npos) << "questions are not shown: " << listed;
+  const auto remove = [&](std::string_view query) {
+    return site.manage("DELETE", fmt::format("{}{}", kEntries, query));
+  };
+  EXPECT_EQ(remove("").status, 400);
+  EXPECT_EQ(remove("?modle=m").status, 400);
+  EXPECT_EQ(remove("?older_than_seconds=x").status, 400);
+  EXPECT_EQ(remove("?model=").status, 400);
+  EXPECT_EQ(remove("?model=other").body, R"({"deleted":0})");
+  EXPECT_EQ(remove("?model=m&older_than_seconds=3600").body, R"({"deleted":0})");
+  EXPECT_EQ(remove("?model=m&decision=any").body, R"({"deleted":2})");
+  EXPECT_EQ(remove("?all=true").body, R"({"deleted":0})");
+}
+
+TEST(Cache, is_not_for_pages_of_other_sites_to_empty) {
+  Counting server;
+  const Site site(server.script());
+  const auto remove = [&](std::string_view origin) {
+    return site.manage("DELETE", "/api/v1/response-cache/entries?all=true",
+                       fmt::format("Origin: {}\r\n", origin));
+  };
+  EXPECT_EQ(remove("https://evil.test").status, 403);
+  EXPECT_EQ(remove("http://localhost:8080").status, 200);
+}
+
+}  // namespace
+}  // namespace signalbox::test
