@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kReadSize = size_t{64} << 10;
 constexpr mode_t kNewFileMode = 0644;
+constexpr mode_t kOwnMode = 0600;
 
 class Descriptor {
  public:
@@ -74,16 +75,19 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   return file.commit();
 }
 
-FileWriter::FileWriter(const fs::path& path) : path_(path) {
+FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   target_ = target_of(path);
   partial_ = target_;
   partial_ += ".partial";
   struct stat old {};
-  const bool replaces = ::stat(target_.c_str(), &old) == 0;
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
-  if (fd_ < 0 || (replaces && ::fchmod(fd_, old.st_mode & 07777) != 0)) failed_ = errno;
+  const bool own = readers == Readers::kOwner;
+  const bool replaces = !own && ::stat(target_.c_str(), &old) == 0;
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+               own ? kOwnMode : kNewFileMode);
+  const mode_t mode = replaces ? old.st_mode & 07777 : kOwnMode;
+  if (fd_ < 0 || ((replaces || own) && ::fchmod(fd_, mode) != 0)) failed_ = errno;
 }
 
 FileWriter::~FileWriter() {

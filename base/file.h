@@ -1,6 +1,7 @@
 #pragma once
 // Small files as a whole: read into memory, and written so that they are there whole or not at all.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -18,12 +19,15 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
 /// path, the file is what it was. Two writers of one path at a time would disturb each other.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
+/// Who may read a file that is written; kAll as far as the permissions that it had say.
+enum class Readers : uint8_t { kAll, kOwner };
+
 /// write_file for what is too large to be one string: append, then commit. Without a commit, or
 /// after an error, the file is what it was. Not thread-safe.
 class FileWriter {
  public:
   /// What fails here or in append() is said by commit().
-  explicit FileWriter(const std::filesystem::path& path);
+  explicit FileWriter(const std::filesystem::path& path, Readers readers = Readers::kAll);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;

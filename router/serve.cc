@@ -216,6 +216,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
   notices = state->notices;
+  if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
   live.set(std::move(state));
   for (const config::Listener& listener : listeners) {
     SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
@@ -240,6 +241,7 @@ Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   impl_->cache.flights().close();
+  impl_->cache.save();
   impl_->admin.reset();     // its work uses the reloader
   impl_->reloader.reset();  // it may be making a state, which uses what follows
   impl_->asked.reset();

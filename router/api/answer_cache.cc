@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "router/api/relay.h"
 
 namespace signalbox::api {
@@ -15,7 +16,6 @@ namespace {
 namespace cache = router::cache;
 using std::chrono::seconds;
 
-constexpr uint64_t kBytesMax = uint64_t{256} << 20;
 constexpr std::string_view kControlHeader = "x-vsr-cache-control";
 
 cache::Eviction eviction_of(std::string_view policy) {
@@ -165,6 +165,10 @@ class RecordedAnswer final : public upstream::Answer {
   std::string body_;
 };
 
+cache::MemoryStore::Clocks now() {
+  return {cache::TimePoint::clock::now(), std::chrono::system_clock::now()};
+}
+
 }  // namespace
 
 bool caches_answers(const config::Config& config) {
@@ -186,8 +190,35 @@ AnswerCache::AnswerCache(std::unique_ptr<cache::MemoryStore> store)
 void AnswerCache::configure(const config::ResponseCacheStore& store) {
   const bool keeps = store.enabled && store.backend_type == "memory";
   store_.set_limits({.entries = keeps ? store.max_entries : 0,
-                     .bytes = kBytesMax,
+                     .bytes = store.bytes_max,
                      .eviction = eviction_of(store.eviction_policy)});
+  const std::lock_guard lock(mutex_);
+  snapshot_ = keeps ? store.snapshot_path : "";
+}
+
+std::filesystem::path AnswerCache::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+std::optional<std::string> AnswerCache::load() {
+  const std::filesystem::path path = snapshot();
+  if (path.empty()) return std::nullopt;
+  const auto loaded = store_.load(path, now());
+  if (loaded) {
+    log::info("cache", "{} answers from {}", *loaded, path.string());
+  } else if (loaded.error().code != Code::kNotFound) {
+    return fmt::format("{}: no answers are taken from it, and it is written anew at the end: {}",
+                       path.string(), loaded.error().message);
+  }
+  return std::nullopt;
+}
+
+void AnswerCache::save() {
+  const std::filesystem::path path = snapshot();
+  if (path.empty()) return;
+  if (const auto saved = store_.save(path, now()); !saved)
+    log::warn("cache", "answers are not kept: {}", saved.error().message);
 }
 
 CacheControls read_controls(const config::RequestControls& allowed, std::string_view header) {

@@ -3,7 +3,9 @@
 // the server said.
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,12 @@ class AnswerCache {
   /// The limits of a configuration that is to serve.
   void configure(const config::ResponseCacheStore& store);
 
+  /// The answers of the process before, once, after configure(); what an operator should know about
+  /// a file that cannot be read.
+  std::optional<std::string> load();
+  /// For the process after; says what goes wrong in the log.
+  void save();
+
   router::cache::ResponseCache& answers() { return answers_; }
   SingleFlight& flights() { return flights_; }
 
@@ -40,6 +48,9 @@ class AnswerCache {
   router::cache::MemoryStore& store_;  // within answers_
   router::cache::ResponseCache answers_;
   SingleFlight flights_;
+  std::filesystem::path snapshot() const;
+  mutable std::mutex mutex_;
+  std::filesystem::path snapshot_;  // "": none
 };
 
 /// What a client asks of the cache: `no-cache` (the model is asked), `no-store` (its answer is not

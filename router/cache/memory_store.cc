@@ -1,8 +1,9 @@
-// A list in the order of leaving and three ways into it.
+// A list in the order of leaving and four ways into it.
 
 #include "router/cache/memory_store.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 namespace signalbox::router::cache {
@@ -11,8 +12,23 @@ namespace {
 // Of nodes, tables and allocators, about.
 constexpr uint64_t kOverheadBytes = 512;
 constexpr int kVictims = 16;
+// The index compares in 8 bits, and may still hold what has just gone.
+constexpr size_t kSpare = 8;
+
+// Partitions are named by digests, of which so much tells them apart; a collision costs neighbours.
+uint64_t tag_of(std::string_view partition) {
+  uint64_t tag = 0;
+  const std::string_view digits = partition.substr(0, 16);
+  std::from_chars(digits.data(), digits.data() + digits.size(), tag, 16);
+  return tag;
+}
 
 }  // namespace
+
+MemoryStore::MemoryStore(const MemoryLimits& limits)
+    : limits_(limits),
+      next_number_(static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
+                                         std::chrono::nanoseconds(1))) {}
 
 uint64_t entry_bytes(const Entry& entry) {
   return kOverheadBytes + entry.id.size() + entry.partition.size() + entry.question.size() +
@@ -21,9 +37,12 @@ uint64_t entry_bytes(const Entry& entry) {
 }
 
 void MemoryStore::set_limits(const MemoryLimits& limits) {
-  const std::lock_guard lock(mutex_);
-  limits_ = limits;
-  make_room();
+  {
+    const std::lock_guard lock(mutex_);
+    limits_ = limits;
+    make_room();
+  }
+  settle();
 }
 
 Result<std::shared_ptr<const Entry>> MemoryStore::find(std::string_view id, TimePoint now) {
@@ -39,62 +58,123 @@ Result<std::shared_ptr<const Entry>> MemoryStore::find(std::string_view id, Time
 Result<std::vector<Near>> MemoryStore::nearest(std::string_view partition,
                                                std::span<const float> vector, double similarity,
                                                size_t most, TimePoint now) {
+  std::shared_ptr<signalbox::cache::VectorIndex> index;
+  {
+    const std::lock_guard lock(mutex_);
+    index = index_;
+  }
+  std::vector<Near> out;
+  if (index == nullptr) return out;
+  const auto hits = index->search(tag_of(partition), vector, most + kSpare);
+  if (!hits) return out;  // a vector of another length has nothing near
   const std::lock_guard lock(mutex_);
   expire(now);
-  std::vector<Near> out;
-  const auto found = by_partition_.find(std::string(partition));
-  if (found == by_partition_.end()) return out;
-  for (const Position slot : found->second) {
-    const std::vector<float>& other = slot->entry->vector;
-    if (other.size() != vector.size()) continue;
-    const double dot = std::inner_product(vector.begin(), vector.end(), other.begin(), 0.0F);
-    if (dot >= similarity) out.push_back({slot->entry, dot});
+  for (const signalbox::cache::Hit& hit : *hits) {
+    const auto found = by_number_.find(hit.id);
+    if (found == by_number_.end()) continue;
+    const std::shared_ptr<const Entry>& entry = found->second->entry;
+    if (entry->partition != partition || entry->vector.size() != vector.size()) continue;
+    const double dot =
+        std::inner_product(vector.begin(), vector.end(), entry->vector.begin(), 0.0F);
+    if (dot >= similarity) out.push_back({entry, dot});
   }
-  const auto middle = out.begin() + static_cast<std::ptrdiff_t>(std::min(most, out.size()));
-  std::partial_sort(out.begin(), middle, out.end(),
-                    [](const Near& a, const Near& b) { return a.similarity > b.similarity; });
-  out.erase(middle, out.end());
+  std::ranges::stable_sort(out, std::ranges::greater{}, &Near::similarity);
+  out.resize(std::min(most, out.size()));
   return out;
 }
 
 Result<void> MemoryStore::put(Entry entry, TimePoint now) {
   const uint64_t bytes = entry_bytes(entry);
   auto shared = std::make_shared<const Entry>(std::move(entry));
-  const std::lock_guard lock(mutex_);
-  expire(now);
-  if (bytes > limits_.bytes || limits_.entries == 0)
-    return fail(Code::kTooLarge, "an answer of {} bytes; the cache holds {}", bytes, limits_.bytes);
-  if (const auto old = by_id_.find(shared->id); old != by_id_.end()) erase(old->second);
-  const Position slot = slots_.insert(slots_.end(), {shared, 0});
-  by_id_.emplace(shared->id, slot);
-  by_expiry_.emplace(shared->expires, shared->id);
-  if (!shared->vector.empty()) by_partition_[shared->partition].push_back(slot);
-  ++figures_.entries;
-  figures_.bytes += bytes;
-  make_room();
+  {
+    const std::lock_guard lock(mutex_);
+    expire(now);
+    if (bytes > limits_.bytes || limits_.entries == 0) {
+      return fail(Code::kTooLarge, "an answer of {} bytes; the cache holds {}", bytes,
+                  limits_.bytes);
+    }
+    const uint64_t number = shared->vector.empty() ? 0 : next_number_++;
+    if (number != 0) changes_.push_back({number, shared});
+    insert(std::move(shared), number, 0);
+  }
+  settle();
   return {};
 }
 
+// By its caller the index has been told of the number, or will be.
+void MemoryStore::insert(std::shared_ptr<const Entry> entry, uint64_t number, uint64_t uses) {
+  if (const auto old = by_id_.find(entry->id); old != by_id_.end()) erase(old->second);
+  const Position slot = slots_.insert(slots_.end(), {std::move(entry), number, uses});
+  const Entry& kept = *slot->entry;
+  by_id_.emplace(kept.id, slot);
+  by_expiry_.emplace(kept.expires, kept.id);
+  if (number != 0) by_number_.emplace(number, slot);
+  ++figures_.entries;
+  figures_.bytes += entry_bytes(kept);
+  make_room();
+}
+
+// A graph takes milliseconds to take a row in: nobody who looks something up waits for that.
+// Changes are told in their order, by one after the other.
+void MemoryStore::settle() {
+  const std::lock_guard telling(indexing_);
+  for (;;) {
+    Change change;
+    {
+      const std::lock_guard lock(mutex_);
+      if (changes_.empty()) return;
+      change = std::move(changes_.front());
+      changes_.pop_front();
+    }
+    apply(change);
+  }
+}
+
+void MemoryStore::apply(const Change& change) {
+  if (change.entry == nullptr) {
+    if (index_ != nullptr) index_->remove(change.number);
+    return;
+  }
+  const std::vector<float>& vector = change.entry->vector;
+  const auto dim = static_cast<int32_t>(
+      std::min(vector.size(), size_t{signalbox::cache::VectorIndex::kDimMax} + 1));
+  if (dim != dim_) {  // of another model: what the one before made is near to nothing
+    auto made = signalbox::cache::VectorIndex::create({.dim = dim});
+    if (!made) return;
+    const std::lock_guard lock(mutex_);
+    index_ = *std::move(made);
+    dim_ = dim;
+  }
+  // What cannot be compared is found by its id alone.
+  static_cast<void>(index_->add(change.number, tag_of(change.entry->partition), vector));
+}
+
 Result<uint64_t> MemoryStore::remove(std::string_view id) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return uint64_t{0};
-  erase(found->second);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end()) return uint64_t{0};
+    erase(found->second);
+  }
+  settle();
   return uint64_t{1};
 }
 
 Result<uint64_t> MemoryStore::remove_all(const Filter& filter, TimePoint now) {
-  const std::lock_guard lock(mutex_);
-  expire(now);
   uint64_t removed = 0;
-  for (Position slot = slots_.begin(); slot != slots_.end();) {
-    const Position next = std::next(slot);
-    if (filter.holds(*slot->entry, now)) {
-      erase(slot);
-      ++removed;
+  {
+    const std::lock_guard lock(mutex_);
+    expire(now);
+    for (Position slot = slots_.begin(); slot != slots_.end();) {
+      const Position next = std::next(slot);
+      if (filter.holds(*slot->entry, now)) {
+        erase(slot);
+        ++removed;
+      }
+      slot = next;
     }
-    slot = next;
   }
+  settle();
   return removed;
 }
 
@@ -124,10 +204,9 @@ void MemoryStore::use(Position slot) {
 
 void MemoryStore::erase(Position slot) {
   const std::shared_ptr<const Entry> entry = slot->entry;
-  if (const auto partition = by_partition_.find(entry->partition);
-      partition != by_partition_.end()) {
-    std::erase(partition->second, slot);
-    if (partition->second.empty()) by_partition_.erase(partition);
+  if (slot->number != 0) {
+    by_number_.erase(slot->number);
+    changes_.push_back({slot->number, nullptr});
   }
   by_expiry_.erase({entry->expires, entry->id});
   by_id_.erase(entry->id);

@@ -236,6 +236,10 @@ std::vector<uint64_t> VectorIndex::ids() const {
   return out;
 }
 
+int32_t VectorIndex::dim() const {
+  return state_->options.dim;
+}
+
 size_t VectorIndex::size() const {
   const std::lock_guard writing(state_->writing);
   return state_->places.size();

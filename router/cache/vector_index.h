@@ -69,6 +69,7 @@ class VectorIndex {
 
   bool contains(uint64_t id) const;
   std::vector<uint64_t> ids() const;  // in no order
+  int32_t dim() const;
   size_t size() const;
   size_t bytes() const;  // of memory, within some percent
 

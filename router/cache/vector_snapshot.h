@@ -27,7 +27,8 @@ class Checksum {
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(const std::filesystem::path& path) : file_(path) {}
+  /// The file is for its owner alone: vectors tell what they were made of.
+  explicit SnapshotWriter(const std::filesystem::path& path) : file_(path, Readers::kOwner) {}
 
   template <class T>
   void put(const T& value) {

@@ -25,16 +25,19 @@ const Section<ResponseCacheStore>& response_cache_store_section() {
       optional("similarity_threshold", number(&C::similarity_threshold, -1, 1),
                "least similarity of two requests with one answer"),
       optional("max_entries", count(&C::max_entries), "of memory"),
+      optional("bytes_max", bytes(&C::bytes_max, 1024, int64_t{1} << 40), "of memory; ours"),
+      optional("snapshot_path", string(&C::snapshot_path),
+               "a file that keeps the answers of memory over a restart; ours"),
       optional("ttl_seconds", count(&C::ttl_seconds), "how long an answer is kept"),
       optional("eviction_policy", word(&C::eviction_policy, {"fifo", "lru", "lfu"}),
                "which answer goes when there is no room"),
       optional("embedding_model", string(&C::embedding_model), "that compares requests")
           .not_built("the router's own embedding model compares them"),
       optional("use_hnsw", boolean(&C::use_hnsw), "of memory: an index")
-          .not_built("a question is compared with all that it may share an answer with"),
-      optional("hnsw_m", count(&C::hnsw_m), "of the index").not_built("there is no index"),
+          .not_built("there is one where it pays"),
+      optional("hnsw_m", count(&C::hnsw_m), "of the index").not_built("the index has its own"),
       optional("hnsw_ef_construction", count(&C::hnsw_ef_construction), "of the index")
-          .not_built("there is no index"),
+          .not_built("the index has its own"),
       optional("max_memory_entries", count(&C::max_memory_entries), "of hybrid")
           .not_built("answers are kept in memory"),
       optional("backend_config_path", string(&C::backend_config_path),

@@ -194,6 +194,8 @@ struct ResponseCacheStore {
   std::string backend_type = "memory";
   double similarity_threshold = 0.8;
   uint32_t max_entries = 1000;
+  uint64_t bytes_max = uint64_t{256} << 20;
+  std::string snapshot_path;  // "": nothing is kept from one process to the next
   uint32_t ttl_seconds = 3600;
   std::string eviction_policy = "fifo";
   std::string embedding_model;

@@ -87,10 +87,10 @@ TEST(MemoryStore, replaces_an_entry_of_the_same_id) {
 
 TEST(MemoryStore, finds_the_nearest_of_a_partition) {
   MemoryStore store({});
+  ASSERT_TRUE(store.put(entry("d", {1, 0, 0}), kNow));  // of the model before
   ASSERT_TRUE(store.put(entry("a", {1, 0}), kNow));
   ASSERT_TRUE(store.put(entry("b", {0.8F, 0.6F}), kNow));
   ASSERT_TRUE(store.put(entry("c", {1, 0}, "other"), kNow));
-  ASSERT_TRUE(store.put(entry("d", {1, 0, 0}), kNow));  // of another model
   ASSERT_TRUE(store.put(entry("e"), kNow));
   const auto near = store.nearest("p", std::vector<float>{1, 0}, 0.7, 5, kNow);
   ASSERT_EQ(near->size(), 2U);

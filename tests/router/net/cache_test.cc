@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -214,6 +215,20 @@ TEST(Cache, counts_what_it_was_asked) {
         R"(llm_cache_operations_total{backend="memory",operation="lookup",status="hit"} 2)",
         R"(llm_cache_entries_total{backend="memory"} 1)"})
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
+TEST(Cache, goes_from_one_process_to_the_next) {
+  const std::string path = testing::TempDir() + "signalbox_answers";
+  std::filesystem::remove(path);
+  const std::string text =
+      fmt::format("{}  stores: {{response_cache: {{snapshot_path: {}}}}}\n", kConfiguration, path);
+  Counting server;
+  for (int process = 0; process < 2; ++process) {
+    const Site site(server.script(), text);
+    EXPECT_EQ(is_hit(site.ask("What is the capital of France?")), process == 1);
+    EXPECT_EQ(is_hit(site.ask("Tell me the capital of France?")), true);
+  }
+  EXPECT_EQ(server.count, 1);
 }
 
 TEST(Cache, parts_users_unless_the_scope_is_wider) {

@@ -1,0 +1,188 @@
+// Entries in the order in which they would go, under a checksum. Times are those of the wall clock:
+// what would have expired while no process ran is left out. The index lies beside, and only saves
+// the time of building it: its rows are those of entries by number, and what is missing is added.
+
+#include <algorithm>
+#include <limits>
+
+#include "base/file.h"
+#include "router/cache/memory_store.h"
+#include "router/cache/vector_snapshot.h"
+
+namespace signalbox::router::cache {
+namespace {
+
+using signalbox::cache::SnapshotReader;
+using signalbox::cache::SnapshotWriter;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kMagic = "sbanswer";
+constexpr uint32_t kVersion = 1;
+constexpr size_t kFileBytesMax = size_t{8} << 30;
+constexpr uint64_t kVectorMax = signalbox::cache::VectorIndex::kDimMax;
+
+std::filesystem::path index_path(std::filesystem::path path) {
+  path += ".index";
+  return path;
+}
+
+int64_t to_wall(TimePoint at, const MemoryStore::Clocks& now) {
+  const auto wall = now.wall.time_since_epoch() + (at - now.steady);
+  return std::chrono::duration_cast<milliseconds>(wall).count();
+}
+
+void put_text(SnapshotWriter& out, std::string_view text) {
+  out.put(static_cast<uint64_t>(text.size()));
+  out.put(text);
+}
+
+Result<std::string> take_text(SnapshotReader& in) {
+  SIGNALBOX_TRY(const uint64_t size, in.get<uint64_t>());
+  if (size > in.left())
+    return fail(Code::kCorrupt, "a text of {} bytes where {} are left", size, in.left());
+  SIGNALBOX_TRY(const std::string_view text, in.take(size));
+  return std::string(text);
+}
+
+Result<std::vector<float>> take_vector(SnapshotReader& in) {
+  SIGNALBOX_TRY(const uint64_t size, in.get<uint64_t>());
+  if (size > kVectorMax) return fail(Code::kCorrupt, "a vector of {} values", size);
+  SIGNALBOX_TRY(const std::string_view bytes, in.take(size * sizeof(float)));
+  std::vector<float> out(size);
+  if (size != 0) std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+// No longer ago or ahead than a steady clock can say beside `now`.
+Result<TimePoint> take_time(SnapshotReader& in, const MemoryStore::Clocks& now) {
+  SIGNALBOX_TRY(const int64_t wall_ms, in.get<int64_t>());
+  constexpr int64_t kCenturyMs = int64_t{100} * 365 * 24 * 3600 * 1000;
+  const int64_t now_ms =
+      std::chrono::duration_cast<milliseconds>(now.wall.time_since_epoch()).count();
+  if (wall_ms < now_ms - kCenturyMs || wall_ms > now_ms + kCenturyMs)
+    return fail(Code::kCorrupt, "a time of {} ms since 1970", wall_ms);
+  return now.steady + milliseconds(wall_ms - now_ms);
+}
+
+void put_entry(SnapshotWriter& out, const Entry& entry, const MemoryStore::Clocks& now) {
+  for (const std::string* text : {&entry.id, &entry.partition, &entry.question, &entry.reply,
+                                  &entry.recipe, &entry.decision, &entry.model})
+    put_text(out, *text);
+  out.put(static_cast<uint64_t>(entry.vector.size()));
+  out.put(
+      {reinterpret_cast<const char*>(entry.vector.data()), entry.vector.size() * sizeof(float)});
+  out.put(to_wall(entry.created, now));
+  out.put(to_wall(entry.expires, now));
+}
+
+Result<Entry> take_entry(SnapshotReader& in, const MemoryStore::Clocks& now) {
+  Entry out;
+  for (std::string* text : {&out.id, &out.partition, &out.question, &out.reply, &out.recipe,
+                            &out.decision, &out.model}) {
+    SIGNALBOX_TRY(*text, take_text(in));
+  }
+  SIGNALBOX_TRY(out.vector, take_vector(in));
+  SIGNALBOX_TRY(out.created, take_time(in, now));
+  SIGNALBOX_TRY(out.expires, take_time(in, now));
+  return out;
+}
+
+}  // namespace
+
+struct MemoryStore::Saved {
+  uint64_t number = 0, uses = 0;
+  Entry entry;
+};
+
+Result<std::vector<MemoryStore::Saved>> MemoryStore::parse_saved(std::string_view bytes,
+                                                                 const Clocks& now) {
+  SIGNALBOX_TRY(SnapshotReader in, SnapshotReader::open(bytes));
+  SIGNALBOX_TRY(const std::string_view magic, in.take(kMagic.size()));
+  if (magic != kMagic) return fail(Code::kCorrupt, "it does not begin as a snapshot of answers");
+  SIGNALBOX_TRY(const uint32_t version, in.get<uint32_t>());
+  if (version != kVersion)
+    return fail(Code::kUnsupported, "version {} of a snapshot, this reads {}", version, kVersion);
+  SIGNALBOX_TRY(const uint64_t count, in.get<uint64_t>());
+  std::vector<Saved> out;
+  std::set<uint64_t> numbers;
+  for (uint64_t i = 0; i < count; ++i) {
+    Saved one;
+    SIGNALBOX_TRY(one.number, in.get<uint64_t>());
+    SIGNALBOX_TRY(one.uses, in.get<uint64_t>());
+    SIGNALBOX_TRY(one.entry, take_entry(in, now));
+    const bool has_vector = !one.entry.vector.empty();
+    if (has_vector != (one.number != 0) || one.number == std::numeric_limits<uint64_t>::max() ||
+        (has_vector && !numbers.insert(one.number).second))
+      return fail(Code::kCorrupt, "entry {} has number {}", i, one.number);
+    out.push_back(std::move(one));
+  }
+  if (in.left() != 0) return fail(Code::kCorrupt, "{} bytes after the last entry", in.left());
+  return out;
+}
+
+Result<void> MemoryStore::save(const std::filesystem::path& path, const Clocks& now) {
+  settle();
+  std::vector<Slot> slots;
+  std::shared_ptr<signalbox::cache::VectorIndex> index;
+  {
+    const std::lock_guard lock(mutex_);
+    expire(now.steady);
+    slots.assign(slots_.begin(), slots_.end());
+    index = index_;
+  }
+  if (index != nullptr) SIGNALBOX_TRY_VOID(index->save(index_path(path)));
+  SnapshotWriter out(path);
+  out.put(kMagic);
+  out.put(kVersion);
+  out.put(static_cast<uint64_t>(slots.size()));
+  for (const Slot& slot : slots) {
+    out.put(slot.number);
+    out.put(slot.uses);
+    put_entry(out, *slot.entry, now);
+  }
+  return out.commit();
+}
+
+Result<uint64_t> MemoryStore::load(const std::filesystem::path& path, const Clocks& now) {
+  SIGNALBOX_TRY(const std::string bytes, read_file(path, kFileBytesMax));
+  SIGNALBOX_TRY(std::vector<Saved> saved, parse_saved(bytes, now));
+  const auto with_vector = std::ranges::find_if(saved, &Saved::number);
+  if (with_vector == saved.end()) return restore(std::move(saved), nullptr, now);
+  const auto dim = static_cast<int32_t>(with_vector->entry.vector.size());
+  auto index = signalbox::cache::VectorIndex::load({.dim = dim}, index_path(path));
+  return restore(std::move(saved), index ? *std::move(index) : nullptr, now);
+}
+
+Result<uint64_t> MemoryStore::parse(std::string_view bytes, const Clocks& now) {
+  SIGNALBOX_TRY(std::vector<Saved> saved, parse_saved(bytes, now));
+  return restore(std::move(saved), nullptr, now);
+}
+
+uint64_t MemoryStore::restore(std::vector<Saved> saved,
+                              std::unique_ptr<signalbox::cache::VectorIndex> index,
+                              const Clocks& now) {
+  {
+    const std::lock_guard telling(indexing_);
+    const std::lock_guard lock(mutex_);
+    SIGNALBOX_CHECK(slots_.empty());
+    for (Saved& each : saved) {
+      next_number_ = std::max(next_number_, each.number + 1);
+      auto entry = std::make_shared<const Entry>(std::move(each.entry));
+      if (entry->expires <= now.steady || entry_bytes(*entry) > limits_.bytes) continue;
+      if (each.number != 0 && (index == nullptr || !index->contains(each.number)))
+        changes_.push_back({each.number, entry});
+      if (limits_.entries != 0) insert(std::move(entry), each.number, each.uses);
+    }
+    if (index != nullptr) {
+      for (const uint64_t number : index->ids()) {
+        if (!by_number_.contains(number)) index->remove(number);
+      }
+      index_ = std::move(index);
+      dim_ = index_->dim();
+    }
+  }
+  settle();
+  return figures().entries;
+}
+
+}  // namespace signalbox::router::cache
