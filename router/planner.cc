@@ -163,7 +163,7 @@ void Planner::add_notices(bool has_embedder) {
 
 bool Planner::caches(const config::Decision& decision) const {
   return decision.response_cache && decision.response_cache->enabled &&
-         config_.response_cache.enabled && config_.response_cache.backend_type == "memory";
+         config::keeps_answers(config_.response_cache);
 }
 
 selection::Candidate Planner::candidate(const config::ModelRef& ref) const {

@@ -122,7 +122,8 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
                                  &state->router->notices(), &state->observer->notices()}) {
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
   }
-  cache.configure(state->config().response_cache);
+  if (auto notice = cache.configure(state->config().response_cache))
+    state->notices.push_back(*std::move(notice));
   std::vector<api::Route> routes = api::model_routes(state->config());
   routes.push_back(api::chat_route(services(*state)));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
@@ -163,7 +164,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(api::info_routes(live, ready, *admin));
   add(api::replay_routes(replay, live, *admin));
   routes.push_back(api::metrics_route(scrape, live, *admin));
-  add(api::cache_routes(live, *admin, cache.answers()));
+  add(api::cache_routes(live, *admin, cache));
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));

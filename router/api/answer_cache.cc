@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "router/api/relay.h"
+#include "router/cache/store_factory.h"
 
 namespace signalbox::api {
 namespace {
@@ -17,11 +18,6 @@ namespace cache = router::cache;
 using std::chrono::seconds;
 
 constexpr std::string_view kControlHeader = "x-vsr-cache-control";
-
-cache::Eviction eviction_of(std::string_view policy) {
-  if (policy == "lru") return cache::Eviction::kLru;
-  return policy == "lfu" ? cache::Eviction::kLfu : cache::Eviction::kFifo;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -165,10 +161,6 @@ class RecordedAnswer final : public upstream::Answer {
   std::string body_;
 };
 
-cache::MemoryStore::Clocks now() {
-  return {cache::TimePoint::clock::now(), std::chrono::system_clock::now()};
-}
-
 }  // namespace
 
 bool caches_answers(const config::Config& config) {
@@ -181,30 +173,46 @@ bool caches_answers(const config::Config& config) {
          });
 }
 
-AnswerCache::AnswerCache()
-    : AnswerCache(std::make_unique<cache::MemoryStore>(cache::MemoryLimits{})) {}
-
-AnswerCache::AnswerCache(std::unique_ptr<cache::MemoryStore> store)
-    : store_(*store), answers_(std::move(store)) {}
-
-void AnswerCache::configure(const config::ResponseCacheStore& store) {
-  const bool keeps = store.enabled && store.backend_type == "memory";
-  store_.set_limits({.entries = keeps ? store.max_entries : 0,
-                     .bytes = store.bytes_max,
-                     .eviction = eviction_of(store.eviction_policy)});
+std::optional<std::string> AnswerCache::configure(const config::ResponseCacheStore& store) {
   const std::lock_guard lock(mutex_);
-  snapshot_ = keeps ? store.snapshot_path : "";
+  snapshot_ = store.snapshot_path;
+  const cache::MemoryLimits limits = cache::limits_of(store);
+  std::string identity = cache::identity_of(store);
+  if (answers_ != nullptr && identity == identity_) {
+    answers_->store().set_limits(limits);
+    return std::nullopt;
+  }
+  auto made = cache::make_remote_store(store);
+  std::optional<std::string> notice;
+  if (!made) {
+    notice = fmt::format("global.stores.response_cache.{}; answers are kept in memory",
+                         made.error().message);
+  }
+  memory_ = nullptr;
+  if (!made || *made == nullptr) {
+    auto memory = std::make_unique<cache::MemoryStore>(limits);
+    memory_ = memory.get();
+    made = std::move(memory);
+  }
+  answers_ = std::make_shared<cache::ResponseCache>(*std::move(made));
+  identity_ = std::move(identity);
+  return notice;
 }
 
-std::filesystem::path AnswerCache::snapshot() const {
+std::shared_ptr<cache::ResponseCache> AnswerCache::answers() const {
   const std::lock_guard lock(mutex_);
-  return snapshot_;
+  return answers_;
+}
+
+std::pair<cache::MemoryStore*, std::filesystem::path> AnswerCache::kept() const {
+  const std::lock_guard lock(mutex_);
+  return {snapshot_.empty() ? nullptr : memory_, snapshot_};
 }
 
 std::optional<std::string> AnswerCache::load() {
-  const std::filesystem::path path = snapshot();
-  if (path.empty()) return std::nullopt;
-  const auto loaded = store_.load(path, now());
+  const auto [store, path] = kept();
+  if (store == nullptr) return std::nullopt;
+  const auto loaded = store->load(path, cache::clocks_now());
   if (loaded) {
     log::info("cache", "{} answers from {}", *loaded, path.string());
   } else if (loaded.error().code != Code::kNotFound) {
@@ -215,9 +223,9 @@ std::optional<std::string> AnswerCache::load() {
 }
 
 void AnswerCache::save() {
-  const std::filesystem::path path = snapshot();
-  if (path.empty()) return;
-  if (const auto saved = store_.save(path, now()); !saved)
+  const auto [store, path] = kept();
+  if (store == nullptr) return;
+  if (const auto saved = store->save(path, cache::clocks_now()); !saved)
     log::warn("cache", "answers are not kept: {}", saved.error().message);
 }
 
@@ -251,7 +259,12 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
 CacheTurn::CacheTurn(AnswerCache& shared, Compute& compute, const config::Config& config,
                      const config::ResponseCachePlugin* plugin, const router::Plan& plan,
                      const http::Request& request, std::string_view target)
-    : cache_(shared), compute_(compute), config_(config), plugin_(plugin), plan_(plan) {
+    : cache_(shared),
+      answers_(shared.answers()),
+      compute_(compute),
+      config_(config),
+      plugin_(plugin),
+      plan_(plan) {
   // A reply to a body with placeholders is given back with this client's data in it.
   if (plugin == nullptr || !plan.masks.empty()) return;
   const config::RequestControls& controls = plugin->request_controls;
@@ -271,18 +284,15 @@ http::Task<std::unique_ptr<upstream::Answer>> CacheTurn::look_up(const router::C
                                                                  router::Evaluation& evaluation,
                                                                  http::Interrupt& interrupt) {
   if (!key_) co_return nullptr;
-  cache::ResponseCache& answers = cache_.answers();
-  const auto find = [&] {
-    hit_ = answers.find(*key_, cache::TimePoint::clock::now(), controls_.max_age);
-  };
   if (controls_.look_up) {
-    find();
+    co_await find(interrupt);
     if (!hit_ && controls_.store) {
       std::string id = key_->id;
       const std::chrono::milliseconds patience = kFollowMax;
       SingleFlight::Lead lead = co_await cache_.flights().enter(std::move(id), interrupt, patience);
       lead_ = std::move(lead);
-      find();
+      // What others have found out meanwhile; whoever leads asks a server no second time.
+      if (!lead_ || answers_->store().is_near()) co_await find(interrupt);
     }
   }
   if (!hit_ && compares() && !interrupt.raised()) {
@@ -294,9 +304,24 @@ http::Task<std::unique_ptr<upstream::Answer>> CacheTurn::look_up(const router::C
   if (answer) {
     lead_.end();
   } else if (controls_.look_up) {
-    answers.count_miss(failed_);
+    answers_->count_miss(failed_);
   }
   co_return answer;
+}
+
+// A store that is elsewhere is waited for beside the loop.
+http::Task<> CacheTurn::find(http::Interrupt& interrupt) {
+  std::function<void()> work = [this] {
+    hit_ = answers_->find(*key_, cache::TimePoint::clock::now(), controls_.max_age);
+  };
+  bool ran = true;
+  if (answers_->store().is_near()) {
+    work();
+  } else {
+    std::stop_source given_up;
+    ran = co_await run_within(compute_, interrupt, given_up, std::move(work));
+  }
+  failed_ = failed_ || !ran || hit_.failed;
 }
 
 http::Task<bool> CacheTurn::embed_and_find(router::Evaluation& evaluation,
@@ -312,8 +337,9 @@ http::Task<bool> CacheTurn::embed_and_find(router::Evaluation& evaluation,
     }
     vector_.assign(vector->begin(), vector->end());
     if (controls_.look_up)
-      hit_ = cache_.answers().find_near(*key_, vector_, similarity, cache::TimePoint::clock::now(),
-                                        controls_.max_age);
+      hit_ = answers_->find_near(*key_, vector_, similarity, cache::TimePoint::clock::now(),
+                                 controls_.max_age);
+    failed_ = failed_ || hit_.failed;
   };
   const bool ran = co_await run_within(compute_, interrupt, given_up, std::move(work));
   co_return ran;
@@ -338,7 +364,7 @@ void CacheTurn::keep(std::string reply) {
                      .model = plan_.model->name,
                      .created = now,
                      .expires = now + std::min(ttl, controls_.ttl.value_or(ttl))};
-  cache_.answers().put(std::move(entry), now);
+  answers_->put(std::move(entry), now);
   lead_.end();
 }
 

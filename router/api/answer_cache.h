@@ -29,10 +29,11 @@ bool caches_answers(const config::Config& config);
 /// What of the cache outlives a configuration. Thread-safe.
 class AnswerCache {
  public:
-  AnswerCache();
+  AnswerCache() { configure({}); }
 
-  /// The limits of a configuration that is to serve.
-  void configure(const config::ResponseCacheStore& store);
+  /// The store of a configuration that is to serve; what an operator should know where it cannot be
+  /// had. Requests that have begun go on with the one before.
+  std::optional<std::string> configure(const config::ResponseCacheStore& store);
 
   /// The answers of the process before, once, after configure(); what an operator should know about
   /// a file that cannot be read.
@@ -40,17 +41,20 @@ class AnswerCache {
   /// For the process after; says what goes wrong in the log.
   void save();
 
-  router::cache::ResponseCache& answers() { return answers_; }
+  /// Shared with the requests that use it.
+  std::shared_ptr<router::cache::ResponseCache> answers() const;
   SingleFlight& flights() { return flights_; }
 
  private:
-  explicit AnswerCache(std::unique_ptr<router::cache::MemoryStore> store);
-  router::cache::MemoryStore& store_;  // within answers_
-  router::cache::ResponseCache answers_;
+  /// The store in memory, and its file; null where answers lie elsewhere or have no file.
+  std::pair<router::cache::MemoryStore*, std::filesystem::path> kept() const;
+
   SingleFlight flights_;
-  std::filesystem::path snapshot() const;
   mutable std::mutex mutex_;
-  std::filesystem::path snapshot_;  // "": none
+  std::string identity_;  // of the store
+  std::shared_ptr<router::cache::ResponseCache> answers_;
+  router::cache::MemoryStore* memory_ = nullptr;  // within answers_; null: it is elsewhere
+  std::filesystem::path snapshot_;                // "": none
 };
 
 /// What a client asks of the cache: `no-cache` (the model is asked), `no-store` (its answer is not
@@ -104,9 +108,11 @@ class CacheTurn {
 
  private:
   bool compares() const;
+  http::Task<> find(http::Interrupt& interrupt);
   http::Task<bool> embed_and_find(router::Evaluation& evaluation, http::Interrupt& interrupt);
 
   AnswerCache& cache_;
+  const std::shared_ptr<router::cache::ResponseCache> answers_;
   Compute& compute_;
   const config::Config& config_;
   const config::ResponseCachePlugin* const plugin_;  // null: none

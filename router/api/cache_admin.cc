@@ -193,19 +193,21 @@ Answer remove_one(const http::Request& request, cache::ResponseCache& of) {
 
 }  // namespace
 
-std::vector<Route> cache_routes(const router::Live& live, Compute& pool, cache::ResponseCache& of) {
+std::vector<Route> cache_routes(const router::Live& live, Compute& pool, const AnswerCache& of) {
   const std::string entries(kEntries), one = entries + '/';
   const auto route = [&](const char* method, const std::string& path, std::string_view permission,
                          Answer (*work)(const http::Request&, cache::ResponseCache&)) {
-    return management_route(
-        method, path, permission, live, pool,
-        [&of, work](const http::Request& request, const State&) { return work(request, of); });
+    return management_route(method, path, permission, live, pool,
+                            [&of, work](const http::Request& request, const State&) {
+                              return work(request, *of.answers());
+                            });
   };
-  return {management_route("GET", std::string(kStats), kCacheRead, live, pool,
-                           [&of](const http::Request&, const State&) { return stats(of); }),
-          route("GET", entries, kCacheRead, list),
-          route("DELETE", entries, kCacheInvalidate, remove_filtered),
-          route("GET", one, kCacheRead, show), route("DELETE", one, kCacheInvalidate, remove_one)};
+  return {
+      management_route("GET", std::string(kStats), kCacheRead, live, pool,
+                       [&of](const http::Request&, const State&) { return stats(*of.answers()); }),
+      route("GET", entries, kCacheRead, list),
+      route("DELETE", entries, kCacheInvalidate, remove_filtered),
+      route("GET", one, kCacheRead, show), route("DELETE", one, kCacheInvalidate, remove_one)};
 }
 
 }  // namespace signalbox::api

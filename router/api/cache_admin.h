@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "router/api/answer_cache.h"
 #include "router/api/management.h"
-#include "router/cache/response_cache.h"
 
 namespace signalbox::api {
 
@@ -12,7 +12,6 @@ namespace signalbox::api {
 /// recipe, decision, model and older_than_seconds (DELETE without one asks for all=true); GET and
 /// DELETE /api/v1/response-cache/entries/ID. What was asked and answered is not shown. All outlive
 /// the routes.
-std::vector<Route> cache_routes(const router::Live& live, Compute& pool,
-                                router::cache::ResponseCache& cache);
+std::vector<Route> cache_routes(const router::Live& live, Compute& pool, const AnswerCache& cache);
 
 }  // namespace signalbox::api

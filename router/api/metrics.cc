@@ -71,7 +71,7 @@ std::string Scrape::text() const {
     look_at_models(state->router->models(), state->config());
     if (caches_answers(state->config())) {
       metrics_.cache_entries.with({state->config().response_cache.backend_type})
-          .set(static_cast<double>(cache_.answers().store().figures().entries));
+          .set(static_cast<double>(cache_.answers()->store().figures().entries));
     }
   }
   if (const router::Reloader* reloader = reloader_()) {

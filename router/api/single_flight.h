@@ -26,6 +26,7 @@ class SingleFlight {
         : flights_(std::exchange(other.flights_, nullptr)), id_(std::move(other.id_)) {}
     Lead& operator=(Lead&& other) noexcept;
     ~Lead() { end(); }
+    explicit operator bool() const { return flights_ != nullptr; }
     /// Those who wait go on.
     void end();
 

@@ -7,84 +7,20 @@
 
 #include "base/file.h"
 #include "router/cache/memory_store.h"
-#include "router/cache/vector_snapshot.h"
 
 namespace signalbox::router::cache {
 namespace {
 
 using signalbox::cache::SnapshotReader;
 using signalbox::cache::SnapshotWriter;
-using std::chrono::milliseconds;
 
 constexpr std::string_view kMagic = "sbanswer";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kFileBytesMax = size_t{8} << 30;
-constexpr uint64_t kVectorMax = signalbox::cache::VectorIndex::kDimMax;
 
 std::filesystem::path index_path(std::filesystem::path path) {
   path += ".index";
   return path;
-}
-
-int64_t to_wall(TimePoint at, const MemoryStore::Clocks& now) {
-  const auto wall = now.wall.time_since_epoch() + (at - now.steady);
-  return std::chrono::duration_cast<milliseconds>(wall).count();
-}
-
-void put_text(SnapshotWriter& out, std::string_view text) {
-  out.put(static_cast<uint64_t>(text.size()));
-  out.put(text);
-}
-
-Result<std::string> take_text(SnapshotReader& in) {
-  SIGNALBOX_TRY(const uint64_t size, in.get<uint64_t>());
-  if (size > in.left())
-    return fail(Code::kCorrupt, "a text of {} bytes where {} are left", size, in.left());
-  SIGNALBOX_TRY(const std::string_view text, in.take(size));
-  return std::string(text);
-}
-
-Result<std::vector<float>> take_vector(SnapshotReader& in) {
-  SIGNALBOX_TRY(const uint64_t size, in.get<uint64_t>());
-  if (size > kVectorMax) return fail(Code::kCorrupt, "a vector of {} values", size);
-  SIGNALBOX_TRY(const std::string_view bytes, in.take(size * sizeof(float)));
-  std::vector<float> out(size);
-  if (size != 0) std::memcpy(out.data(), bytes.data(), bytes.size());
-  return out;
-}
-
-// No longer ago or ahead than a steady clock can say beside `now`.
-Result<TimePoint> take_time(SnapshotReader& in, const MemoryStore::Clocks& now) {
-  SIGNALBOX_TRY(const int64_t wall_ms, in.get<int64_t>());
-  constexpr int64_t kCenturyMs = int64_t{100} * 365 * 24 * 3600 * 1000;
-  const int64_t now_ms =
-      std::chrono::duration_cast<milliseconds>(now.wall.time_since_epoch()).count();
-  if (wall_ms < now_ms - kCenturyMs || wall_ms > now_ms + kCenturyMs)
-    return fail(Code::kCorrupt, "a time of {} ms since 1970", wall_ms);
-  return now.steady + milliseconds(wall_ms - now_ms);
-}
-
-void put_entry(SnapshotWriter& out, const Entry& entry, const MemoryStore::Clocks& now) {
-  for (const std::string* text : {&entry.id, &entry.partition, &entry.question, &entry.reply,
-                                  &entry.recipe, &entry.decision, &entry.model})
-    put_text(out, *text);
-  out.put(static_cast<uint64_t>(entry.vector.size()));
-  out.put(
-      {reinterpret_cast<const char*>(entry.vector.data()), entry.vector.size() * sizeof(float)});
-  out.put(to_wall(entry.created, now));
-  out.put(to_wall(entry.expires, now));
-}
-
-Result<Entry> take_entry(SnapshotReader& in, const MemoryStore::Clocks& now) {
-  Entry out;
-  for (std::string* text : {&out.id, &out.partition, &out.question, &out.reply, &out.recipe,
-                            &out.decision, &out.model}) {
-    SIGNALBOX_TRY(*text, take_text(in));
-  }
-  SIGNALBOX_TRY(out.vector, take_vector(in));
-  SIGNALBOX_TRY(out.created, take_time(in, now));
-  SIGNALBOX_TRY(out.expires, take_time(in, now));
-  return out;
 }
 
 }  // namespace
@@ -132,13 +68,16 @@ Result<void> MemoryStore::save(const std::filesystem::path& path, const Clocks& 
   }
   if (index != nullptr) SIGNALBOX_TRY_VOID(index->save(index_path(path)));
   SnapshotWriter out(path);
+  std::string bytes;
   out.put(kMagic);
   out.put(kVersion);
   out.put(static_cast<uint64_t>(slots.size()));
   for (const Slot& slot : slots) {
     out.put(slot.number);
     out.put(slot.uses);
-    put_entry(out, *slot.entry, now);
+    bytes.clear();
+    append_entry(bytes, *slot.entry, now);
+    out.put(std::string_view(bytes));
   }
   return out.commit();
 }

@@ -160,6 +160,16 @@ Result<uint64_t> MemoryStore::remove(std::string_view id) {
   return uint64_t{1};
 }
 
+void MemoryStore::forget(const std::shared_ptr<const Entry>& entry) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_id_.find(entry->id);
+    if (found == by_id_.end() || found->second->entry != entry) return;
+    erase(found->second);
+  }
+  settle();
+}
+
 Result<uint64_t> MemoryStore::remove_all(const Filter& filter, TimePoint now) {
   uint64_t removed = 0;
   {

@@ -9,20 +9,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "router/cache/entry_bytes.h"
 #include "router/cache/store.h"
 #include "router/cache/vector_index.h"
 
 namespace signalbox::router::cache {
-
-/// Which entry goes when there is no room: the oldest, the one that has longest not been asked for,
-/// or of the sixteen oldest the one that was asked for least.
-enum class Eviction : uint8_t { kFifo, kLru, kLfu };
-
-struct MemoryLimits {
-  uint64_t entries = 1000;
-  uint64_t bytes = uint64_t{256} << 20;  // of entries as entry_bytes() counts them
-  Eviction eviction = Eviction::kFifo;
-};
 
 /// What an entry takes, what finds it included.
 uint64_t entry_bytes(const Entry& entry);
@@ -34,7 +25,7 @@ class MemoryStore final : public Store {
   explicit MemoryStore(const MemoryLimits& limits);
 
   /// What is over them goes at once.
-  void set_limits(const MemoryLimits& limits);
+  void set_limits(const MemoryLimits& limits) override;
 
   Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) override;
   Result<std::vector<Near>> nearest(std::string_view partition, std::span<const float> vector,
@@ -45,12 +36,11 @@ class MemoryStore final : public Store {
   Result<std::vector<std::shared_ptr<const Entry>>> list(const Filter& filter, size_t most,
                                                          TimePoint now) override;
   StoreFigures figures() const override;
+  bool is_near() const override { return true; }
 
-  /// Both clocks at one time: entries count in the steady one, a file in the other.
-  struct Clocks {
-    TimePoint steady;
-    std::chrono::system_clock::time_point wall;
-  };
+  /// Removes the entry unless another one has taken its place.
+  void forget(const std::shared_ptr<const Entry>& entry);
+
   /// Writes all that has not expired to `path`, and the index beside it under ".index". Errors:
   /// kIo.
   Result<void> save(const std::filesystem::path& path, const Clocks& now);

@@ -16,30 +16,26 @@ bool is_young(const Entry& entry, TimePoint now, std::optional<std::chrono::seco
 Hit ResponseCache::find(const Key& key, TimePoint now,
                         std::optional<std::chrono::seconds> max_age) {
   auto found = store_->find(key.id, now);
-  if (!found) {
-    ++failed_;
-    return {};
-  }
+  if (!found) return failure();
   if (*found == nullptr || !is_young(**found, now, max_age)) return {};
   ++hits_exact_;
-  return {*std::move(found), 1};
+  return {*std::move(found), 1, false};
 }
 
 Hit ResponseCache::find_near(const Key& key, std::span<const float> vector, double similarity,
                              TimePoint now, std::optional<std::chrono::seconds> max_age) {
   const auto near = store_->nearest(key.partition, vector, similarity, kAskedMax, now);
-  if (!near) {
-    ++failed_;
-    return {};
-  }
+  if (!near) return failure();
   std::optional<Difference> first;
   for (const Near& each : *near) {
     if (!is_young(*each.entry, now, max_age)) continue;
     const Difference between = difference(key.question, each.entry->question);
     if (between == Difference::kNone) {
+      auto whole = store_->find(each.entry->id, now);
+      if (!whole) return failure();
+      if (*whole == nullptr) continue;  // it has gone meanwhile
       ++hits_semantic_;
-      static_cast<void>(store_->find(each.entry->id, now));  // it was used
-      return {each.entry, each.similarity};
+      return {*std::move(whole), each.similarity, false};
     }
     if (!first) first = between;
   }
@@ -48,6 +44,11 @@ Hit ResponseCache::find_near(const Key& key, std::span<const float> vector, doub
     ++refused_by_[static_cast<size_t>(*first)];
   }
   return {};
+}
+
+Hit ResponseCache::failure() {
+  ++failed_;
+  return {nullptr, 0, true};
 }
 
 void ResponseCache::put(Entry entry, TimePoint now) {

@@ -16,6 +16,7 @@ namespace signalbox::router::cache {
 struct Hit {
   std::shared_ptr<const Entry> entry;  // shared with the store; null: a miss
   double similarity = 0;               // 1 for a request that is the same
+  bool failed = false;                 // the store was not there
   explicit operator bool() const { return entry != nullptr; }
 };
 
@@ -50,6 +51,8 @@ class ResponseCache {
   Statistics statistics() const;
 
  private:
+  Hit failure();
+
   std::unique_ptr<Store> store_;
   std::atomic<uint64_t> hits_exact_{0}, hits_semantic_{0}, misses_{0}, refused_{0}, stored_{0},
       failed_{0};

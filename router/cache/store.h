@@ -46,6 +46,16 @@ struct Near {
   double similarity = 0;               // cosine
 };
 
+/// Which entry goes when there is no room: the oldest, the one that has longest not been asked for,
+/// or of the sixteen oldest the one that was asked for least.
+enum class Eviction : uint8_t { kFifo, kLru, kLfu };
+
+struct MemoryLimits {
+  uint64_t entries = 1000;
+  uint64_t bytes = uint64_t{256} << 20;  // of entries as entry_bytes() counts them
+  Eviction eviction = Eviction::kFifo;
+};
+
 struct StoreFigures {
   uint64_t entries = 0, bytes = 0;
   uint64_t evictions = 0;  // that had to make room
@@ -60,7 +70,8 @@ class Store {
 
   /// Null when there is none.
   virtual Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) = 0;
-  /// The nearest entries of a partition, at least so similar, nearest first. `vector` (dim) is
+  /// The nearest entries of a partition, at least so similar, nearest first, perhaps without their
+  /// replies: find() has those, and is told that one is used. `vector` (dim) is
   /// L2-normalised; entries with vectors of another length are none.
   virtual Result<std::vector<Near>> nearest(std::string_view partition,
                                             std::span<const float> vector, double similarity,
@@ -74,6 +85,10 @@ class Store {
   virtual Result<std::vector<std::shared_ptr<const Entry>>> list(const Filter& filter, size_t most,
                                                                  TimePoint now) = 0;
   virtual StoreFigures figures() const = 0;
+  /// Of what it holds in memory.
+  virtual void set_limits(const MemoryLimits& limits) = 0;
+  /// Whether find() answers from memory, in microseconds; put() does always.
+  virtual bool is_near() const = 0;
 };
 
 }  // namespace signalbox::router::cache

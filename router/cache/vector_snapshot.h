@@ -49,6 +49,8 @@ class SnapshotReader {
  public:
   /// Errors: kCorrupt where the checksum does not fit.
   static Result<SnapshotReader> open(std::string_view bytes);
+  /// Of bytes without a checksum.
+  explicit SnapshotReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <class T>
   Result<T> get() {
@@ -62,8 +64,6 @@ class SnapshotReader {
   size_t left() const { return bytes_.size(); }
 
  private:
-  explicit SnapshotReader(std::string_view bytes) : bytes_(bytes) {}
-
   std::string_view bytes_;
 };
 

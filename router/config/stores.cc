@@ -6,13 +6,19 @@
 namespace signalbox::config {
 namespace {
 
+bool keeps_in(std::string_view backend) {
+  return backend == "memory" || backend == "redis" || backend == "valkey" || backend == "postgres";
+}
+
 Value<ResponseCacheStore> backend() {
   const Value<ResponseCacheStore> name = string(&ResponseCacheStore::backend_type);
   const auto read = [name](Reader& reader, const yaml::Node& node, ResponseCacheStore& into) {
     name.read(reader, node, into);
-    if (into.backend_type == "memory") return;
-    reader.not_built(node.line, fmt::format("{}: only memory is; every request reaches its model",
-                                            into.backend_type));
+    if (keeps_in(into.backend_type)) return;
+    reader.not_built(node.line,
+                     fmt::format("{}: memory, redis, valkey and postgres are; every request "
+                                 "reaches its model",
+                                 into.backend_type));
   };
   return {name.expected, read, name.describe};
 }
@@ -21,7 +27,8 @@ const Section<ResponseCacheStore>& response_cache_store_section() {
   using C = ResponseCacheStore;
   static const Section<C> section{{
       optional("enabled", boolean(&C::enabled), "false asks a model every time"),
-      optional("backend_type", backend(), "memory, redis, valkey, milvus, qdrant or hybrid"),
+      optional("backend_type", backend(),
+               "memory, redis, valkey, postgres (ours), milvus, qdrant or hybrid"),
       optional("similarity_threshold", number(&C::similarity_threshold, -1, 1),
                "least similarity of two requests with one answer"),
       optional("max_entries", count(&C::max_entries), "of memory"),
@@ -42,13 +49,12 @@ const Section<ResponseCacheStore>& response_cache_store_section() {
           .not_built("answers are kept in memory"),
       optional("backend_config_path", string(&C::backend_config_path),
                "a file with the keys of the backend")
-          .not_built("answers are kept in memory"),
+          .not_built("the keys stand here"),
       optional("milvus", object(&C::milvus, milvus_section), "of milvus and hybrid")
           .not_built("answers are kept in memory"),
-      optional("redis", object(&C::redis, redis_section), "of redis")
-          .not_built("answers are kept in memory"),
-      optional("valkey", object(&C::valkey, valkey_section), "of valkey")
-          .not_built("answers are kept in memory"),
+      optional("redis", object(&C::redis, redis_section), "of redis"),
+      optional("valkey", object(&C::valkey, valkey_section), "of valkey"),
+      optional("postgres", object(&C::postgres, postgres_section), "of postgres; ours"),
       optional("qdrant", object(&C::qdrant, qdrant_section), "of qdrant")
           .not_built("answers are kept in memory"),
   }};
@@ -161,6 +167,10 @@ const Section<Config>& stores_section() {
           .not_built("no documents are stored"),
   }};
   return section;
+}
+
+bool keeps_answers(const ResponseCacheStore& store) {
+  return store.enabled && keeps_in(store.backend_type);
 }
 
 }  // namespace signalbox::config

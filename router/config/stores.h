@@ -204,11 +204,15 @@ struct ResponseCacheStore {
   uint32_t hnsw_ef_construction = 0;
   uint32_t max_memory_entries = 0;
   std::string backend_config_path;
+  Postgres postgres;
   Milvus milvus;
   Redis redis;
   Valkey valkey;
   Qdrant qdrant;
 };
+
+/// Whether answers are kept: what it names is built.
+bool keeps_answers(const ResponseCacheStore& store);
 
 struct MemoryStore {
   struct Quality {

@@ -16,10 +16,9 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const MemoryStore::Clocks kThen{TimePoint(seconds(1000)),
-                                std::chrono::system_clock::time_point(hours(480'000))};
+const Clocks kThen{TimePoint(seconds(1000)), std::chrono::system_clock::time_point(hours(480'000))};
 // Another process: its steady clock begins anew, and two minutes have passed.
-const MemoryStore::Clocks kNow{TimePoint(seconds(5)), kThen.wall + seconds(120)};
+const Clocks kNow{TimePoint(seconds(5)), kThen.wall + seconds(120)};
 
 std::vector<float> direction(int i) {
   return {std::cos(static_cast<float>(i)), std::sin(static_cast<float>(i)), 0.5F};

@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t value = sum.value();
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 
-  const MemoryStore::Clocks now{TimePoint(std::chrono::hours(1)),
-                                std::chrono::system_clock::time_point(std::chrono::hours(1))};
+  const Clocks now{TimePoint(std::chrono::hours(1)),
+                   std::chrono::system_clock::time_point(std::chrono::hours(1))};
   MemoryStore store({.entries = 4});
   const auto entries = store.parse(bytes, now);
   if (!entries) {

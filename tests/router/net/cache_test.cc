@@ -15,6 +15,7 @@
 #include "tests/router/fake_embedder.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
+#include "tests/router/server_process.h"
 
 namespace signalbox::test {
 namespace {
@@ -208,7 +209,11 @@ TEST(Cache, counts_what_it_was_asked) {
   Counting server;
   const Site site(server.script());
   for (int i = 0; i < 3; ++i) site.ask("exactly what is it?");
-  const std::string metrics = site.manage("GET", "/metrics").body;
+  std::string metrics;
+  for (int i = 0; i < 100 && metrics.find("status=\"hit\"} 2") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // counted after the answer
+    metrics = site.manage("GET", "/metrics").body;
+  }
   for (const std::string_view line :
        {R"(llm_cache_plugin_hits_total{decision_name="exact",plugin_type="response_cache"} 2)",
         R"(llm_cache_plugin_misses_total{decision_name="exact",plugin_type="response_cache"} 1)",
@@ -229,6 +234,74 @@ TEST(Cache, goes_from_one_process_to_the_next) {
     EXPECT_EQ(is_hit(site.ask("Tell me the capital of France?")), true);
   }
   EXPECT_EQ(server.count, 1);
+}
+
+std::string on_redis(uint16_t port) {
+  return fmt::format(
+      "{}  stores: {{response_cache: {{backend_type: redis, redis: {{address: "
+      "\"127.0.0.1:{}\"}}}}}}\n",
+      kConfiguration, port);
+}
+
+TEST(Cache, shares_answers_with_other_routers_over_redis) {
+  const std::string program = test::program({"/usr/bin/redis-server"});
+  if (program.empty()) GTEST_SKIP() << "redis-server is not installed";
+  test::ServerProcess redis("cache_redis");
+  redis.start({program, "--port", std::to_string(redis.port()), "--save", "", "--dir",
+               redis.folder().string()});
+  Counting server;
+  const Site first(server.script(), on_redis(redis.port()));
+  const Site second(server.script(), on_redis(redis.port()));
+  first.ask("What is the capital of France?");
+  const auto becomes_hit = [&](std::string_view text) {
+    for (int i = 0; i < 100; ++i) {
+      if (is_hit(second.ask(text, "x-vsr-cache-control: no-store\r\n"))) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  };
+  EXPECT_TRUE(becomes_hit("What is the capital of France?"));
+  EXPECT_TRUE(becomes_hit("Tell me the capital of France?"));
+}
+
+TEST(Cache, fails_no_request_when_redis_is_killed_or_hangs_under_load) {
+  const std::string program = test::program({"/usr/bin/redis-server"});
+  if (program.empty()) GTEST_SKIP() << "redis-server is not installed";
+  test::ServerProcess redis("cache_redis");
+  const std::vector<std::string> command{program, "--port", std::to_string(redis.port()), "--save",
+                                         "",      "--dir",  redis.folder().string()};
+  redis.start(command);
+  Counting server;
+  const Site site(server.script(), on_redis(redis.port()));
+  std::atomic<bool> over{false};
+  std::atomic<int> asked{0}, failed{0}, hits{0};
+  std::vector<std::thread> users;
+  for (int user = 0; user < 3; ++user) {
+    users.emplace_back([&, user] {
+      for (int i = 0; !over; ++i) {
+        const Reply reply = site.ask(fmt::format("exactly what is {} of {}?", i % 50, user));
+        ++asked;
+        failed += reply.status == 200 ? 0 : 1;
+        hits += is_hit(reply) ? 1 : 0;
+      }
+    });
+  }
+  const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  wait(500);
+  redis.end();
+  wait(1000);
+  redis.start(command);
+  wait(500);
+  redis.signal(SIGSTOP);
+  wait(1500);
+  redis.signal(SIGCONT);
+  wait(2000);
+  const int before = hits;
+  for (int i = 0; i < 200 && hits == before; ++i) wait(20);
+  over = true;
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(failed, 0) << "of " << asked;
+  EXPECT_GT(hits, before) << "it is found again";
 }
 
 TEST(Cache, parts_users_unless_the_scope_is_wider) {

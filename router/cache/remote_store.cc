@@ -1,0 +1,226 @@
+// The server is never waited for but in find(). A write that it does not take is tried again until
+// it does or the answer has expired; reading goes on meanwhile as the breaker lets it.
+
+#include "router/cache/remote_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace signalbox::router::cache {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFollowWait{1000};
+constexpr milliseconds kRetryPause{500};
+constexpr milliseconds kLastWrites{1000};
+
+}  // namespace
+
+bool Breaker::allows(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (failures_ < kFailuresMax) return true;
+  if (now < again_) return false;
+  again_ = now + kPause;  // this one finds out
+  return true;
+}
+
+bool Breaker::tell(bool well, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const bool before = failures_ < kFailuresMax;
+  failures_ = well ? 0 : std::min(failures_ + 1, kFailuresMax);
+  if (!well) again_ = now + kPause;
+  return before != (failures_ < kFailuresMax);
+}
+
+RemoteStore::RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits)
+    : remote_(std::move(remote)),
+      heads_(limits),
+      writer_([this] { write_all(); }),
+      follower_([this] { follow_all(); }) {}
+
+RemoteStore::~RemoteStore() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    stopped_ = TimePoint::clock::now();
+  }
+  woken_.notify_all();
+  writer_.join();
+  follower_.join();
+}
+
+// Says once when the server goes and comes.
+bool RemoteStore::ask(bool well) {
+  if (breaker_.tell(well, TimePoint::clock::now())) {
+    if (well) {
+      log::info("cache", "{} answers again", remote_->name());
+    } else {
+      log::warn("cache", "{} does not answer; requests go to their models", remote_->name());
+    }
+  }
+  return well;
+}
+
+Result<std::shared_ptr<const Entry>> RemoteStore::find(std::string_view id, TimePoint now) {
+  if (auto waiting = unwritten(id); waiting != nullptr && waiting->expires > now) return waiting;
+  if (!breaker_.allows(now))
+    return fail(Code::kIo, "{} does not answer and is left alone for a moment", remote_->name());
+  const auto head = heads_.find(id, now);
+  const auto bytes = remote_->get(id);
+  ask(bytes.has_value());
+  if (!bytes) return tl::unexpected<Error>(bytes.error());
+  if (!*bytes) {
+    // Not one that the follower has been told of meanwhile.
+    if (head && *head != nullptr) heads_.forget(*head);
+    return std::shared_ptr<const Entry>();
+  }
+  SIGNALBOX_TRY(Entry entry, from_bytes(**bytes, clocks_now()));
+  if (entry.id != id)
+    return fail(Code::kCorrupt, "{} has another answer under an id", remote_->name());
+  if (entry.expires <= now) return std::shared_ptr<const Entry>();
+  return std::make_shared<const Entry>(std::move(entry));
+}
+
+Result<std::vector<Near>> RemoteStore::nearest(std::string_view partition,
+                                               std::span<const float> vector, double similarity,
+                                               size_t most, TimePoint now) {
+  return heads_.nearest(partition, vector, similarity, most, now);
+}
+
+Result<void> RemoteStore::put(Entry entry, TimePoint now) {
+  const Clocks clocks = clocks_now();
+  Write write;
+  write.id = entry.id;
+  write.ttl = std::chrono::duration_cast<milliseconds>(entry.expires - now);
+  write.bytes = to_bytes(entry, clocks);
+  write.entry = std::make_shared<const Entry>(entry);
+  entry.reply.clear();
+  write.head = to_bytes(entry, clocks);
+  // One without room for its head is found by its id all the same.
+  static_cast<void>(heads_.put(std::move(entry), now));
+  return enqueue(std::move(write));
+}
+
+Result<void> RemoteStore::enqueue(Write write) {
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t bytes = write.bytes.size() + write.head.size();
+    if (writes_.size() >= kQueueMax || bytes_ + bytes > kQueueBytesMax)
+      return fail(Code::kOverloaded, "too much waits to be written to {}", remote_->name());
+    bytes_ += bytes;
+    if (write.entry != nullptr) {
+      unwritten_[write.id] = write.entry;
+    } else {
+      unwritten_.erase(write.id);
+    }
+    writes_.push_back(std::move(write));
+  }
+  woken_.notify_all();
+  return {};
+}
+
+Result<uint64_t> RemoteStore::remove(std::string_view id) {
+  SIGNALBOX_TRY(const uint64_t known, heads_.remove(id));
+  Write write;
+  write.id = id;
+  SIGNALBOX_TRY_VOID(enqueue(std::move(write)));
+  return known;
+}
+
+Result<uint64_t> RemoteStore::remove_all(const Filter& filter, TimePoint now) {
+  SIGNALBOX_TRY(const auto meant, heads_.list(filter, SIZE_MAX, now));
+  uint64_t removed = 0;
+  for (const auto& entry : meant) {
+    SIGNALBOX_TRY(const uint64_t one, remove(entry->id));
+    removed += one;
+  }
+  return removed;
+}
+
+Result<std::vector<std::shared_ptr<const Entry>>> RemoteStore::list(const Filter& filter,
+                                                                    size_t most, TimePoint now) {
+  return heads_.list(filter, most, now);
+}
+
+StoreFigures RemoteStore::figures() const {
+  return heads_.figures();
+}
+
+std::shared_ptr<const Entry> RemoteStore::unwritten(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = unwritten_.find(id);
+  return found == unwritten_.end() ? nullptr : found->second;
+}
+
+void RemoteStore::forget_unwritten(const Write& write) {
+  const std::lock_guard lock(mutex_);
+  const auto found = unwritten_.find(write.id);
+  if (found != unwritten_.end() && found->second == write.entry) unwritten_.erase(found);
+}
+
+// False once the store is to end.
+bool RemoteStore::sleep(milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !woken_.wait_for(lock, time, [this] { return stopping_; });
+}
+
+void RemoteStore::write_all() {
+  for (;;) {
+    Write write;
+    {
+      std::unique_lock lock(mutex_);
+      woken_.wait(lock, [this] { return stopping_ || !writes_.empty(); });
+      if (writes_.empty() || (stopping_ && TimePoint::clock::now() - stopped_ > kLastWrites))
+        return;
+      write = std::move(writes_.front());
+      writes_.pop_front();
+      bytes_ -= write.bytes.size() + write.head.size();
+    }
+    const TimePoint expires = TimePoint::clock::now() + write.ttl;
+    const bool deletes = write.bytes.empty();
+    for (;;) {
+      const Result<void> written = deletes
+                                       ? remote_->remove({&write.id, 1})
+                                       : remote_->put(write.id, write.bytes, write.head, write.ttl);
+      if (ask(written.has_value())) break;
+      if (!sleep(kRetryPause)) return;
+      const auto left = std::chrono::duration_cast<milliseconds>(expires - TimePoint::clock::now());
+      if (!deletes && left.count() <= 0) break;
+      write.ttl = left;
+    }
+    forget_unwritten(write);
+  }
+}
+
+void RemoteStore::take(const RemoteChange& change) {
+  const Clocks now = clocks_now();
+  if (change.head.empty()) {
+    static_cast<void>(heads_.remove(change.id));
+    return;
+  }
+  auto head = from_bytes(change.head, now);
+  // What another version has written, and what has expired, is nothing to this one.
+  if (!head || head->id != change.id || head->expires <= now.steady) return;
+  const auto known = heads_.find(head->id, now.steady);
+  if (known && *known != nullptr && (*known)->question == head->question &&
+      (*known)->expires + kFollowWait >= head->expires)
+    return;
+  static_cast<void>(heads_.put(*std::move(head), now.steady));
+}
+
+void RemoteStore::follow_all() {
+  std::string cursor;
+  while (sleep(milliseconds(0))) {
+    const auto changes = remote_->follow(cursor, kFollowWait);
+    if (!ask(changes.has_value())) {
+      if (!sleep(kRetryPause)) return;
+      continue;
+    }
+    for (const RemoteChange& change : *changes) take(change);
+  }
+}
+
+}  // namespace signalbox::router::cache

@@ -1,0 +1,91 @@
+#pragma once
+// Answers on a server that several routers share, with an index of their heads in each.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "router/cache/memory_store.h"
+#include "router/cache/remote.h"
+
+namespace signalbox::router::cache {
+
+/// When a server has failed a few times it is left alone for a while, so that requests do not wait
+/// for it one after the other. Thread-safe.
+class Breaker {
+ public:
+  static constexpr int kFailuresMax = 3;
+  static constexpr std::chrono::milliseconds kPause{1000};
+
+  /// Whether to ask now; after a pause, one at a time until one succeeds.
+  bool allows(TimePoint now);
+  /// How it went; true when that changes whether the server counts as well.
+  bool tell(bool well, TimePoint now);
+
+ private:
+  std::mutex mutex_;
+  int failures_ = 0;
+  TimePoint again_ = {};
+};
+
+/// find() asks the server and blocks as long as Remote::get() does; all else answers from memory.
+/// What is put and deleted goes to the server on a thread of its own, in that order; what finds no
+/// room in its queue is lost, and an error (kOverloaded).
+class RemoteStore final : public Store {
+ public:
+  static constexpr size_t kQueueMax = 4096;                       // writes
+  static constexpr uint64_t kQueueBytesMax = uint64_t{64} << 20;  // of theirs
+
+  /// `limits` are of the heads in memory; an answer whose head has no room is found by its id.
+  RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits);
+  /// Gives what is queued a second to be written.
+  ~RemoteStore() override;
+
+  Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) override;
+  Result<std::vector<Near>> nearest(std::string_view partition, std::span<const float> vector,
+                                    double similarity, size_t most, TimePoint now) override;
+  Result<void> put(Entry entry, TimePoint now) override;
+  Result<uint64_t> remove(std::string_view id) override;
+  Result<uint64_t> remove_all(const Filter& filter, TimePoint now) override;
+  Result<std::vector<std::shared_ptr<const Entry>>> list(const Filter& filter, size_t most,
+                                                         TimePoint now) override;
+  StoreFigures figures() const override;
+  void set_limits(const MemoryLimits& limits) override { heads_.set_limits(limits); }
+  bool is_near() const override { return false; }
+
+ private:
+  struct Write {
+    std::string id, bytes, head;  // "", "": delete it
+    std::chrono::milliseconds ttl{0};
+    std::shared_ptr<const Entry> entry;
+  };
+
+  Result<void> enqueue(Write write);
+  std::shared_ptr<const Entry> unwritten(std::string_view id);
+  void forget_unwritten(const Write& write);
+  void write_all();
+  void follow_all();
+  void take(const RemoteChange& change);
+  bool ask(bool well);
+  bool sleep(std::chrono::milliseconds time);
+
+  const std::unique_ptr<Remote> remote_;
+  MemoryStore heads_;
+  Breaker breaker_;
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<Write> writes_;
+  uint64_t bytes_ = 0;
+  std::map<std::string, std::shared_ptr<const Entry>, std::less<>> unwritten_;
+  bool stopping_ = false;
+  TimePoint stopped_ = {};
+
+  std::thread writer_, follower_;  // last: they use what is above
+};
+
+}  // namespace signalbox::router::cache

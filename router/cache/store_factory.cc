@@ -1,0 +1,122 @@
+// Keys that are missing have the defaults of the adapters.
+
+#include "router/cache/store_factory.h"
+
+#include "router/cache/postgres_remote.h"
+#include "router/cache/redis_remote.h"
+#include "router/cache/remote_store.h"
+#include "router/config/endpoint.h"
+
+namespace signalbox::router::cache {
+namespace {
+
+using std::chrono::milliseconds;
+
+Eviction eviction_of(std::string_view policy) {
+  if (policy == "lru") return Eviction::kLru;
+  return policy == "lfu" ? Eviction::kLfu : Eviction::kFifo;
+}
+
+void set_seconds(uint32_t seconds, milliseconds& into) {
+  if (seconds != 0) into = std::chrono::seconds(seconds);
+}
+
+Result<RedisOptions> redis_options(const config::Redis& redis) {
+  RedisOptions out;
+  if (redis.use_tls) return fail(Code::kUnsupported, "redis.use_tls: TLS to Redis is not built");
+  if (redis.cluster_mode) return fail(Code::kUnsupported, "redis.cluster_mode is not built");
+  if (!redis.address.empty()) {
+    SIGNALBOX_TRY(const config::Endpoint endpoint, config::parse_endpoint(redis.address, false));
+    out.host = endpoint.host;
+    if (redis.address.find(':') != std::string::npos) out.port = endpoint.port;
+  } else {
+    out.host = redis.host;
+    if (redis.port != 0) out.port = redis.port;
+  }
+  if (out.host.empty()) return fail(Code::kInvalid, "redis: it needs an address or a host");
+  out.username = redis.username;
+  out.password = redis.password;
+  out.db = redis.db;
+  if (!redis.key_prefix.empty()) out.prefix = redis.key_prefix;
+  set_seconds(redis.dial_timeout, out.connect_limit);
+  set_seconds(redis.read_timeout, out.look_up_limit);
+  set_seconds(redis.write_timeout, out.write_limit);
+  return out;
+}
+
+Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
+  RedisOptions out;
+  if (valkey.tls_enabled)
+    return fail(Code::kUnsupported, "valkey.tls_enabled: TLS to Valkey is not built");
+  if (valkey.host.empty()) return fail(Code::kInvalid, "valkey: it needs a host");
+  out.host = valkey.host;
+  out.port = valkey.port;
+  out.password = valkey.password;
+  out.db = valkey.database;
+  if (!valkey.collection_prefix.empty()) out.prefix = valkey.collection_prefix;
+  set_seconds(valkey.connect_timeout, out.connect_limit);
+  set_seconds(valkey.timeout, out.look_up_limit);
+  return out;
+}
+
+Result<PostgresOptions> postgres_options(const config::Postgres& postgres) {
+  PostgresOptions out;
+  if (postgres.host.empty()) return fail(Code::kInvalid, "postgres: it needs a host");
+  out.host = postgres.host;
+  out.port = postgres.port;
+  out.database = postgres.database;
+  out.user = postgres.user;
+  out.password = postgres.password;
+  if (!postgres.ssl_mode.empty()) out.ssl_mode = postgres.ssl_mode;
+  if (!postgres.table_name.empty()) out.table = postgres.table_name;
+  return out;
+}
+
+Result<std::unique_ptr<Remote>> remote_of(const config::ResponseCacheStore& store) {
+  if (store.backend_type == "postgres") {
+    SIGNALBOX_TRY(PostgresOptions options, postgres_options(store.postgres));
+    return make_postgres_remote(std::move(options));
+  }
+  auto options =
+      store.backend_type == "redis" ? redis_options(store.redis) : valkey_options(store.valkey);
+  if (!options) return tl::unexpected<Error>(options.error());
+  return make_redis_remote(*std::move(options));
+}
+
+}  // namespace
+
+MemoryLimits limits_of(const config::ResponseCacheStore& store) {
+  return {.entries = config::keeps_answers(store) ? store.max_entries : 0,
+          .bytes = store.bytes_max,
+          .eviction = eviction_of(store.eviction_policy)};
+}
+
+std::string identity_of(const config::ResponseCacheStore& store) {
+  const config::Redis& r = store.redis;
+  const config::Valkey& v = store.valkey;
+  const config::Postgres& p = store.postgres;
+  if (store.backend_type == "redis") {
+    return fmt::format("redis\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", r.address, r.host, r.port,
+                       r.username, r.password, r.db, r.key_prefix, r.dial_timeout, r.read_timeout,
+                       r.write_timeout);
+  }
+  if (store.backend_type == "valkey") {
+    return fmt::format("valkey\n{}\n{}\n{}\n{}\n{}\n{}\n{}", v.host, v.port, v.password, v.database,
+                       v.collection_prefix, v.connect_timeout, v.timeout);
+  }
+  if (store.backend_type == "postgres") {
+    return fmt::format("postgres\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.host, p.port, p.database, p.user,
+                       p.password, p.ssl_mode, p.table_name);
+  }
+  return "memory";
+}
+
+Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store) {
+  if (!config::keeps_answers(store) || store.backend_type == "memory")
+    return std::unique_ptr<Store>();
+  SIGNALBOX_TRY(std::unique_ptr<Remote> remote, remote_of(store));
+  std::unique_ptr<Store> out = std::make_unique<RemoteStore>(std::move(remote), limits_of(store));
+  return out;
+}
+
+}  // namespace signalbox::router::cache

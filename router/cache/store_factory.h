@@ -1,0 +1,24 @@
+#pragma once
+// Which store a configuration means.
+
+#include <memory>
+#include <string>
+
+#include "router/cache/memory_store.h"
+#include "router/config/stores.h"
+
+namespace signalbox::router::cache {
+
+/// How much of the answers, or of their heads, lies in memory. Nothing where the configuration
+/// keeps none.
+MemoryLimits limits_of(const config::ResponseCacheStore& store);
+
+/// What tells one store from another: two configurations with the same share their answers. Holds
+/// secrets, so it is for comparing alone.
+std::string identity_of(const config::ResponseCacheStore& store);
+
+/// On a server; null where answers lie in memory. Connects when it is first asked. Errors: kInvalid
+/// for an address or a name that is none, kUnsupported for what is not built.
+Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store);
+
+}  // namespace signalbox::router::cache

@@ -1,0 +1,318 @@
+// Answers that several routers share: over a server that a test can break as it likes, and over
+// real ones that are killed, stopped and full.
+
+#include "router/cache/remote_store.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "router/cache/postgres_remote.h"
+#include "router/cache/redis_remote.h"
+#include "router/cache/response_cache.h"
+#include "tests/router/server_process.h"
+
+namespace signalbox::router::cache {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TimePoint now() {
+  return TimePoint::clock::now();
+}
+
+Entry entry(std::string id, std::vector<float> vector, std::string reply = "{}") {
+  Entry out;
+  out.id = std::move(id);
+  out.partition = "00ff";
+  out.question = "who is " + out.id;
+  out.vector = std::move(vector);
+  out.reply = std::move(reply);
+  out.model = "m";
+  out.created = now();
+  out.expires = now() + seconds(60);
+  return out;
+}
+
+bool comes_true(const std::function<bool()>& what) {
+  for (int i = 0; i < 300; ++i) {
+    if (what()) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
+}
+
+bool has(Store& store, std::string_view id) {
+  const auto found = store.find(id, now());
+  return found && *found != nullptr;
+}
+
+/// Whether the server has it, not only the router that will give it to the server.
+bool is_kept(Remote& remote, std::string_view id) {
+  const auto found = remote.get(id);
+  return found && *found;
+}
+
+size_t near(Store& store, const std::vector<float>& x) {
+  return store.nearest("00ff", x, 0.9, 5, now())->size();
+}
+
+/// What all routers of a test share.
+struct Shared {
+  std::mutex mutex;
+  std::map<std::string, std::string> kept;
+  std::vector<RemoteChange> log;
+  std::atomic<bool> down{false};
+  std::atomic<int> asked{0};
+};
+
+class FakeRemote final : public Remote {
+ public:
+  explicit FakeRemote(Shared& shared) : shared_(shared) {}
+  Result<std::optional<std::string>> get(std::string_view id) override {
+    ++shared_.asked;
+    if (shared_.down) return fail(Code::kIo, "down");
+    const std::lock_guard lock(shared_.mutex);
+    const auto found = shared_.kept.find(std::string(id));
+    if (found == shared_.kept.end()) return std::nullopt;
+    return found->second;
+  }
+  Result<void> put(std::string_view id, std::string_view bytes, std::string_view head,
+                   milliseconds) override {
+    if (shared_.down) return fail(Code::kIo, "down");
+    const std::lock_guard lock(shared_.mutex);
+    shared_.kept[std::string(id)] = bytes;
+    shared_.log.push_back({std::string(id), std::string(head)});
+    return {};
+  }
+  Result<void> remove(std::span<const std::string> ids) override {
+    if (shared_.down) return fail(Code::kIo, "down");
+    const std::lock_guard lock(shared_.mutex);
+    for (const std::string& id : ids) {
+      shared_.kept.erase(id);
+      shared_.log.push_back({id, ""});
+    }
+    return {};
+  }
+  Result<std::vector<RemoteChange>> follow(std::string& cursor, milliseconds) override {
+    std::this_thread::sleep_for(milliseconds(5));
+    if (shared_.down) return fail(Code::kIo, "down");
+    const std::lock_guard lock(shared_.mutex);
+    const size_t from = cursor.empty() ? 0 : std::stoul(cursor);
+    cursor = std::to_string(shared_.log.size());
+    return std::vector<RemoteChange>(shared_.log.begin() + static_cast<std::ptrdiff_t>(from),
+                                     shared_.log.end());
+  }
+  const std::string& name() const override { return name_; }
+
+ private:
+  Shared& shared_;
+  const std::string name_ = "fake";
+};
+
+// What holds whatever is behind it.
+void expect_sharing(const std::function<std::unique_ptr<Remote>()>& remote) {
+  RemoteStore first(remote(), {}), second(remote(), {});
+  ASSERT_TRUE(first.put(entry("a", {1, 0}, std::string("{\"x\":\"\0y\"}", 11)), now()));
+  ASSERT_TRUE(comes_true([&] { return has(second, "a"); }));
+  EXPECT_EQ((*second.find("a", now()))->reply, std::string("{\"x\":\"\0y\"}", 11));
+  ASSERT_TRUE(comes_true([&] { return near(second, {1, 0}) == 1; }));
+  const auto found = second.nearest("00ff", std::vector<float>{1, 0}, 0.9, 5, now());
+  EXPECT_EQ(found->front().entry->question, "who is a");
+  EXPECT_EQ(found->front().entry->reply, "");
+  EXPECT_EQ(near(second, {0, 1}), 0U);
+
+  // A router that comes later has it, too.
+  RemoteStore third(remote(), {});
+  EXPECT_TRUE(comes_true([&] { return near(third, {1, 0}) == 1; }));
+  EXPECT_EQ(third.list({}, 10, now())->size(), 1U);
+
+  ASSERT_TRUE(first.put(entry("a", {0, 1}, "[]"), now()));
+  EXPECT_TRUE(comes_true([&] { return (*third.find("a", now()))->reply == "[]"; }));
+  EXPECT_EQ(*second.remove_all({.model = "m"}, now()), 1U);
+  EXPECT_TRUE(comes_true([&] { return !has(first, "a") && !has(third, "a"); }));
+  EXPECT_TRUE(comes_true([&] { return near(first, {1, 0}) + near(first, {0, 1}) == 0; }));
+
+  Entry brief = entry("b", {1, 0});
+  brief.expires = now() + milliseconds(300);
+  ASSERT_TRUE(first.put(std::move(brief), now()));
+  EXPECT_TRUE(comes_true([&] { return !has(second, "b"); }));
+}
+
+TEST(RemoteStore, shares_answers_among_routers) {
+  Shared shared;
+  expect_sharing([&] { return std::make_unique<FakeRemote>(shared); });
+}
+
+TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
+  Shared shared;
+  RemoteStore store(std::make_unique<FakeRemote>(shared), {});
+  FakeRemote server(shared);
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(comes_true([&] { return is_kept(server, "a"); }));
+  shared.down = true;
+  ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
+  EXPECT_TRUE(has(store, "b")) << "it waits to be written";
+  for (int i = 0; i < Breaker::kFailuresMax; ++i) EXPECT_FALSE(store.find("a", now()));
+  const int before = shared.asked;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(store.find("a", now()).error().code, Code::kIo);
+  EXPECT_LE(shared.asked, before + 1);
+  shared.down = false;
+  EXPECT_TRUE(comes_true([&] { return is_kept(server, "b") && has(store, "a"); }));
+}
+
+TEST(RemoteStore, is_a_miss_to_the_cache_when_an_answer_has_gone_meanwhile) {
+  Shared shared;
+  auto made = std::make_unique<RemoteStore>(std::make_unique<FakeRemote>(shared), MemoryLimits{});
+  RemoteStore& store = *made;
+  ResponseCache cache(std::move(made));
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  const Key key{.partition = "00ff", .id = "other", .question = "who is a"};
+  const std::vector<float> x{1, 0};
+  FakeRemote server(shared);
+  ASSERT_TRUE(comes_true([&] { return is_kept(server, "a"); }));
+  EXPECT_TRUE(comes_true([&] { return bool(cache.find_near(key, x, 0.9, now())); }));
+  {
+    const std::lock_guard lock(shared.mutex);
+    shared.kept.clear();
+  }
+  EXPECT_FALSE(cache.find_near(key, x, 0.9, now()));
+}
+
+TEST(RemoteStore, is_not_broken_by_what_others_write) {
+  Shared shared;
+  shared.kept["a"] = "what is this";
+  shared.log = {{"a", "what is this"}, {"", ""}, {"b", std::string(4, '\1')}};
+  RemoteStore store(std::make_unique<FakeRemote>(shared), {});
+  EXPECT_FALSE(store.find("a", now()));
+  ASSERT_TRUE(store.put(entry("c", {1, 0}), now()));
+  EXPECT_TRUE(comes_true([&] { return has(store, "c"); }));
+  EXPECT_EQ(store.figures().entries, 1U);
+}
+
+// --- real servers ---
+
+class Redis {
+ public:
+  static std::string missing() { return program().empty() ? "redis-server is not installed" : ""; }
+  void start() {
+    server_.start({program(), "--port", std::to_string(server_.port()), "--bind", "127.0.0.1",
+                   "--save", "", "--appendonly", "no", "--maxmemory", "8mb", "--dir",
+                   server_.folder().string()});
+  }
+  std::unique_ptr<Remote> remote() const {
+    return make_redis_remote({.host = "127.0.0.1", .port = server_.port()});
+  }
+  test::ServerProcess& server() { return server_; }
+
+ private:
+  static std::string program() {
+    return test::program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
+  }
+  test::ServerProcess server_{"redis"};
+};
+
+class Postgres {
+ public:
+  static std::string missing() {
+    return program("postgres").empty() ? "PostgreSQL is not installed" : "";
+  }
+  void start() {
+    const std::string data = (server_.folder() / "data").string();
+    if (!std::filesystem::exists(data)) {
+      ASSERT_TRUE(
+          server_.run({program("initdb"), "-D", data, "-U", "tester", "-A", "trust", "-N"}));
+    }
+    std::filesystem::remove(server_.folder() / "data" / "postmaster.pid");
+    server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
+                   "127.0.0.1", "-k", server_.folder().string(), "-F"});
+  }
+  std::unique_ptr<Remote> remote() const {
+    return *make_postgres_remote({.host = "127.0.0.1",
+                                  .port = server_.port(),
+                                  .database = "postgres",
+                                  .user = "tester",
+                                  .ssl_mode = "disable"});
+  }
+  test::ServerProcess& server() { return server_; }
+
+ private:
+  static std::string program(std::string_view name) {
+    std::vector<std::string> places;
+    for (int version = 17; version >= 12; --version)
+      places.push_back(fmt::format("/usr/lib/postgresql/{}/bin/{}", version, name));
+    return test::program(places);
+  }
+  test::ServerProcess server_{"postgres", "postgres"};
+};
+
+template <class Server>
+class RealServer : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = Server::missing(); !missing.empty()) GTEST_SKIP() << missing;
+    site_ = std::make_unique<Server>();
+    site_->start();
+  }
+  std::unique_ptr<Server> site_;
+};
+using Servers = testing::Types<Redis, Postgres>;
+TYPED_TEST_SUITE(RealServer, Servers, );
+
+TYPED_TEST(RealServer, shares_answers_among_routers) {
+  expect_sharing([&] { return this->site_->remote(); });
+}
+
+TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
+  RemoteStore store(this->site_->remote(), {});
+  const auto server = this->site_->remote();
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
+  this->site_->server().end();
+  EXPECT_FALSE(store.find("a", now()));
+  ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
+  this->site_->start();
+  EXPECT_TRUE(comes_true([&] { return is_kept(*server, "b") && has(store, "b"); }));
+}
+
+TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
+  RemoteStore store(this->site_->remote(), {});
+  const auto server = this->site_->remote();
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
+  this->site_->server().signal(SIGSTOP);
+  const TimePoint began = now();
+  int failed = 0;
+  for (int i = 0; i < 50; ++i) failed += store.find("a", now()) ? 0 : 1;
+  const auto took = now() - began;
+  this->site_->server().signal(SIGCONT);
+  EXPECT_EQ(failed, 50);
+  EXPECT_LT(took, seconds(5)) << "three of 100 ms each, and what connecting again takes";
+  EXPECT_TRUE(comes_true([&] { return has(store, "a"); }));
+}
+
+TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
+  if (!Redis::missing().empty()) GTEST_SKIP() << Redis::missing();
+  Redis site;
+  site.start();
+  RemoteStore store(site.remote(), {});
+  const auto server = site.remote();
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
+  Entry large = entry("large", {0, 1}, std::string(20 << 20, 'x'));
+  large.expires = now() + seconds(2);
+  ASSERT_TRUE(store.put(std::move(large), now()));
+  ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
+  EXPECT_TRUE(comes_true([&] { return is_kept(*server, "a") && is_kept(*server, "b"); }));
+  EXPECT_FALSE(has(store, "large"));
+}
+
+TEST(PostgresRemote, refuses_a_table_that_is_no_name) {
+  EXPECT_EQ(make_postgres_remote({.table = "x; drop table y"}).error().code, Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace signalbox::router::cache

@@ -1,0 +1,136 @@
+#pragma once
+// Real servers for tests, from Debian's packages: each in a folder of its own, on a port of its
+// own, gone with the test.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace signalbox::test {
+
+inline uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+inline bool is_open(uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  const bool open = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return open;
+}
+
+/// "": there is none.
+inline std::string program(const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return "";
+}
+
+class ServerProcess {
+ public:
+  ServerProcess(std::string name, std::string user = "") : user_(std::move(user)) {
+    folder_ = std::filesystem::path(testing::TempDir()) / (name + std::to_string(::getpid()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    if (const passwd* account = owner()) {
+      EXPECT_EQ(::chown(folder_.c_str(), account->pw_uid, account->pw_gid), 0);
+    }
+  }
+  ~ServerProcess() {
+    end();
+    std::filesystem::remove_all(folder_);
+  }
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  uint16_t port() const { return port_; }
+
+  /// Runs a program to its end.
+  bool run(std::vector<std::string> command) const {
+    const pid_t pid = spawn(std::move(command));
+    int status = 0;
+    return ::waitpid(pid, &status, 0) == pid && status == 0;
+  }
+  /// Starts the server and waits until it listens.
+  void start(std::vector<std::string> command) {
+    pid_ = spawn(std::move(command));
+    for (int i = 0; i < 200 && !is_open(port_); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ASSERT_TRUE(is_open(port_)) << "the server does not listen";
+  }
+  /// To it and to what it has started, which may be in groups of their own.
+  void signal(int number) const {
+    for (const pid_t pid : family()) ::kill(pid, number);
+  }
+  /// As by kill -9.
+  void end() {
+    if (pid_ <= 0) return;
+    signal(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  std::vector<pid_t> family() const {
+    std::vector<pid_t> out{pid_};
+    for (size_t i = 0; i < out.size(); ++i) {
+      std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", out[i]));
+      for (pid_t child; children >> child;) out.push_back(child);
+    }
+    return out;
+  }
+  const passwd* owner() const {
+    return user_.empty() || ::geteuid() != 0 ? nullptr : ::getpwnam(user_.c_str());
+  }
+  pid_t spawn(std::vector<std::string> command) const {
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
+    words.push_back(nullptr);
+    const passwd* account = owner();
+    const std::string log = (folder_ / "log").string();
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    if (account != nullptr && (::setgid(account->pw_gid) != 0 || ::setuid(account->pw_uid) != 0))
+      ::_exit(126);
+    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(out, STDERR_FILENO);
+    ::close_range(3, ~0U, 0);  // or it would hold connections of the test open
+    ::execv(words.front(), words.data());
+    ::_exit(127);
+  }
+
+  std::string user_;
+  std::filesystem::path folder_;
+  uint16_t port_ = free_port();
+  pid_t pid_ = -1;
+};
+
+}  // namespace signalbox::test
