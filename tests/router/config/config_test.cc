@@ -95,12 +95,12 @@ TEST(Config, a_variable_that_nothing_needs_yet_may_be_unset) {
   const std::string notices = notices_of(R"(version: v0.3
 @providers
 global:
-  stores: {response_cache: {redis: {password: "${SIGNALBOX_TEST_UNSET}"}}}
+  stores: {response_cache: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}}
 )");
   EXPECT_EQ(notices,
-            "f.yaml:4: global.stores.response_cache.redis: not built yet; answers are kept in "
+            "f.yaml:4: global.stores.response_cache.qdrant: not built yet; answers are kept in "
             "memory\n"
-            "f.yaml:4: global.stores.response_cache.redis.password: the environment variable "
+            "f.yaml:4: global.stores.response_cache.qdrant.api_key: the environment variable "
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
 
