@@ -1,0 +1,131 @@
+#pragma once
+// Contexts of all tenants over two levels: those in use in memory, the others in a level below,
+// packed. What a client has been told is stored is in the level below first where that outlives the
+// process; nothing is given up to make room for something else: who has no room left is refused.
+//
+// Tenant, id, size and age of every context are held in memory, some 400 bytes each.
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/context/level.h"
+
+namespace signalbox::context {
+
+struct Limits {
+  uint64_t memory_bytes = 256 << 20;        // in memory, unpacked
+  uint64_t bytes_max = 1 << 30;             // of all contexts, wherever they are, unpacked
+  uint64_t context_bytes_max = 16 << 20;    // of one
+  uint64_t tenant_bytes_max = 256 << 20;    // of a tenant's
+  uint32_t tenant_contexts_max = 1000;      // of a tenant
+  uint64_t tenant_pinned_bytes = 32 << 20;  // of those it may pin; all may pin half of memory_bytes
+  int64_t idle_s = 600;                     // unused for so long, it leaves memory
+  int64_t ttl_s = 7 * 24 * 3600;            // and for so long, it is forgotten; 0: never
+};
+
+/// What /metrics shows. Counts are since the start.
+struct Stats {
+  uint64_t contexts = 0, bytes = 0;           // all, unpacked
+  uint64_t in_memory = 0, memory_bytes = 0;   // of them
+  uint64_t pinned = 0, pinned_bytes = 0;      // of them
+  uint64_t below_bytes = 0;                   // packed
+  uint64_t puts = 0, refused = 0, drops = 0;  // by clients
+  uint64_t memory_hits = 0, below_hits = 0, misses = 0;
+  uint64_t page_outs = 0, expired = 0, damaged = 0;
+};
+
+/// Thread-safe. Calls may write, read, pack or unpack a context and wait for a disk: not for an
+/// event loop. `now` is seconds since 1970.
+class Store {
+ public:
+  using Content = std::shared_ptr<const std::string>;  // shared with requests that are being sent
+
+  /// Asks the level what it holds.
+  Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now);
+
+  /// What the level held and was none, one line each.
+  const std::vector<std::string>& rejected() const { return rejected_; }
+  std::string_view below() const { return below_->name(); }
+  bool is_durable() const { return below_->is_durable(); }
+
+  /// From now on; what is there stays.
+  void set_limits(const Limits& limits);
+
+  struct Put {
+    Context context;
+    bool is_new;
+  };
+  /// Stored once it returns. The same content again is the same context, and used. Errors:
+  /// kTooLarge naming the limit, kIo.
+  Result<Put> put(std::string_view tenant, std::string content, uint32_t messages, int64_t now);
+  /// Errors: kNotFound naming the id, kCorrupt (it was damaged where it lay, and is gone), kIo.
+  Result<Content> get(const Key& key, int64_t now);
+  /// Without using it. Errors: kNotFound.
+  Result<Context> find(const Key& key);
+  /// Errors: kNotFound, kTooLarge (too much is pinned), kIo.
+  Result<Context> pin(const Key& key, bool pinned);
+  /// Gone once it returns. Errors: kNotFound, kIo.
+  Result<void> drop(const Key& key);
+  /// In the order of ids, those behind `after`.
+  std::vector<Context> list(std::string_view tenant, std::string_view after, size_t most) const;
+
+  /// Moves what is idle out of memory, and forgets what has been for too long.
+  void page(int64_t now);
+  Stats stats() const;
+
+ private:
+  struct Entry;
+  using Entries = std::map<Key, Entry>;
+  using Order = std::list<Entries::iterator>;  // the one used longest ago first
+  struct Entry {
+    Context context;
+    int64_t used = 0;
+    Content content = nullptr;  // null: not in memory
+    bool is_below = false;
+    Order* among = nullptr;
+    Order::iterator place = {};
+  };
+  struct Usage {
+    uint64_t bytes = 0, pinned_bytes = 0;
+    uint32_t contexts = 0;
+  };
+  class Change;
+
+  Result<void> reserve(const Key& key, uint64_t bytes);
+  void release(const Key& key, uint64_t bytes);
+  Result<void> reserve_pin(const Context& context);
+  Result<Content> page_in(const Context& context, int64_t now);
+  void make_room(int64_t now);
+  bool page_out_one(int64_t now);
+  void expire(Order& order, int64_t now);
+  void adopt(const Key& key, int64_t now);
+  Entries::iterator insert(Context context, Content content, bool is_below, int64_t now);
+  void erase(Entries::iterator at);
+  void use(Entry& entry, int64_t now);
+  void hold(Entry& entry, Content content);
+  void file(Entries::iterator at);
+  Order::iterator first_idle(Order& order) const;
+
+  const std::unique_ptr<Level> below_;
+  std::vector<std::string> rejected_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<Key> changing_;  // one at a time changes a context; nobody waits to read one
+  Limits limits_;
+  Entries entries_;
+  Order in_memory_, packed_, pinned_;
+  std::map<std::string, Usage, std::less<>> usage_;  // by tenant, of what is and what is being put
+  Stats stats_;
+};
+
+}  // namespace signalbox::context

@@ -1,0 +1,32 @@
+// Files in a directory of contexts that somebody else may have written to: nothing breaks, nothing
+// is allocated beyond the limit, and what is read is what its id says.
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "router/context/record.h"
+#include "router/context/zstd.h"
+
+namespace context = signalbox::context;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr size_t kBytesMax = 1 << 16;
+  const std::string_view file(reinterpret_cast<const char*>(data), size);
+  const auto head = context::read_head(file);
+  const auto content = context::read_content(file, kBytesMax);
+  SIGNALBOX_CHECK(head || !content);
+  if (content) {
+    SIGNALBOX_CHECK(content->size() <= kBytesMax && content->size() == head->context.bytes);
+    SIGNALBOX_CHECK(context::id_of(*content) == head->context.key.id);
+  }
+  static_cast<void>(context::decompress(file, size * 3));
+  // Whatever is written is read.
+  const context::Context made{
+      {std::string(file.substr(0, 100)), context::id_of(file)}, size, 1, 7, false};
+  const std::string packed = context::compress(file, 1);
+  const std::string record = context::write_head(made, packed.size()) + packed;
+  const auto again = context::read_content(record, size);
+  SIGNALBOX_CHECK(again && *again == file);
+  return 0;
+}
