@@ -96,6 +96,7 @@ struct Config {
   ResponseCacheStore response_cache;
   MemoryStore memory;
   VectorStore vector_store;
+  ContextStore contexts;
   // global.integrations
   ToolsIntegration tools;
   Looper looper;

@@ -85,6 +85,8 @@ struct Reliability {
   std::string session_header = "x-session-id";
   uint32_t prefix_block_bytes = 256;
   uint32_t prefix_blocks_max = 16'384;  // remembered a worker
+  uint32_t shared_prefix_bytes =
+      16'384;  // a beginning that prompts share counts from here; 0: none
   double prefill_weight = 1;
   double active_weight = 1;
   std::vector<std::string> fallback_models;  // asked in turn when no worker of this one answers

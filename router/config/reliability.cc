@@ -108,6 +108,8 @@ const Section<Reliability>& reliability_section() {
                "of a prompt, compared as one"),
       optional("prefix_blocks_max", integer(&R::prefix_blocks_max, 16, 10'000'000),
                "remembered of a backend"),
+      optional("shared_prefix_bytes", integer(&R::shared_prefix_bytes, 0, 1'000'000'000),
+               "prompts that share so much, to a message's end, go to one backend; 0: they do not"),
       optional("prefill_weight", positive(&R::prefill_weight),
                "of a block that a backend has not seen"),
       optional("active_weight", positive(&R::active_weight), "of a block that it works on"),

@@ -155,6 +155,31 @@ const Section<VectorStore>& vector_store_section() {
   return section;
 }
 
+const Section<ContextStore>& context_store_section() {
+  using namespace std::chrono_literals;
+  using C = ContextStore;
+  constexpr int64_t kBytesMax = int64_t{1} << 50;
+  static const Section<C> section{{
+      optional("enabled", boolean(&C::enabled), "serve /v1/contexts and metadata.context_refs"),
+      optional("directory", string(&C::directory),
+               "where they are kept; none: in memory, until the process ends"),
+      optional("memory_bytes", bytes(&C::memory_bytes, 0, kBytesMax),
+               "of those in use; others are packed"),
+      optional("bytes_max", bytes(&C::bytes_max, 0, kBytesMax), "of all, before they are packed"),
+      optional("context_bytes_max", bytes(&C::context_bytes_max, 1, 1 << 30), "of one"),
+      optional("tenant_bytes_max", bytes(&C::tenant_bytes_max, 0, kBytesMax), "of a client's"),
+      optional("tenant_contexts_max", count(&C::tenant_contexts_max), "of a client"),
+      optional("tenant_pinned_bytes", bytes(&C::tenant_pinned_bytes, 0, kBytesMax),
+               "of those that a client pins; all clients together: half of memory_bytes"),
+      optional("refs_max", integer(&C::refs_max, 1, 1000), "that a request refers to"),
+      optional("compression", integer(&C::compression, 1, 19), "of Zstandard: fast to small"),
+      optional("idle", duration(&C::idle, 1s, 24h * 365), "without use, until one leaves memory"),
+      optional("ttl", duration(&C::ttl, 0ms, 24h * 3650),
+               "without use, until one is forgotten; 0s: never"),
+  }};
+  return section;
+}
+
 }  // namespace
 
 const Section<Config>& stores_section() {
@@ -165,6 +190,8 @@ const Section<Config>& stores_section() {
           .not_built("nothing is remembered between requests"),
       optional("vector_store", object(&C::vector_store, vector_store_section), "documents")
           .not_built("no documents are stored"),
+      optional("contexts", object(&C::contexts, context_store_section),
+               "messages that requests refer to"),
   }};
   return section;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // `global.stores` as structs, and the servers that stores and services keep their data on.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -238,6 +239,22 @@ struct MemoryStore {
   bool adaptive_threshold = false;
   Quality quality_scoring;
   MemoryReflection reflection;
+};
+
+/// Contexts that requests refer to. Ours.
+struct ContextStore {
+  bool enabled = true;
+  std::string directory;              // "": in memory only
+  uint64_t memory_bytes = 256 << 20;  // of those in use, unpacked
+  uint64_t bytes_max = 1 << 30;       // of all, unpacked
+  uint64_t context_bytes_max = 16 << 20;
+  uint64_t tenant_bytes_max = 256 << 20;
+  uint32_t tenant_contexts_max = 1000;
+  uint64_t tenant_pinned_bytes = 32 << 20;
+  uint32_t refs_max = 16;                      // of one request
+  uint32_t compression = 3;                    // of Zstandard
+  std::chrono::milliseconds idle{600'000};     // then it leaves memory
+  std::chrono::milliseconds ttl{604'800'000};  // then it is forgotten; 0: never
 };
 
 struct VectorStore {

@@ -102,6 +102,11 @@ std::vector<std::string> keep_fixed(const config::Config& running, config::Confi
   };
   keep_metrics("bind_address", running.observability.metrics.bind_address,
                next.observability.metrics.bind_address);
+  keeper.keep("global.stores.contexts.enabled", running.contexts.enabled, next.contexts.enabled);
+  keeper.keep("global.stores.contexts.directory", running.contexts.directory,
+              next.contexts.directory);
+  keeper.keep("global.stores.contexts.compression", running.contexts.compression,
+              next.contexts.compression);
   keep_metrics("port", running.observability.metrics.port, next.observability.metrics.port);
   return keeper.lines;
 }

@@ -29,7 +29,7 @@ struct Call {
   std::string_view request_id;
   std::string_view body;  // JSON
   http::Interrupt& interrupt;
-  std::span<const std::string_view> prompt = {};  // what a server reads first, for its cache's sake
+  std::span<const std::string_view> prompt = {};  // what a server reads first, message by message
   const http::Headers* decided =
       nullptr;  // x-vsr-selected-*, for a router behind us; none: nothing
   std::string_view method = "POST";

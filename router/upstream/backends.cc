@@ -124,6 +124,13 @@ struct Backends::Pool {
       return {};
     return workers::prefix_blocks(call.prompt, settings.prefix_block_bytes);
   }
+  /// Of its messages, where they matter.
+  std::vector<uint64_t> ends(const Call& call) const {
+    const config::Reliability& settings = balancer->settings();
+    const bool is_by_blocks = settings.lb_policy == config::Reliability::Policy::kPrefix;
+    if (is_by_blocks || backends.size() < 2 || settings.shared_prefix_bytes == 0) return {};
+    return workers::prefix_ends(call.prompt, settings.shared_prefix_bytes);
+  }
   std::string_view session(const Call& call) const {
     const config::Reliability& settings = balancer->settings();
     if (settings.lb_policy != config::Reliability::Policy::kSession) return {};
@@ -158,7 +165,8 @@ http::Task<Outcome> Backends::call(const config::Model& model, const Call& call)
   const config::Reliability& settings = balancer.settings();
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const std::vector<uint64_t> blocks = pool.blocks(call);
-  const workers::Ask ask{blocks, pool.session(call)};
+  const std::vector<uint64_t> ends = pool.ends(call);
+  const workers::Ask ask{blocks, pool.session(call), ends};
   std::vector<size_t> tried;
   Outcome out;
   Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);

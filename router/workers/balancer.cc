@@ -61,16 +61,20 @@ tl::expected<size_t, Missing> Balancer::take(const Ask& ask, std::span<const siz
   Worker& worker = workers_[chosen];
   ++worker.in_flight;
   worker.active_blocks += ask.blocks.size();
-  if (settings_.lb_policy == Policy::kPrefix) worker.cache.add(ask.blocks);
+  worker.cache.add(settings_.lb_policy == Policy::kPrefix ? ask.blocks : ask.ends);
   return chosen;
 }
 
 size_t Balancer::choose(const Ask& ask, Among among) {
+  const bool has_session = settings_.lb_policy == Policy::kSession && !ask.session.empty();
+  if (!has_session && !ask.ends.empty()) {
+    if (const auto shared = choose_shared(workers_, among, ask.ends)) return *shared;
+  }
   switch (settings_.lb_policy) {
     case Policy::kWeighted:
       return choose_weighted(workers_, among);
     case Policy::kSession:
-      if (!ask.session.empty()) return choose_session(workers_, among, ask.session);
+      if (has_session) return choose_session(workers_, among, ask.session);
       break;
     case Policy::kPrefix:
       return choose_prefix(workers_, among, ask.blocks, mean_blocks_, settings_, turn_);
@@ -133,6 +137,7 @@ std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const s
     line_.push_back({ticket,
                      {ask.blocks.begin(), ask.blocks.end()},
                      std::string(ask.session),
+                     {ask.ends.begin(), ask.ends.end()},
                      {tried.begin(), tried.end()},
                      std::move(wake)});
     wakes = serve_line(now);

@@ -90,11 +90,12 @@ class Balancer {
     Ticket ticket;
     std::vector<uint64_t> blocks;
     std::string session;
+    std::vector<uint64_t> ends;
     std::vector<size_t> tried;
     std::function<void()> wake;
     std::optional<size_t> worker = std::nullopt;
 
-    Ask ask() const { return {blocks, session}; }
+    Ask ask() const { return {blocks, session, ends}; }
   };
   using Wakes = std::vector<std::function<void()>>;
 

@@ -14,6 +14,24 @@ namespace {
 /// A worker takes this multiple of its share before a session moves on.
 constexpr double kBound = 1.25;
 
+/// The requests of all, and one more, shared out by weight.
+class Shares {
+ public:
+  Shares(std::span<const Worker> workers, Among among) {
+    for (const size_t at : among) {
+      weights_ += workers[at].weight;
+      requests_ += workers[at].in_flight + workers[at].others;
+    }
+  }
+  bool bears_one_more(const Worker& worker) const {
+    const double bound = std::ceil(kBound * requests_ * worker.weight / weights_);
+    return worker.in_flight + worker.others + 1 <= bound;
+  }
+
+ private:
+  double weights_ = 0, requests_ = 1;
+};
+
 /// Uniform in (0, 1) for a hash.
 double uniform(uint64_t hash) {
   return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
@@ -65,21 +83,33 @@ size_t choose_session(std::span<const Worker> workers, Among among, std::string_
   };
   std::vector<Scored> order;
   order.reserve(among.size());
-  double weights = 0, requests = 1;
   for (const size_t at : among) {
     const Worker& worker = workers[at];
     order.push_back({-worker.weight / std::log(uniform(hash_of(session, worker.identity))), at});
-    weights += worker.weight;
-    requests += worker.in_flight + worker.others;
   }
   std::sort(order.begin(), order.end(),
             [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  const Shares shares(workers, among);
   for (const Scored& each : order) {
-    const Worker& worker = workers[each.at];
-    const double bound = std::ceil(kBound * requests * worker.weight / weights);
-    if (worker.in_flight + worker.others + 1 <= bound) return each.at;
+    if (shares.bears_one_more(workers[each.at])) return each.at;
   }
   return order.front().at;
+}
+
+std::optional<size_t> choose_shared(std::span<const Worker> workers, Among among,
+                                    std::span<const uint64_t> ends) {
+  const Shares shares(workers, among);
+  std::optional<size_t> best;
+  size_t best_known = 0;
+  for (const size_t at : among) {
+    const Worker& worker = workers[at];
+    const size_t known = worker.cache.known(ends);
+    if (known == 0 || known < best_known || !shares.bears_one_more(worker)) continue;
+    if (known == best_known && load_of(worker) >= load_of(workers[*best])) continue;
+    best = at;
+    best_known = known;
+  }
+  return best;
 }
 
 size_t choose_prefix(std::span<const Worker> workers, Among among, std::span<const uint64_t> blocks,

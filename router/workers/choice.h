@@ -2,6 +2,7 @@
 // Which of several workers answers: one function a policy, over what is known of each. Pure.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ struct Ask {
   std::span<const uint64_t> blocks =
       {};                         // of the prompt (prefix_blocks); empty: they do not matter
   std::string_view session = {};  // "": it belongs to none
+  std::span<const uint64_t> ends =
+      {};  // of the prompt's messages (prefix_ends); empty: it is short, or they do not matter
 };
 
 /// What is known of one worker.
@@ -54,6 +57,10 @@ size_t choose_least(std::span<const Worker> workers, Among among, uint64_t turn)
 /// requests: consistent hashing with bounded loads (Mirrokni, Thorup, Zadimoghaddam, 2016) over the
 /// order of weighted rendezvous hashing (Thaler, Ravishankar, 1998), which needs no ring.
 size_t choose_session(std::span<const Worker> workers, Among among, std::string_view session);
+/// Whoever has had the most of the prompt's beginning, of equals the least loaded, among those that
+/// bear no more than 5/4 of their share of the requests; nothing where nobody has had any of it.
+std::optional<size_t> choose_shared(std::span<const Worker> workers, Among among,
+                                    std::span<const uint64_t> ends);
 /// The least cost: the prompt's blocks that it has not seen, and those that it works on, each with
 /// its weight (the cost of the NVIDIA Dynamo router). A request of others counts for `mean_blocks`.
 /// Of equals the least load, then the first from `turn` on.

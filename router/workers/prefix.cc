@@ -62,6 +62,22 @@ std::vector<uint64_t> prefix_blocks(std::span<const std::string_view> prompt, si
   return out;
 }
 
+std::vector<uint64_t> prefix_ends(std::span<const std::string_view> prompt, size_t bytes_min) {
+  size_t size = 0;
+  for (const std::string_view part : prompt) size += part.size();
+  std::vector<uint64_t> out;
+  if (size < bytes_min) return out;
+  uint64_t hash = 0;
+  size = 0;
+  for (const std::string_view part : prompt) {
+    if (part.empty() || out.size() == kPromptEndsMax) continue;
+    hash = hash_of(part, hash);
+    size += part.size();
+    if (size >= bytes_min) out.push_back(hash);
+  }
+  return out;
+}
+
 size_t PrefixCache::known(std::span<const uint64_t> blocks) const {
   const auto end = std::partition_point(blocks.begin(), blocks.end(),
                                         [this](uint64_t block) { return places_.contains(block); });

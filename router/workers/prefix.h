@@ -16,9 +16,16 @@ namespace signalbox::workers {
 /// Blocks of a prompt that are told apart; what follows is not compared.
 inline constexpr size_t kPromptBlocksMax = 4096;
 
+/// The same for ends of its parts.
+inline constexpr size_t kPromptEndsMax = 256;
+
 /// The hash of the prompt up to the end of each block of `block_bytes` > 0; the parts of the prompt
 /// count as one text. The last block may be short. At most kPromptBlocksMax.
 std::vector<uint64_t> prefix_blocks(std::span<const std::string_view> prompt, size_t block_bytes);
+
+/// The hash of the prompt up to the end of each part from which on it has at least `bytes_min`
+/// bytes: what a prompt of other parts can begin with. At most kPromptEndsMax.
+std::vector<uint64_t> prefix_ends(std::span<const std::string_view> prompt, size_t bytes_min);
 
 /// A hash of a text, different for each `seed`.
 uint64_t hash_of(std::string_view text, uint64_t seed);

@@ -1,6 +1,6 @@
 // Stories of a balancer as lines of data: who is asked, in which order, after what has happened.
 // Each line of cases.jsonl has a name, settings, workers and events:
-//   {"ask": {"prompt", "blocks", "session", "tried"}, "gets": "a b", "as": "r"}
+//   {"ask": {"prompt", "blocks", "messages", "session", "tried"}, "gets": "a b", "as": "r"}
 //     asks once for each word that is expected: a worker, "room" or "other"; "as" names the
 //     request, which stays in flight, otherwise it is answered at once. "blocks" is [[letter,
 //     count], ...], a prompt of so many blocks of each letter.
@@ -55,6 +55,7 @@ config::Reliability settings_of(const json::Value& of) {
     if (is("base_ejection_ms")) out.base_ejection_time = std::chrono::milliseconds(value);
     if (is("max_ejection_percent")) out.max_ejection_percent = value;
     if (is("max_in_flight")) out.max_in_flight = value;
+    if (is("shared_prefix_bytes")) out.shared_prefix_bytes = value;
     if (is("prefix_blocks_max")) out.prefix_blocks_max = value;
     if (is("unhealthy_threshold")) out.unhealthy_threshold = value;
     if (is("healthy_threshold")) out.healthy_threshold = value;
@@ -128,6 +129,11 @@ class Story {
     const std::string session = text_of(what, "session");
     const std::string_view parts[] = {prompt};
     const auto blocks = prefix_blocks(parts, balancer_.settings().prefix_block_bytes);
+    std::vector<std::string_view> messages;
+    if (const auto texts = what.find("messages")) {
+      for (const json::Value& each : texts->items()) messages.push_back(each.text());
+    }
+    const auto ends = prefix_ends(messages, balancer_.settings().shared_prefix_bytes);
     std::vector<size_t> tried;
     if (const auto names = what.find("tried")) {
       for (const json::Value& name : names->items()) tried.push_back(index(name.text()));
@@ -136,7 +142,7 @@ class Story {
     std::string got;
     const auto asks = 1 + std::count(expected.begin(), expected.end(), ' ');
     for (int i = 0; i < asks; ++i) {
-      const auto worker = balancer_.begin({blocks, session}, tried, now_);
+      const auto worker = balancer_.begin({blocks, session, ends}, tried, now_);
       got += i > 0 ? " " : "";
       got += worker ? named_[*worker].name : worker.error() == Missing::kRoom ? "room" : "other";
       if (!worker) continue;

@@ -47,6 +47,21 @@ TEST(PrefixBlocks, of_a_text_without_end_are_bounded) {
   EXPECT_EQ(blocks("a").size(), 1U);
 }
 
+TEST(PrefixEnds, are_those_of_messages_from_a_length_on) {
+  const std::string_view one[] = {"", "system", "context", "question"};
+  const std::string_view other[] = {"system", "context", "another question"};
+  const auto a = prefix_ends(one, 13), b = prefix_ends(other, 13);
+  ASSERT_EQ(a.size(), 2U);
+  ASSERT_EQ(b.size(), 2U);
+  EXPECT_EQ(a[0], b[0]);
+  EXPECT_NE(a[1], b[1]);
+  const std::string_view cut[] = {"system", "con", "text"};
+  EXPECT_NE(prefix_ends(cut, 13)[0], a[0]);
+  EXPECT_EQ(prefix_ends(one, 6).size(), 3U);
+  EXPECT_TRUE(prefix_ends(one, 22).empty());
+  EXPECT_EQ(prefix_ends(std::vector<std::string_view>(1000, "x"), 10).size(), kPromptEndsMax);
+}
+
 TEST(PrefixCache, knows_the_longest_beginning) {
   PrefixCache cache(10);
   cache.add(blocks("aaaabbbb"));
