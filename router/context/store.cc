@@ -5,13 +5,15 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "base/log.h"
 
 namespace signalbox::context {
 namespace {
 
 tl::unexpected<Error> not_found(const Key& key) {
-  return fail(Code::kNotFound, "there is no context \"{}\"", key.id);
+  return fail(Code::kNotFound, "there is no context {}",
+              is_id(key.id) ? key.id : json::quote_briefly(key.id));
 }
 
 }  // namespace
@@ -44,130 +46,12 @@ Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now)
   Recovered recovered = below_->recover();
   rejected_ = std::move(recovered.rejected);
   stats_.damaged = rejected_.size();
-  for (Context& context : recovered.contexts) {
-    Usage& usage = usage_[context.key.tenant];
-    usage.bytes += context.bytes;
-    ++usage.contexts;
-    stats_.bytes += context.bytes;
-    insert(std::move(context), nullptr, true, now);
-  }
+  for (Context& context : recovered.contexts) take_up(std::move(context), now);
 }
 
 void Store::set_limits(const Limits& limits) {
   const std::lock_guard lock(mutex_);
   limits_ = limits;
-}
-
-// --- the books; all under the lock ---
-
-Result<void> Store::reserve(const Key& key, uint64_t bytes) {
-  const auto found = usage_.find(key.tenant);
-  const Usage usage = found == usage_.end() ? Usage{} : found->second;
-  const auto refuse = [&](std::string_view what, uint64_t has, uint64_t most) {
-    ++stats_.refused;
-    return fail(Code::kTooLarge, "the contexts {} have {} of {} bytes, and this one {} more", what,
-                has, most, bytes);
-  };
-  if (usage.bytes + bytes > limits_.tenant_bytes_max)
-    return refuse("of this client", usage.bytes, limits_.tenant_bytes_max);
-  if (usage.contexts >= limits_.tenant_contexts_max) {
-    ++stats_.refused;
-    return fail(Code::kTooLarge, "this client has {} contexts, which is as many as it may",
-                usage.contexts);
-  }
-  if (stats_.bytes + bytes > limits_.bytes_max)
-    return refuse("of all clients", stats_.bytes, limits_.bytes_max);
-  Usage& reserved = usage_[key.tenant];
-  reserved.bytes += bytes;
-  ++reserved.contexts;
-  stats_.bytes += bytes;
-  return {};
-}
-
-void Store::release(const Key& key, uint64_t bytes) {
-  const auto found = usage_.find(key.tenant);
-  found->second.bytes -= bytes;
-  stats_.bytes -= bytes;
-  if (--found->second.contexts == 0) usage_.erase(found);
-}
-
-Result<void> Store::reserve_pin(const Context& context) {
-  Usage& usage = usage_[context.key.tenant];
-  const uint64_t of_tenant = usage.pinned_bytes + context.bytes;
-  const uint64_t of_all = stats_.pinned_bytes + context.bytes;
-  if (of_tenant > limits_.tenant_pinned_bytes || of_all > limits_.memory_bytes / 2) {
-    const bool is_own = of_tenant > limits_.tenant_pinned_bytes;
-    ++stats_.refused;
-    return fail(Code::kTooLarge, "pinned contexts {} would have {} bytes; at most {}",
-                is_own ? "of this client" : "of all clients", is_own ? of_tenant : of_all,
-                is_own ? limits_.tenant_pinned_bytes : limits_.memory_bytes / 2);
-  }
-  usage.pinned_bytes += context.bytes;
-  stats_.pinned_bytes += context.bytes;
-  return {};
-}
-
-/// Into the order that it belongs to, as the one used last.
-void Store::file(Entries::iterator at) {
-  Entry& entry = at->second;
-  Order& order = entry.context.pinned ? pinned_ : entry.content ? in_memory_ : packed_;
-  if (entry.among != nullptr) {
-    order.splice(order.end(), *entry.among, entry.place);
-  } else {
-    entry.place = order.insert(order.end(), at);
-  }
-  entry.among = &order;
-}
-
-void Store::hold(Entry& entry, Content content) {
-  if ((entry.content != nullptr) == (content != nullptr)) return;
-  if (content != nullptr) {
-    ++stats_.in_memory;
-    stats_.memory_bytes += content->size();
-  } else {
-    --stats_.in_memory;
-    stats_.memory_bytes -= entry.content->size();
-  }
-  entry.content = std::move(content);
-}
-
-Store::Entries::iterator Store::insert(Context context, Content content, bool is_below,
-                                       int64_t now) {
-  Entry entry;
-  entry.used = now;
-  entry.is_below = is_below;
-  entry.context = std::move(context);
-  Key key = entry.context.key;
-  const auto at = entries_.emplace(std::move(key), std::move(entry)).first;
-  ++stats_.contexts;
-  const Context& made = at->second.context;
-  if (made.pinned) {
-    ++stats_.pinned;
-    stats_.pinned_bytes += made.bytes;
-    usage_[made.key.tenant].pinned_bytes += made.bytes;
-  }
-  hold(at->second, std::move(content));
-  file(at);
-  return at;
-}
-
-void Store::erase(Entries::iterator at) {
-  Entry& entry = at->second;
-  hold(entry, nullptr);
-  if (entry.context.pinned) {
-    --stats_.pinned;
-    stats_.pinned_bytes -= entry.context.bytes;
-    usage_.find(at->first.tenant)->second.pinned_bytes -= entry.context.bytes;
-  }
-  --stats_.contexts;
-  release(at->first, entry.context.bytes);
-  entry.among->erase(entry.place);
-  entries_.erase(at);
-}
-
-void Store::use(Entry& entry, int64_t now) {
-  entry.used = now;
-  entry.among->splice(entry.among->end(), *entry.among, entry.place);
 }
 
 // --- what clients ask for ---
@@ -211,43 +95,37 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
 }
 
 // A level that others write to as well may have it.
-void Store::adopt(const Key& key, int64_t now) {
+void Store::meet(const Key& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.contains(key)) return;
+  }
+  const Change change(*this, key);
   auto found = below_->find(key);
   if (!found) log::warn("context", "{}: {}", below_->name(), found.error().message);
   if (!found || !*found) return;
   const std::lock_guard lock(mutex_);
-  if (entries_.contains(key)) return;
-  Context context = **std::move(found);
-  Usage& usage = usage_[key.tenant];
-  usage.bytes += context.bytes;
-  ++usage.contexts;
-  stats_.bytes += context.bytes;
-  insert(std::move(context), nullptr, true, now);
+  if (!entries_.contains(key)) take_up(**found, (*found)->created);
 }
 
 Result<Store::Content> Store::get(const Key& key, int64_t now) {
-  for (const bool is_last : {false, true}) {
-    Context packed;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = entries_.find(key);
-      if (found == entries_.end() && is_last) {
-        ++stats_.misses;
-        return not_found(key);
-      }
-      if (found != entries_.end()) {
-        use(found->second, now);
-        if (found->second.content != nullptr) {
-          ++stats_.memory_hits;
-          return found->second.content;
-        }
-        packed = found->second.context;
-      }
+  meet(key);
+  Context packed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) {
+      ++stats_.misses;
+      return not_found(key);
     }
-    if (packed.messages > 0) return page_in(packed, now);
-    adopt(key, now);
+    use(found->second, now);
+    if (found->second.content != nullptr) {
+      ++stats_.memory_hits;
+      return found->second.content;
+    }
+    packed = found->second.context;
   }
-  return not_found(key);
+  return page_in(packed, now);
 }
 
 Result<Store::Content> Store::page_in(const Context& context, int64_t now) {
@@ -286,6 +164,7 @@ Result<Store::Content> Store::page_in(const Context& context, int64_t now) {
 }
 
 Result<Context> Store::find(const Key& key) {
+  meet(key);
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return not_found(key);
@@ -293,6 +172,7 @@ Result<Context> Store::find(const Key& key) {
 }
 
 Result<Context> Store::pin(const Key& key, bool pinned) {
+  meet(key);
   const Change change(*this, key);
   {
     const std::lock_guard lock(mutex_);
@@ -321,6 +201,7 @@ Result<Context> Store::pin(const Key& key, bool pinned) {
 }
 
 Result<void> Store::drop(const Key& key) {
+  meet(key);
   const Change change(*this, key);
   {
     const std::lock_guard lock(mutex_);
@@ -378,7 +259,7 @@ bool Store::page_out_one(int64_t now) {
   {
     const std::lock_guard lock(mutex_);
     changing_.erase(context.key);
-    entries_.find(context.key)->second.is_below = packed.has_value();
+    if (packed) be_below(entries_.find(context.key)->second);
   }
   changed_.notify_all();
   if (!packed) log::error("context", "{}: {}", context.key.id, packed.error().message);

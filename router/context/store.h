@@ -37,7 +37,7 @@ struct Stats {
   uint64_t contexts = 0, bytes = 0;           // all, unpacked
   uint64_t in_memory = 0, memory_bytes = 0;   // of them
   uint64_t pinned = 0, pinned_bytes = 0;      // of them
-  uint64_t below_bytes = 0;                   // packed
+  uint64_t below = 0, below_bytes = 0;        // packed
   uint64_t puts = 0, refused = 0, drops = 0;  // by clients
   uint64_t memory_hits = 0, below_hits = 0, misses = 0;
   uint64_t page_outs = 0, expired = 0, damaged = 0;
@@ -107,10 +107,12 @@ class Store {
   void make_room(int64_t now);
   bool page_out_one(int64_t now);
   void expire(Order& order, int64_t now);
-  void adopt(const Key& key, int64_t now);
+  void meet(const Key& key);
+  void take_up(Context context, int64_t now);
   Entries::iterator insert(Context context, Content content, bool is_below, int64_t now);
   void erase(Entries::iterator at);
   void use(Entry& entry, int64_t now);
+  void be_below(Entry& entry);
   void hold(Entry& entry, Content content);
   void file(Entries::iterator at);
   Order::iterator first_idle(Order& order) const;

@@ -46,6 +46,9 @@ class Metrics {
   Family<Counter> cache_operations, cache_hits, cache_misses;
   Family<Histogram> cache_latency;
   Family<Gauge> cache_entries;
+  // Contexts that requests refer to.
+  Family<Gauge> contexts, context_bytes, context_pinned_bytes;
+  Family<Counter> context_reads, context_events;
   // The process.
   Family<Counter> config_updates;
   Family<Gauge> config_version;

@@ -87,6 +87,7 @@ TEST_P(EachLevel, idle_ones_leave_memory_and_come_back_byte_for_byte) {
   store.page(kNow + 100);
   EXPECT_EQ(store.stats().in_memory, 1U);
   EXPECT_EQ(store.stats().page_outs, 1U);
+  EXPECT_EQ(store.stats().below, GetParam() == "disk" ? 2U : 1U);
   EXPECT_EQ(store.stats().memory_bytes, said("other").size());
   EXPECT_LT(store.stats().below_bytes, content.size() / 20);
   EXPECT_EQ(text_of(store.get(key, kNow + 100)), content);
@@ -142,7 +143,7 @@ TEST_P(EachLevel, pins_stay_in_memory_and_are_never_forgotten) {
   store.page(kNow + 1000);
   EXPECT_EQ(store.stats().expired, 1U);
   EXPECT_EQ(text_of(store.get(other, kNow + 1000)),
-            fmt::format("error: there is no context \"{}\"", other.id));
+            fmt::format("error: there is no context {}", other.id));
   EXPECT_EQ(text_of(store.get(pinned, kNow + 1000)), said("pinned"));
   EXPECT_EQ(store.stats().memory_hits, 1U);
   EXPECT_FALSE(store.pin(pinned, false)->pinned);
@@ -278,7 +279,7 @@ TEST_P(EachLevel, many_threads_see_whole_contexts_or_none) {
   for (const Key& key : keys) static_cast<void>(store.drop(key));
   const Stats stats = store.stats();
   EXPECT_EQ(stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +
-                stats.pinned_bytes + stats.below_bytes,
+                stats.pinned_bytes + stats.below + stats.below_bytes,
             0U);
   EXPECT_EQ(stats.damaged, 0U);
 }
@@ -445,10 +446,14 @@ TEST(SharedStore, finds_what_another_router_has_stored) {
   Store store({}, std::move(level), kNow);
   const Context context{{"a", id_of(said("x"))}, said("x").size(), 1, kNow, false};
   EXPECT_FALSE(store.get(context.key, kNow));
+  EXPECT_FALSE(store.find(context.key));
   ASSERT_TRUE(other_router.put(context, said("x")));
+  EXPECT_EQ(store.find(context.key)->bytes, said("x").size());
   EXPECT_EQ(text_of(store.get(context.key, kNow)), said("x"));
   EXPECT_EQ(store.stats().contexts, 1U);
   EXPECT_EQ(store.get({"b", context.key.id}, kNow).error().code, Code::kNotFound);
+  EXPECT_TRUE(store.drop(context.key));
+  EXPECT_FALSE(other_router.find(context.key)->has_value());
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+// A context may have to be read and unpacked, and what comes of it is parsed anew: none of that is
+// for an event loop.
+
+#include "router/api/contexts.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/log.h"
+#include "router/api/surface_headers.h"
+#include "router/context/disk_level.h"
+#include "router/context/packed_level.h"
+#include "router/context/refs.h"
+
+namespace signalbox::api {
+namespace {
+
+/// How often the pager looks: an idle context stays for at most so much longer.
+constexpr std::chrono::seconds kPagingInterval{5};
+
+int64_t now() {
+  return static_cast<int64_t>(std::time(nullptr));
+}
+
+context::Limits limits_of(const config::ContextStore& config) {
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return std::chrono::ceil<std::chrono::seconds>(time).count();
+  };
+  return {.memory_bytes = config.memory_bytes,
+          .bytes_max = config.bytes_max,
+          .context_bytes_max = config.context_bytes_max,
+          .tenant_bytes_max = config.tenant_bytes_max,
+          .tenant_contexts_max = config.tenant_contexts_max,
+          .tenant_pinned_bytes = config.tenant_pinned_bytes,
+          .idle_s = seconds(config.idle),
+          .ttl_s = seconds(config.ttl)};
+}
+
+/// What went wrong with one reference, as the client is told: by its place and its id.
+tl::unexpected<Error> refusal(size_t index, Error error) {
+  const bool is_gone = error.code == Code::kNotFound || error.code == Code::kCorrupt;
+  if (!is_gone) return tl::unexpected(std::move(error));
+  return fail(Code::kInvalid, "metadata.context_refs[{}]: {}", index, error.message);
+}
+
+}  // namespace
+
+Result<void> Contexts::open(const config::Config& config) {
+  const config::ContextStore& wanted = config.contexts;
+  if (!wanted.enabled) return {};
+  const auto compression = static_cast<int>(wanted.compression);
+  std::unique_ptr<context::Level> below;
+  if (wanted.directory.empty()) {
+    below = std::make_unique<context::PackedLevel>(compression);
+  } else {
+    auto disk = context::DiskLevel::open(wanted.directory, compression);
+    if (!disk) return fail_in("global.stores.contexts.directory", std::move(disk).error());
+    below = *std::move(disk);
+  }
+  store_ = std::make_unique<context::Store>(limits_of(wanted), std::move(below), now());
+  for (const std::string& line : store_->rejected()) log::warn("context", "{}; left out", line);
+  pager_ = std::make_unique<context::Pager>(*store_, kPagingInterval);
+  opened_ = store_.get();
+  return {};
+}
+
+void Contexts::configure(const config::ContextStore& config) {
+  if (store_) store_->set_limits(limits_of(config));
+}
+
+Result<void> Contexts::expand_now(context::Store& from, const std::string& tenant,
+                                  router::ChatRequest& chat, Held& held,
+                                  const config::Config& config) {
+  SIGNALBOX_TRY(const std::vector<std::string> ids,
+                context::read_refs(chat.document, config.contexts.refs_max));
+  std::vector<context::Store::Content> contents;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Result<context::Store::Content> content = from.get({tenant, ids[i]}, now());
+    if (!content) return refusal(i, std::move(content).error());
+    held.bytes_ += (*content)->size();
+    contents.push_back(*std::move(content));
+  }
+  held.from_ = &bytes_held_;
+  if (bytes_held_.fetch_add(held.bytes_) + held.bytes_ > config.http.bodies_bytes_max)
+    return fail(Code::kOverloaded, "too many requests with contexts are being answered");
+  SIGNALBOX_TRY(std::string body,
+                context::expand(chat.document, contents, config.http.body_bytes_max));
+  SIGNALBOX_TRY(chat, router::ChatRequest::parse(std::move(body)));
+  return {};
+}
+
+http::Task<Result<void>> Contexts::expand(http::Exchange exchange, router::ChatRequest& chat,
+                                          Held& held, const config::Config& config, Compute& pool) {
+  context::Store* const from = store();
+  if (from == nullptr)
+    co_return fail(Code::kInvalid, "metadata.context_refs: this router stores no contexts");
+  const std::string tenant = owner_of(exchange.request.headers, config);
+  Result<void> outcome;
+  std::function<void()> work = [&] { outcome = expand_now(*from, tenant, chat, held, config); };
+  std::stop_source given_up;  // nobody asks: it ends soon
+  const bool ran = co_await run_within(pool, exchange.interrupt, given_up, std::move(work));
+  if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
+  if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting");
+  co_return outcome;
+}
+
+}  // namespace signalbox::api

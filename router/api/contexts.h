@@ -1,0 +1,60 @@
+#pragma once
+// The contexts of the process, as requests use them: opened once, with limits that a configuration
+// may change, and put in front of the messages of who refers to them.
+
+#include <atomic>
+#include <memory>
+
+#include "router/api/chat_request.h"
+#include "router/api/compute.h"
+#include "router/config/config.h"
+#include "router/context/pager.h"
+#include "router/context/store.h"
+#include "router/http/server.h"
+
+namespace signalbox::api {
+
+/// Thread-safe. Outlives the requests.
+class Contexts {
+ public:
+  /// Bytes that contexts have added to one request, given back when it has been answered: a small
+  /// request must not become a large one without being counted like one.
+  class Held {
+   public:
+    Held() = default;
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() {
+      if (from_ != nullptr) *from_ -= bytes_;
+    }
+
+   private:
+    friend class Contexts;
+    std::atomic<uint64_t>* from_ = nullptr;
+    uint64_t bytes_ = 0;
+  };
+
+  /// Once, before requests come. Errors: kIo naming the directory.
+  Result<void> open(const config::Config& config);
+  /// From now on; the directory stays.
+  void configure(const config::ContextStore& config);
+  /// Null: not open yet, or switched off.
+  context::Store* store() const { return opened_; }
+
+  /// Precondition: context::has_refs(chat.document). Reads and splices on the pool. Errors:
+  /// kInvalid with the path and the id for one that the client has not stored, kTooLarge over
+  /// http.body_bytes_max, kOverloaded, kCancelled, kDeadline, kIo.
+  http::Task<Result<void>> expand(http::Exchange exchange, router::ChatRequest& chat, Held& held,
+                                  const config::Config& config, Compute& pool);
+
+ private:
+  Result<void> expand_now(context::Store& from, const std::string& tenant,
+                          router::ChatRequest& chat, Held& held, const config::Config& config);
+
+  std::atomic<uint64_t> bytes_held_{0};
+  std::unique_ptr<context::Store> store_;
+  std::unique_ptr<context::Pager> pager_;
+  std::atomic<context::Store*> opened_{nullptr};
+};
+
+}  // namespace signalbox::api
