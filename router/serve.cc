@@ -13,6 +13,7 @@
 #include "router/api/classify.h"
 #include "router/api/compute.h"
 #include "router/api/config.h"
+#include "router/api/context_routes.h"
 #include "router/api/embeddings.h"
 #include "router/api/errors.h"
 #include "router/api/eval.h"
@@ -79,6 +80,7 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   mutable observe::Replay replay;
   mutable api::AnswerCache cache;                 // the answers
+  mutable api::Contexts contexts;                 // what requests refer to
   mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
   const surfaces::AnthropicSurface messages_surface{};
   const surfaces::CompletionsSurface completions_surface{};
@@ -87,6 +89,7 @@ struct Daemon::Impl {
   const api::Scrape scrape{metrics,
                            replay,
                            cache,
+                           contexts,
                            live,
                            [this] { return following.load(); },
                            [this] { return serving.load(); }};
@@ -124,6 +127,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   }
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
+  contexts.configure(state->config().contexts);
   std::vector<api::Route> routes = api::model_routes(state->config());
   routes.push_back(api::chat_route(services(*state)));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
@@ -138,7 +142,8 @@ api::Services Daemon::Impl::services(const State& state) const {
           .compute = *compute,
           .stats = stats,
           .observer = *state.observer,
-          .cache = cache};
+          .cache = cache,
+          .contexts = contexts};
 }
 
 void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& routes) const {
@@ -147,6 +152,10 @@ void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& rou
   };
   add("/v1/messages", messages_surface);
   add("/v1/completions", completions_surface);
+  if (contexts.store() != nullptr) {
+    for (api::Route& route : api::context_routes(*contexts.store(), state.config(), *asked))
+      routes.push_back(std::move(route));
+  }
   const config::ResponseApi& kept = state.config().response_api;
   if (!kept.enabled) return;
   responses.set_limits(api::limits_of(kept));
@@ -213,6 +222,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
   asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
+  SIGNALBOX_TRY_VOID(contexts.open(config));
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));

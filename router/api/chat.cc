@@ -8,12 +8,14 @@
 
 #include "base/json_writer.h"
 #include "router/api/surface_headers.h"
+#include "router/context/refs.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"
 
 namespace signalbox::api {
 namespace {
 
+constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr int kBlockedStatus = 403;  // clients do not try it again
 
 observe::Degraded degraded_by(Code code) {
@@ -45,6 +47,8 @@ class Chat {
   http::Task<Result<Understanding>> understand(http::Exchange exchange,
                                                router::Evaluation& evaluation) const;
   Result<Asked> read(http::Request& request, std::string_view id) const;
+  http::Task<Result<void>> add_contexts(http::Exchange exchange, router::ChatRequest& chat,
+                                        Contexts::Held& held) const;
   const ErrorShape* shape() const { return surface_ == nullptr ? nullptr : &shape_; }
   http::Task<> answer(http::Exchange exchange, const Asked& asked, const router::Plan& plan,
                       const Watch& watch) const;
@@ -67,6 +71,14 @@ Result<Asked> Chat::read(http::Request& request, std::string_view id) const {
                                {id, token, owner, static_cast<int64_t>(std::time(nullptr))}));
   SIGNALBOX_TRY(router::ChatRequest chat, router::ChatRequest::parse(std::move(incoming.chat)));
   return Asked{std::move(chat), std::move(incoming.replies)};
+}
+
+http::Task<Result<void>> Chat::add_contexts(http::Exchange exchange, router::ChatRequest& chat,
+                                            Contexts::Held& held) const {
+  if (surface_ != nullptr && surface_->target() != kPath)
+    co_return fail(Code::kInvalid, "metadata.context_refs: not understood here, only in chats");
+  co_return co_await services_.contexts.expand(exchange, chat, held, services_.router.config(),
+                                               services_.compute);
 }
 
 http::Task<> refuse(http::Exchange exchange, http::Headers fields, const Error& error, Watch& watch,
@@ -96,7 +108,12 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
     co_await exchange.reply.send(415, fields, body);
     co_return;
   }
-  const Result<Asked> asked = read(request, watch.id());
+  Result<Asked> asked = read(request, watch.id());
+  Contexts::Held held;
+  if (asked && context::has_refs(asked->chat.document)) {
+    const Result<void> added = co_await add_contexts(exchange, asked->chat, held);
+    if (!added) asked = tl::unexpected<Error>(added.error());
+  }
   if (!asked) {
     co_await refuse(exchange, std::move(fields), asked.error(), watch, shape());
     co_return;
@@ -198,7 +215,6 @@ http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
 }  // namespace
 
 Route chat_route(const Services& services) {
-  constexpr std::string_view kPath = "/v1/chat/completions";
   return {"POST", std::string(kPath), Chat(services, kPath, nullptr)};
 }
 

@@ -2,7 +2,6 @@
 
 #include "router/api/forward.h"
 
-#include <array>
 #include <ctime>
 #include <random>
 #include <utility>
@@ -45,13 +44,16 @@ http::Headers without_encodings(const http::Headers& headers) {
 
 /// What a model reads before anything else: it is what a server's cache knows again. A decision's
 /// system prompt is known by its name.
-std::array<std::string_view, 3> prompt_of(const router::ChatRequest& request,
-                                          const router::Plan& plan) {
-  std::array<std::string_view, 3> out;
-  if (plan.injected_system_prompt) out[0] = plan.decision;
+std::vector<std::string_view> prompt_of(const router::ChatRequest& request,
+                                        const router::Plan& plan) {
+  std::vector<std::string_view> out;
+  if (plan.model->backend_refs.size() < 2) return out;  // there is nothing to choose
+  if (plan.injected_system_prompt) out.push_back(plan.decision);
   const json::Value root = request.document.root();
-  if (const auto tools = root.find("tools")) out[1] = tools->raw();
-  if (const auto messages = root.find("messages")) out[2] = messages->raw();
+  if (const auto tools = root.find("tools")) out.push_back(tools->raw());
+  const auto messages = root.find("messages");
+  if (!messages) return out;
+  for (const json::Value& message : messages->items()) out.push_back(message.raw());
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "router/api/answer_cache.h"
 #include "router/api/compute.h"
+#include "router/api/contexts.h"
 #include "router/api/errors.h"
 #include "router/api/observer.h"
 #include "router/api/watch.h"
@@ -31,6 +32,7 @@ struct Services {
   router::selection::RuntimeStats& stats;  // is told how the models are doing, and asked for it
   const Observer& observer;                // is told of every request
   AnswerCache& cache;                      // keeps the answers of decisions that want it
+  Contexts& contexts;                      // that requests refer to
 };
 
 /// A request as it is decided on, and what its replies become; null: what they are.

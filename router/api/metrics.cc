@@ -49,6 +49,31 @@ void Scrape::look_at_models(const router::Models& models, const config::Config& 
   for (const auto& [directory, model] : models.classifiers) look(*model, directory);
 }
 
+void Scrape::look_at_contexts() const {
+  const context::Store* const store = contexts_.store();
+  if (store == nullptr) return;
+  const context::Stats seen = store->stats();
+  const auto as_number = [](uint64_t value) { return static_cast<double>(value); };
+  const std::string memory = "memory", below(store->below());
+  metrics_.contexts.with({memory}).set(as_number(seen.in_memory));
+  metrics_.contexts.with({below}).set(as_number(seen.below));
+  metrics_.context_bytes.with({memory}).set(as_number(seen.memory_bytes));
+  metrics_.context_bytes.with({below}).set(as_number(seen.below_bytes));
+  metrics_.context_pinned_bytes.only().set(as_number(seen.pinned_bytes));
+  metrics_.context_reads.with({memory}).follow(as_number(seen.memory_hits));
+  metrics_.context_reads.with({below}).follow(as_number(seen.below_hits));
+  metrics_.context_reads.with({"none"}).follow(as_number(seen.misses));
+  const auto count = [&](const char* event, uint64_t times) {
+    metrics_.context_events.with({event}).follow(as_number(times));
+  };
+  count("stored", seen.puts);
+  count("refused", seen.refused);
+  count("dropped", seen.drops);
+  count("paged_out", seen.page_outs);
+  count("expired", seen.expired);
+  count("damaged", seen.damaged);
+}
+
 void Scrape::look_at_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -65,6 +90,7 @@ void Scrape::look_at_process() const {
 std::string Scrape::text() const {
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
+  look_at_contexts();
   look_at_process();
   if (const auto state = live_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));

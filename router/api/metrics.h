@@ -3,6 +3,7 @@
 
 #include "router/api/answer_cache.h"
 #include "router/api/compute.h"
+#include "router/api/contexts.h"
 #include "router/api/management.h"
 #include "router/observe/metrics.h"
 #include "router/observe/replay.h"
@@ -17,10 +18,11 @@ class Scrape {
   using ServerOf = std::function<const http::Server*()>;        // of the data plane; null: not yet
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, AnswerCache& cache,
-         const router::Live& live, ReloaderOf reloader, ServerOf server)
+         const Contexts& contexts, const router::Live& live, ReloaderOf reloader, ServerOf server)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
+        contexts_(contexts),
         live_(live),
         reloader_(std::move(reloader)),
         server_(std::move(server)) {}
@@ -31,11 +33,13 @@ class Scrape {
 
  private:
   void look_at_models(const router::Models& models, const config::Config& config) const;
+  void look_at_contexts() const;
   void look_at_process() const;
 
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   AnswerCache& cache_;
+  const Contexts& contexts_;
   const router::Live& live_;
   const ReloaderOf reloader_;
   const ServerOf server_;
