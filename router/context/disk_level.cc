@@ -101,10 +101,11 @@ Result<void> DiskLevel::put(const Context& context, std::string_view content) {
 Result<std::string> DiskLevel::get(const Context& context) {
   const fs::path path = file_of(context.key, kContext);
   SIGNALBOX_TRY(const std::string file, read_file(path, 2 * (kHeadBytesMax + context.bytes)));
+  const Result<Head> head = read_head(file);
+  if (head && head->context.key != context.key)
+    return fail(Code::kCorrupt, "{}: it holds another context", path.string());
   Result<std::string> content = read_content(file, context.bytes);
   if (!content) return fail_in(path.string(), std::move(content).error());
-  if (id_of(*content) != context.key.id)
-    return fail(Code::kCorrupt, "{}: it holds another context", path.string());
   return content;
 }
 

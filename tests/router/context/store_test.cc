@@ -398,6 +398,21 @@ TEST(DiskStore, no_changed_byte_reaches_a_request) {
   }
 }
 
+TEST(DiskStore, a_file_in_the_place_of_another_is_not_taken_for_it) {
+  const Folder folder;
+  Store store({.memory_bytes = 0}, disk_level(folder), kNow);
+  const Key one = put(store, said("one"));
+  const auto file_of_one = folder.files().front();
+  const Key other = put(store, said("two"));
+  for (const auto& file : folder.files()) {
+    if (file != file_of_one)
+      std::filesystem::copy_file(file, file_of_one,
+                                 std::filesystem::copy_options::overwrite_existing);
+  }
+  EXPECT_EQ(store.get(one, kNow).error().code, Code::kCorrupt);
+  EXPECT_EQ(text_of(store.get(other, kNow)), said("two"));
+}
+
 TEST(DiskStore, a_full_or_lost_disk_refuses_and_takes_nothing_down) {
   const Folder folder;
   Store store({}, disk_level(folder), kNow);
