@@ -18,6 +18,9 @@ namespace {
 /// How often the pager looks: an idle context stays for at most so much longer.
 constexpr std::chrono::seconds kPagingInterval{5};
 
+/// What the smallest context counts as where they are counted: a file takes no less.
+constexpr uint64_t kContextBytesLeast = 4096;
+
 int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
 }
@@ -28,6 +31,7 @@ context::Limits limits_of(const config::ContextStore& config) {
   };
   return {.memory_bytes = config.memory_bytes,
           .bytes_max = config.bytes_max,
+          .contexts_max = std::max<uint64_t>(1, config.bytes_max / kContextBytesLeast),
           .context_bytes_max = config.context_bytes_max,
           .tenant_bytes_max = config.tenant_bytes_max,
           .tenant_contexts_max = config.tenant_contexts_max,
@@ -81,7 +85,10 @@ Result<void> Contexts::expand_now(context::Store& from, const std::string& tenan
     contents.push_back(*std::move(content));
   }
   held.from_ = &bytes_held_;
-  if (bytes_held_.fetch_add(held.bytes_) + held.bytes_ > config.http.bodies_bytes_max)
+  const uint64_t of_all = bytes_held_.fetch_add(held.bytes_) + held.bytes_;
+  // What is too large by itself is told so: trying again would not help.
+  const bool is_wide = chat.document.source().size() + held.bytes_ > config.http.body_bytes_max;
+  if (of_all > config.http.bodies_bytes_max && !is_wide)
     return fail(Code::kOverloaded, "too many requests with contexts are being answered");
   SIGNALBOX_TRY(std::string body,
                 context::expand(chat.document, contents, config.http.body_bytes_max));

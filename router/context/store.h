@@ -24,6 +24,7 @@ namespace signalbox::context {
 struct Limits {
   uint64_t memory_bytes = 256 << 20;        // in memory, unpacked
   uint64_t bytes_max = 1 << 30;             // of all contexts, wherever they are, unpacked
+  uint64_t contexts_max = 1 << 18;          // of all
   uint64_t context_bytes_max = 16 << 20;    // of one
   uint64_t tenant_bytes_max = 256 << 20;    // of a tenant's
   uint32_t tenant_contexts_max = 1000;      // of a tenant

@@ -22,6 +22,11 @@ Result<void> Store::reserve(const Key& key, uint64_t bytes) {
   }
   if (stats_.bytes + bytes > limits_.bytes_max)
     return refuse("of all clients", stats_.bytes, limits_.bytes_max);
+  if (stats_.contexts >= limits_.contexts_max) {
+    ++stats_.refused;
+    return fail(Code::kTooLarge, "there are {} contexts, which is as many as there may be",
+                stats_.contexts);
+  }
   Usage& reserved = usage_[key.tenant];
   reserved.bytes += bytes;
   ++reserved.contexts;

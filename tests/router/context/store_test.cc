@@ -4,7 +4,9 @@
 #include "router/context/store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -232,6 +234,9 @@ TEST_P(EachLevel, whoever_has_no_room_left_is_refused_and_nobody_else_loses_anyt
   EXPECT_EQ(refusal(said("z", 400), "c"),
             "the contexts of all clients have 1342 of 1500 bytes, and this one 428 more");
   EXPECT_EQ(store.stats().refused, 4U);
+  limits.contexts_max = 5;
+  store.set_limits(limits);
+  EXPECT_EQ(refusal(said("4"), "d"), "there are 5 contexts, which is as many as there may be");
   EXPECT_TRUE(store.drop(first));
   EXPECT_EQ(refusal(said("z", 400), "c"), "stored");
   EXPECT_EQ(store.stats().bytes, 1342U);
@@ -413,7 +418,41 @@ TEST(DiskStore, a_file_in_the_place_of_another_is_not_taken_for_it) {
   EXPECT_EQ(text_of(store.get(other, kNow)), said("two"));
 }
 
-TEST(DiskStore, a_full_or_lost_disk_refuses_and_takes_nothing_down) {
+/// As long as it lives, files end after so many bytes, as on a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(DiskStore, a_full_disk_refuses_and_leaves_nothing_behind) {
+  const Folder folder;
+  Store store({}, disk_level(folder), kNow);
+  std::string content;
+  for (uint32_t i = 0; i < 40'000; ++i) content += fmt::format("{} ", i * 2654435761U);
+  content = said(content);
+  {
+    const FullDisk full(64 << 10);
+    const auto stored = store.put("a", content, 1, kNow);
+    ASSERT_FALSE(stored);
+    EXPECT_EQ(stored.error().code, Code::kIo);
+    EXPECT_NE(stored.error().message.find("too large"), std::string::npos)
+        << stored.error().message;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(store.stats().contexts + store.stats().bytes + store.stats().below_bytes, 0U);
+  EXPECT_EQ(text_of(store.get(put(store, content), kNow)), content);
+}
+
+TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
   const Folder folder;
   Store store({}, disk_level(folder), kNow);
   const Key there = put(store, said("there"));

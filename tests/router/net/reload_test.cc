@@ -227,6 +227,12 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   EXPECT_EQ(next.http.threads, 0U);
   EXPECT_EQ(next.http.drain_timeout, std::chrono::seconds(3)) << "this one changes";
   EXPECT_EQ(next.routing.decisions.front().name, "two");
+
+  next = parsed(configuration("one", 9) + "  stores: {contexts: {directory: there, idle: 3s}}\n");
+  EXPECT_EQ(router::keep_fixed(running, next),
+            (std::vector<std::string>{
+                "global.stores.contexts.directory: \"there\" takes a restart; \"\" stays"}));
+  EXPECT_EQ(next.contexts.idle, std::chrono::seconds(3)) << "this one changes";
 }
 
 }  // namespace
