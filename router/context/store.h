@@ -3,7 +3,7 @@
 // packed. What a client has been told is stored is in the level below first where that outlives the
 // process; nothing is given up to make room for something else: who has no room left is refused.
 //
-// Tenant, id, size and age of every context are held in memory, some 400 bytes each.
+// Tenant, id, size and age of every context are held in memory, some 600 bytes each.
 
 #include <condition_variable>
 #include <cstdint>

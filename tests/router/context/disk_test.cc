@@ -1,0 +1,236 @@
+// The store over files: restarts, and disks that are full, lost, damaged or somebody else's. Then
+// over a level that several routers share.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/file.h"
+#include "tests/router/context/stores.h"
+
+namespace signalbox::context {
+namespace {
+
+TEST(DiskStore, is_the_same_after_a_restart_pins_included) {
+  const Folder folder;
+  Key pinned, other, dropped;
+  {
+    Store store({}, disk_level(folder), kNow);
+    pinned = put(store, said("pinned", 100), kNow, "tenant \"x\"\n");
+    other = put(store, said("other", 100));
+    dropped = put(store, said("dropped", 100));
+    ASSERT_TRUE(store.pin(pinned, true));
+    ASSERT_TRUE(store.pin(dropped, true));
+    ASSERT_TRUE(store.drop(dropped));
+  }
+  EXPECT_EQ(folder.files(".pin").size(), 1U);
+  Store store({}, disk_level(folder), kNow + 7);
+  EXPECT_TRUE(store.rejected().empty());
+  EXPECT_EQ(store.stats().contexts, 2U);
+  EXPECT_EQ(store.stats().in_memory, 0U);
+  EXPECT_EQ(store.stats().pinned, 1U);
+  EXPECT_EQ(store.stats().bytes, said("pinned", 100).size() + said("other", 100).size());
+  EXPECT_TRUE(store.find(pinned)->pinned);
+  EXPECT_EQ(store.find(other)->created, kNow);
+  EXPECT_EQ(text_of(store.get(pinned, kNow)), said("pinned", 100));
+  EXPECT_EQ(text_of(store.get(other, kNow)), said("other", 100));
+  EXPECT_EQ(store.get(dropped, kNow).error().code, Code::kNotFound);
+}
+
+TEST(DiskStore, belongs_to_one_process_at_a_time) {
+  const Folder folder;
+  const auto held = disk_level(folder);
+  const auto second = DiskLevel::open(folder.path(), 1);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message,
+            fmt::format("{}: another process has it", folder.path().string()));
+}
+
+TEST(DiskStore, a_directory_that_cannot_be_made_is_named) {
+  const Folder folder;
+  std::ofstream(folder.path() / "file") << "x";
+  const auto level = DiskLevel::open(folder.path() / "file" / "in", 1);
+  ASSERT_FALSE(level);
+  EXPECT_NE(level.error().message.find((folder.path() / "file" / "in").string()),
+            std::string::npos);
+}
+
+TEST(DiskStore, names_what_is_damaged_and_serves_the_rest) {
+  const Folder folder;
+  std::string cut, garbled;
+  {
+    Store store({}, disk_level(folder), kNow);
+    put(store, said("cut", 100));
+    cut = folder.files().front();
+    put(store, said("whole", 100));
+  }
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 1);
+  std::ofstream(folder.path() / "empty.ctx");
+  std::ofstream(folder.path() / "left.ctx.partial") << "half";
+  std::ofstream(folder.path() / "note.txt") << "of somebody else";
+  {  // whole, and under a name that is not its own
+    const auto copy = folder.path() / "copy.ctx";
+    for (const auto& each : folder.files()) {
+      if (each != cut && each.filename() != "empty.ctx") std::filesystem::copy_file(each, copy);
+    }
+  }
+  Store store({}, disk_level(folder), kNow);
+  EXPECT_EQ(store.stats().contexts, 1U);
+  EXPECT_EQ(store.stats().damaged, 3U);
+  ASSERT_EQ(store.rejected().size(), 3U);
+  const auto says = [&](const std::string& text) {
+    return std::any_of(
+        store.rejected().begin(), store.rejected().end(),
+        [&](const std::string& each) { return each.find(text) != std::string::npos; });
+  };
+  const size_t size = std::filesystem::file_size(cut);
+  EXPECT_TRUE(says(fmt::format("{}: it has {} of {} bytes", cut, size, size + 1)));
+  EXPECT_TRUE(says("empty.ctx: it is no context of this version"));
+  EXPECT_TRUE(says("copy.ctx: it holds a context of another name"));
+  EXPECT_TRUE(folder.files(".partial").empty());
+  EXPECT_EQ(folder.files(".txt").size(), 1U);
+  EXPECT_EQ(text_of(store.get({"a", id_of(said("whole", 100))}, kNow)), said("whole", 100));
+  // What was damaged can be stored again in its place.
+  put(store, said("cut", 100));
+  EXPECT_EQ(std::filesystem::file_size(cut), size + 1);
+}
+
+// None of them can change without being noticed, at the latest when the context is used.
+TEST(DiskStore, no_changed_byte_reaches_a_request) {
+  const Folder folder;
+  const std::string content = said("content of some length ", 10);
+  Key key;
+  {
+    Store store({}, disk_level(folder), kNow);
+    key = put(store, content);
+  }
+  const auto path = folder.files().front();
+  const std::string whole = *read_file(path, 1 << 20);
+  for (size_t i = 0; i < whole.size(); i += 7) {
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    std::ofstream(path, std::ios::binary) << changed;
+    Store store({}, disk_level(folder), kNow);
+    const auto got = store.get(key, kNow);
+    if (got) {
+      EXPECT_EQ(**got, content) << "byte " << i;
+      continue;
+    }
+    const bool at_start = store.rejected().size() == 1;
+    EXPECT_EQ(got.error().code, at_start ? Code::kNotFound : Code::kCorrupt) << "byte " << i;
+    EXPECT_EQ(store.stats().damaged, 1U);
+    EXPECT_EQ(store.stats().contexts, 0U);
+  }
+}
+
+TEST(DiskStore, a_file_in_the_place_of_another_is_not_taken_for_it) {
+  const Folder folder;
+  Store store({.memory_bytes = 0}, disk_level(folder), kNow);
+  const Key one = put(store, said("one"));
+  const auto file_of_one = folder.files().front();
+  const Key other = put(store, said("two"));
+  for (const auto& file : folder.files()) {
+    if (file != file_of_one)
+      std::filesystem::copy_file(file, file_of_one,
+                                 std::filesystem::copy_options::overwrite_existing);
+  }
+  EXPECT_EQ(store.get(one, kNow).error().code, Code::kCorrupt);
+  EXPECT_EQ(text_of(store.get(other, kNow)), said("two"));
+}
+
+/// As long as it lives, files end after so many bytes, as on a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(DiskStore, a_full_disk_refuses_and_leaves_nothing_behind) {
+  const Folder folder;
+  Store store({}, disk_level(folder), kNow);
+  std::string content;
+  for (uint32_t i = 0; i < 40'000; ++i) content += fmt::format("{} ", i * 2654435761U);
+  content = said(content);
+  {
+    const FullDisk full(64 << 10);
+    const auto stored = store.put("a", content, 1, kNow);
+    ASSERT_FALSE(stored);
+    EXPECT_EQ(stored.error().code, Code::kIo);
+    EXPECT_NE(stored.error().message.find("too large"), std::string::npos)
+        << stored.error().message;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(store.stats().contexts + store.stats().bytes + store.stats().below_bytes, 0U);
+  EXPECT_EQ(text_of(store.get(put(store, content), kNow)), content);
+}
+
+TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
+  const Folder folder;
+  Store store({}, disk_level(folder), kNow);
+  const Key there = put(store, said("there"));
+  std::filesystem::remove_all(folder.path());
+  std::ofstream(folder.path()) << "a file where the directory was";
+  const auto stored = store.put("a", said("x"), 1, kNow);
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Code::kIo);
+  EXPECT_EQ(store.stats().contexts, 1U);
+  EXPECT_EQ(store.stats().bytes, said("there").size());
+  EXPECT_EQ(text_of(store.get(there, kNow)), said("there"));  // it is in memory
+}
+
+// --- a level that several routers share ---
+
+class SharedLevel final : public Level {
+ public:
+  std::string_view name() const override { return "shared"; }
+  bool is_durable() const override { return true; }
+  Result<void> put(const Context& context, std::string_view content) override {
+    all_[context.key] = {context, std::string(content)};
+    return {};
+  }
+  Result<std::string> get(const Context& context) override { return all_.at(context.key).second; }
+  Result<void> drop(const Key& key) override {
+    all_.erase(key);
+    return {};
+  }
+  Result<void> pin(const Key&, bool) override { return {}; }
+  Recovered recover() override { return {}; }
+  Result<std::optional<Context>> find(const Key& key) override {
+    const auto found = all_.find(key);
+    if (found == all_.end()) return std::nullopt;
+    return found->second.first;
+  }
+  uint64_t bytes() const override { return 0; }
+
+ private:
+  std::map<Key, std::pair<Context, std::string>> all_;
+};
+
+TEST(SharedStore, finds_what_another_router_has_stored) {
+  auto level = std::make_unique<SharedLevel>();
+  SharedLevel& other_router = *level;
+  Store store({}, std::move(level), kNow);
+  const Context context{{"a", id_of(said("x"))}, said("x").size(), 1, kNow, false};
+  EXPECT_FALSE(store.get(context.key, kNow));
+  EXPECT_FALSE(store.find(context.key));
+  ASSERT_TRUE(other_router.put(context, said("x")));
+  EXPECT_EQ(store.find(context.key)->bytes, said("x").size());
+  EXPECT_EQ(text_of(store.get(context.key, kNow)), said("x"));
+  EXPECT_EQ(store.stats().contexts, 1U);
+  EXPECT_EQ(store.get({"b", context.key.id}, kNow).error().code, Code::kNotFound);
+  EXPECT_TRUE(store.drop(context.key));
+  EXPECT_FALSE(other_router.find(context.key)->has_value());
+}
+
+}  // namespace
+}  // namespace signalbox::context
