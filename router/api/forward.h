@@ -20,14 +20,14 @@
 #include "router/router.h"
 #include "router/selection/runtime_stats.h"
 #include "router/surfaces/surface.h"
-#include "router/upstream/backends.h"
+#include "router/upstream/caller.h"
 
 namespace signalbox::api {
 
 /// What the requests of one configuration share. All of it outlives them.
 struct Services {
   const router::Router& router;
-  const upstream::Backends& backends;
+  const upstream::Caller& backends;
   Compute& compute;
   router::selection::RuntimeStats& stats;  // is told how the models are doing, and asked for it
   const Observer& observer;                // is told of every request

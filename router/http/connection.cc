@@ -170,7 +170,7 @@ Task<Connection::Received> Connection::receive() {
 Task<Connection::Received> Connection::refuse(Refusal refusal) {
   enter(Phase::kGrace, kGraceLimit);
   keep_alive_ = false;
-  Reply reply(socket_, request_, false);
+  SocketReply reply(socket_, request_, false);
   Headers fields;
   fields.add("Content-Type", "application/json");
   if (refusal.status == 429 || refusal.status == 503) fields.add("Retry-After", kRetryAfter);
@@ -184,7 +184,7 @@ Task<> Connection::handle() {
   enter(Phase::kHandling, site_.listener.timeout);
   Interrupt interrupt([this] { watch(); });
   interrupt_ = &interrupt;
-  Reply reply(socket_, request_, keep_alive_);
+  SocketReply reply(socket_, request_, keep_alive_);
   const Exchange exchange{request_, reply, interrupt};
   try {
     co_await site_.handler(exchange);

@@ -29,17 +29,17 @@ std::string_view date_field() {
 
 }  // namespace
 
-Reply::Reply(Socket& socket, const Request& request, bool keep_alive)
+SocketReply::SocketReply(Socket& socket, const Request& request, bool keep_alive)
     : socket_(socket),
       http11_(request.version >= 11),
       head_only_(request.method == "HEAD"),
       keep_alive_(keep_alive) {}
 
-bool Reply::has_body() const {
+bool SocketReply::has_body() const {
   return !head_only_ && status_ != 204 && status_ != 304;
 }
 
-void Reply::write_head(int status, const Headers& fields, std::optional<uint64_t> length) {
+void SocketReply::write_head(int status, const Headers& fields, std::optional<uint64_t> length) {
   SIGNALBOX_CHECK(state_ == State::kNothing);
   status_ = status;
   remaining_ = length;
@@ -62,7 +62,7 @@ void Reply::write_head(int status, const Headers& fields, std::optional<uint64_t
   head_.append("\r\n");
 }
 
-Task<bool> Reply::send(int status, const Headers& fields, std::string_view body) {
+Task<bool> SocketReply::send(int status, const Headers& fields, std::string_view body) {
   write_head(status, fields, body.size());
   state_ = State::kFinished;
   const std::string_view sent = has_body() ? body : std::string_view{};
@@ -71,12 +71,12 @@ Task<bool> Reply::send(int status, const Headers& fields, std::string_view body)
   co_return !error;
 }
 
-void Reply::start(int status, const Headers& fields, std::optional<uint64_t> length) {
+void SocketReply::start(int status, const Headers& fields, std::optional<uint64_t> length) {
   write_head(status, fields, length);
   state_ = State::kPending;
 }
 
-Task<bool> Reply::flush() {
+Task<bool> SocketReply::flush() {
   if (state_ != State::kPending) co_return !broken();
   state_ = State::kStreaming;
   const ErrorCode error = co_await write_all(socket_, head_);
@@ -85,7 +85,7 @@ Task<bool> Reply::flush() {
   co_return !error;
 }
 
-Task<bool> Reply::write(std::string_view bytes, bool last) {
+Task<bool> SocketReply::write(std::string_view bytes, bool last) {
   if (broken()) co_return false;
   SIGNALBOX_CHECK(state_ == State::kPending || state_ == State::kStreaming);
   if (remaining_ && has_body()) {
@@ -107,7 +107,7 @@ Task<bool> Reply::write(std::string_view bytes, bool last) {
   co_return !error;
 }
 
-void Reply::abandon() {
+void SocketReply::abandon() {
   keep_alive_ = false;
   if (!broken()) state_ = State::kAbandoned;
 }

@@ -17,31 +17,49 @@ namespace signalbox::http {
 /// Every Task yields false when the client has gone; nothing that follows is sent then.
 class Reply {
  public:
-  Reply(Socket& socket, const Request& request, bool keep_alive);
+  Reply() = default;
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+  virtual ~Reply() = default;
 
   /// A whole reply in one write.
-  Task<bool> send(int status, const Headers& fields, std::string_view body);
+  virtual Task<bool> send(int status, const Headers& fields, std::string_view body) = 0;
 
   /// Begins a stream. The header waits for flush() or the first write(), to leave together with it.
   /// Without a length the body is chunked, or ended by closing for HTTP/1.0.
-  void start(int status, const Headers& fields, std::optional<uint64_t> length);
-  Task<bool> flush();
-  /// Returns when the socket has taken the bytes: a slow client slows the writer. Precondition:
-  /// start(), and no `last` before.
-  Task<bool> write(std::string_view bytes, bool last);
-  /// The rest will not come: the body stays without its end and the connection is closed.
-  void abandon();
+  virtual void start(int status, const Headers& fields, std::optional<uint64_t> length) = 0;
+  virtual Task<bool> flush() = 0;
+  /// Returns when the bytes are taken: a slow client slows the writer. Precondition: start(), and
+  /// no `last` before.
+  virtual Task<bool> write(std::string_view bytes, bool last) = 0;
+  /// The rest will not come: the body stays without its end.
+  virtual void abandon() = 0;
 
   bool started() const { return state_ != State::kNothing; }
   bool finished() const { return state_ == State::kFinished; }
   bool broken() const { return state_ == State::kBroken; }  // the client has gone
-  bool keep_alive() const { return keep_alive_; }
-  /// Closes the connection after this reply. Precondition: not started().
-  void close_after() { keep_alive_ = false; }
   int status() const { return status_; }
 
- private:
+ protected:
   enum class State : uint8_t { kNothing, kPending, kStreaming, kFinished, kAbandoned, kBroken };
+  State state_ = State::kNothing;
+  int status_ = 0;
+};
+
+/// On a connection, which is closed after a reply that has no end.
+class SocketReply final : public Reply {
+ public:
+  SocketReply(Socket& socket, const Request& request, bool keep_alive);
+
+  Task<bool> send(int status, const Headers& fields, std::string_view body) override;
+  void start(int status, const Headers& fields, std::optional<uint64_t> length) override;
+  Task<bool> flush() override;
+  Task<bool> write(std::string_view bytes, bool last) override;
+  void abandon() override;
+
+  bool keep_alive() const { return keep_alive_; }
+
+ private:
   void write_head(int status, const Headers& fields, std::optional<uint64_t> length);
   bool has_body() const;
 
@@ -50,8 +68,6 @@ class Reply {
   const bool head_only_;
   bool keep_alive_;
   bool chunked_ = false;
-  State state_ = State::kNothing;
-  int status_ = 0;
   std::optional<uint64_t> remaining_;  // of an announced length
   std::string head_;
 };

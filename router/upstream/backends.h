@@ -8,33 +8,22 @@
 #include <vector>
 
 #include "router/config/config.h"
-#include "router/upstream/backend.h"
+#include "router/upstream/caller.h"
 #include "router/upstream/fleet.h"
 
 namespace signalbox::upstream {
 
-/// How a call ended.
-struct Outcome {
-  /// Errors: those of Backend::call of the last that was asked; kOverloaded when none had room in
-  /// time.
-  Result<std::unique_ptr<Answer>> answer = nullptr;
-  uint32_t attempts = 0;  // backends that were asked
-  /// The answer, if there is one, is a refusal, and asking another model instead repeats nothing
-  /// that the model's retry_on would not repeat.
-  bool elsewhere = false;
-};
-
 /// Immutable and thread-safe; a call stays on its caller's loop.
-class Backends {
+class Backends final : public Caller {
  public:
   /// API keys are read from the environment here, once. The fleet outlives this.
   Backends(const config::Config& config, Fleet& fleet);
-  ~Backends();
+  ~Backends() override;
 
   /// Asks one of the model's backends, as its `reliability` says; another one where the first has
   /// failed in a way that retry_on names, at most retry_count times and each once; waits where all
   /// have as many requests as they may. Precondition: the model is one of the configuration.
-  http::Task<Outcome> call(const config::Model& model, const Call& call) const;
+  http::Task<Outcome> call(const config::Model& model, const Call& call) const override;
 
   /// What an operator should know, one line each: keys that are missing, schemes that are not
   /// built.
