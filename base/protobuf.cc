@@ -117,6 +117,24 @@ Result<uint64_t> Reader::read_varint() {
   return fail(Code::kCorrupt, "offset {}: a varint without an end", begin);
 }
 
+void Writer::append(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
+  out_.push_back(static_cast<char>(value));
+}
+
+Writer& Writer::varint(uint32_t number, uint64_t value) {
+  append(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kVarint));
+  append(value);
+  return *this;
+}
+
+Writer& Writer::bytes(uint32_t number, std::string_view value) {
+  append(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kBytes));
+  append(value.size());
+  out_.append(value);
+  return *this;
+}
+
 Result<uint64_t> Reader::read_fixed(size_t bytes) {
   if (bytes > message_.size() - position_) {
     return fail(Code::kCorrupt, "offset {}: expected {} bytes, found {}", position_, bytes,

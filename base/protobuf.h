@@ -1,10 +1,11 @@
 #pragma once
-// Protocol buffers' wire format, field by field, for files whose schema is known and small. A
-// message is a view of bytes; a message inside it is the view that one of its fields holds.
-// https://protobuf.dev/programming-guides/encoding
+// Protocol buffers' wire format, field by field, for files and messages whose schema is known and
+// small. A message is a view of bytes; a message inside it is the view that one of its fields
+// holds. https://protobuf.dev/programming-guides/encoding
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -54,6 +55,23 @@ class Reader {
 
   std::string_view message_;
   size_t position_ = 0;
+};
+
+/// Makes a message. Fields may come in any order; those that a reader would take for granted (0,
+/// false, "") are written all the same.
+class Writer {
+ public:
+  Writer& varint(uint32_t number, uint64_t value);
+  /// A string, bytes, or a message.
+  Writer& bytes(uint32_t number, std::string_view value);
+  Writer& message(uint32_t number, const Writer& value) { return bytes(number, value.out_); }
+
+  bool empty() const { return out_.empty(); }
+  std::string take() && { return std::move(out_); }
+
+ private:
+  void append(uint64_t value);
+  std::string out_;
 };
 
 }  // namespace signalbox::protobuf

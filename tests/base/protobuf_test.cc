@@ -60,6 +60,23 @@ TEST(Protobuf, names_the_wire_type_that_was_expected) {
             "field 1: expected 32 bits, found 4294967296");
 }
 
+TEST(Protobuf, writes_what_it_reads) {
+  Writer inner, out;
+  inner.bytes(2, "testing");
+  out.varint(1, 150).varint(1000, 0).varint(3, UINT64_MAX).message(4, inner).bytes(5, "");
+  const std::string message = std::move(out).take();
+  EXPECT_TRUE(message.starts_with("\x08\x96\x01"));
+  Reader reader(message);
+  EXPECT_EQ(reader.next().value()->varint().value(), 150u);
+  const auto zero = reader.next();
+  EXPECT_EQ((*zero)->number(), 1000u);
+  EXPECT_EQ((*zero)->varint().value(), 0u);
+  EXPECT_EQ(reader.next().value()->varint().value(), UINT64_MAX);
+  EXPECT_EQ(reader.next().value()->bytes().value(), "\x12\x07testing");
+  EXPECT_EQ(reader.next().value()->bytes().value(), "");
+  EXPECT_FALSE(reader.next().value());
+}
+
 TEST(Protobuf, bytes_that_make_no_field_are_errors_with_their_place) {
   EXPECT_EQ(error_of("\x08"), "offset 1: a varint without an end");
   EXPECT_EQ(error_of("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"),
