@@ -4,12 +4,12 @@
 #include "router/upstream/backends.h"
 
 #include <boost/asio/post.hpp>
-#include <cstdlib>
 
 #include "base/log.h"
 #include "router/upstream/echo_backend.h"
 #include "router/upstream/http_backend.h"
 #include "router/upstream/lease.h"
+#include "router/upstream/outgoing.h"
 
 namespace signalbox::upstream {
 namespace {
@@ -17,12 +17,6 @@ namespace {
 using workers::Balancer;
 using workers::Ended;
 using workers::Missing;
-
-std::optional<std::string> key_of(const config::BackendRef& ref) {
-  const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
 
 void note(const config::Model& model, const config::BackendRef& ref,
           std::vector<std::string>& notices) {

@@ -2,51 +2,19 @@
 
 #include "router/upstream/http_backend.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "router/upstream/http_answer.h"
 #include "router/upstream/resolver.h"
 
 namespace signalbox::upstream {
-namespace {
-
-using http::iequals;
-
-bool begins(std::string_view name, std::string_view prefix) {
-  return iequals(name.substr(0, prefix.size()), prefix);
-}
-
-bool ends(std::string_view name, std::string_view suffix) {
-  return name.size() > suffix.size() && iequals(name.substr(name.size() - suffix.size()), suffix);
-}
-
-/// Where clients of the usual providers put their keys.
-constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
-                                                          "x-goog-api-key"};
-
-/// Servers that spread requests over workers of their own, and are ours.
-bool chooses_workers(const config::BackendRef& ref) {
-  return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
-         iequals(ref.engine_kind, "production-stack");
-}
-
-}  // namespace
 
 HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
                          std::optional<std::string> api_key, config::Authz::Identity identity)
-    : ref_(ref), limits_(limits), identity_(std::move(identity)) {
+    : ref_(ref), limits_(limits), outgoing_(ref, std::move(api_key), std::move(identity)) {
   const bool v6 = ref.host.find(':') != std::string::npos;
   address_ =
       v6 ? fmt::format("[{}]:{}", ref.host, ref.port) : fmt::format("{}:{}", ref.host, ref.port);
-  is_told_ = chooses_workers(ref);
-  if (!api_key) return;
-  const std::string value =
-      ref.auth_prefix.empty() ? *api_key : fmt::format("{} {}", ref.auth_prefix, *api_key);
-  http::Headers field;
-  field.add(ref.auth_header, value);
-  credentials_ = field.wire();
 }
 
 Error HttpBackend::named(Error error) const {
@@ -54,23 +22,9 @@ Error HttpBackend::named(Error error) const {
   return error;
 }
 
-bool HttpBackend::is_replaced(std::string_view name) const {
-  return !ref_.api_key_env.empty() &&
-         (iequals(name, "authorization") || iequals(name, ref_.auth_header));
-}
-
-// Of the client's fields; what the configuration adds is its own choice.
-bool HttpBackend::is_withheld(std::string_view name) const {
-  const auto same = [name](std::string_view other) { return iequals(name, other); };
-  const bool has_key = !ref_.api_key_env.empty() || !ref_.api_key.empty();
-  if (has_key && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
-  return same("cookie") || begins(name, "x-authz-") || same(identity_.user_id_header) ||
-         same(identity_.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
-}
-
 std::string HttpBackend::head_of(const Call& call) const {
   std::string head;
-  head.reserve(call.headers.wire().size() + address_.size() + credentials_.size() + 256);
+  head.reserve(call.headers.wire().size() + address_.size() + 512);
   const auto add = [&head](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
@@ -80,26 +34,7 @@ std::string HttpBackend::head_of(const Call& call) const {
       .append(call.target)
       .append(" HTTP/1.1\r\n");
   add("Host", address_);
-  for (size_t i = 0; i < call.headers.size(); ++i) {
-    const http::Field field = call.headers[i];
-    if (iequals(field.name, "host") || iequals(field.name, "expect") ||
-        iequals(field.name, "x-request-id") || is_replaced(field.name) || is_withheld(field.name))
-      continue;
-    if (!call.traceparent.empty() && iequals(field.name, "traceparent")) continue;
-    if (call.drops_tracestate && iequals(field.name, "tracestate")) continue;
-    if (http::is_end_to_end(call.headers, i)) add(field.name, field.value);
-  }
-  for (size_t i = 0; i < call.added.size(); ++i) {
-    const http::Field field = call.added[i];
-    if (!is_replaced(field.name)) add(field.name, field.value);
-  }
-  for (size_t i = 0; call.decided != nullptr && is_told_ && i < call.decided->size(); ++i) {
-    const http::Field field = (*call.decided)[i];
-    if (begins(field.name, "x-vsr-selected-")) add(field.name, field.value);
-  }
-  head.append(credentials_);
-  add("x-request-id", call.request_id);
-  if (!call.traceparent.empty()) add("traceparent", call.traceparent);
+  outgoing_.each(call, add);
   if (call.method != "GET") add("Content-Length", std::to_string(call.body.size()));
   head.append("\r\n");
   return head;

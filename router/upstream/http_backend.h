@@ -6,18 +6,14 @@
 
 #include "router/config/config.h"
 #include "router/upstream/backend.h"
+#include "router/upstream/outgoing.h"
 #include "router/upstream/pool.h"
 
 namespace signalbox::upstream {
 
 class HttpBackend final : public Backend {
  public:
-  /// `api_key` goes out with every request, in place of the client's own credentials. Where the
-  /// configuration has none the client's Authorization passes; where it names one that is missing
-  /// nothing does: a client's credential is not for a third party. Nor are its cookies, what
-  /// stands before us has said of who it is (x-authz-*, the fields that `identity` names), and keys
-  /// for providers (x-user-*-key). What was decided goes out where `engine_kind` says that the
-  /// server is a router itself.
+  /// What goes out is upstream/outgoing's business.
   HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
               std::optional<std::string> api_key, config::Authz::Identity identity = {});
 
@@ -25,8 +21,6 @@ class HttpBackend final : public Backend {
 
  private:
   std::string head_of(const Call& call) const;
-  bool is_replaced(std::string_view name) const;
-  bool is_withheld(std::string_view name) const;
   http::Task<Result<std::unique_ptr<Channel>>> connect(http::asio::io_context& loop,
                                                        http::Interrupt& interrupt) const;
   http::Task<Result<std::unique_ptr<Channel>>> connect_to(http::Endpoint endpoint,
@@ -36,10 +30,8 @@ class HttpBackend final : public Backend {
 
   config::BackendRef ref_;
   config::HttpLimits limits_;
-  config::Authz::Identity identity_;
-  std::string address_;      // "host:port", an IPv6 address in brackets
-  std::string credentials_;  // "Authorization: Bearer ...\r\n", or ""
-  bool is_told_ = false;     // what was decided
+  const Outgoing outgoing_;
+  std::string address_;  // "host:port", an IPv6 address in brackets
 };
 
 }  // namespace signalbox::upstream

@@ -1,0 +1,88 @@
+// A few dozen fields at most: each is compared with each name.
+
+#include "router/upstream/outgoing.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace signalbox::upstream {
+namespace {
+
+using http::iequals;
+
+bool begins(std::string_view name, std::string_view prefix) {
+  return iequals(name.substr(0, prefix.size()), prefix);
+}
+
+bool ends(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() && iequals(name.substr(name.size() - suffix.size()), suffix);
+}
+
+/// Where clients of the usual providers put their keys.
+constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
+                                                          "x-goog-api-key"};
+
+/// Servers that spread requests over workers of their own, and are ours.
+bool chooses_workers(const config::BackendRef& ref) {
+  return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
+         iequals(ref.engine_kind, "production-stack");
+}
+
+}  // namespace
+
+std::optional<std::string> key_of(const config::BackendRef& ref) {
+  const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
+                   config::Authz::Identity identity)
+    : auth_header_(ref.auth_header),
+      identity_(std::move(identity)),
+      names_key_(!ref.api_key_env.empty()),
+      has_key_(!ref.api_key_env.empty() || !ref.api_key.empty()),
+      is_told_(chooses_workers(ref)) {
+  if (!api_key) return;
+  credentials_ =
+      ref.auth_prefix.empty() ? *api_key : fmt::format("{} {}", ref.auth_prefix, *api_key);
+}
+
+bool Outgoing::is_replaced(std::string_view name) const {
+  return names_key_ && (iequals(name, "authorization") || iequals(name, auth_header_));
+}
+
+// Of the client's fields; what the configuration adds is its own choice.
+bool Outgoing::is_withheld(std::string_view name) const {
+  const auto same = [name](std::string_view other) { return iequals(name, other); };
+  if (has_key_ && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
+  return same("cookie") || begins(name, "x-authz-") || same(identity_.user_id_header) ||
+         same(identity_.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
+}
+
+void Outgoing::each(const Call& call, const Visit& visit) const {
+  for (size_t i = 0; i < call.headers.size(); ++i) {
+    const http::Field field = call.headers[i];
+    if (iequals(field.name, "host") || iequals(field.name, "expect") ||
+        iequals(field.name, "x-request-id") || is_replaced(field.name) || is_withheld(field.name))
+      continue;
+    if (!call.traceparent.empty() && iequals(field.name, "traceparent")) continue;
+    if (call.drops_tracestate && iequals(field.name, "tracestate")) continue;
+    if (http::is_end_to_end(call.headers, i)) visit(field.name, field.value);
+  }
+  for (size_t i = 0; i < call.added.size(); ++i) {
+    const http::Field field = call.added[i];
+    if (!is_replaced(field.name)) visit(field.name, field.value);
+  }
+  for (size_t i = 0; call.decided != nullptr && is_told_ && i < call.decided->size(); ++i) {
+    const http::Field field = (*call.decided)[i];
+    if (begins(field.name, "x-vsr-selected-")) visit(field.name, field.value);
+  }
+  if (!credentials_.empty()) visit(auth_header_, credentials_);
+  visit("x-request-id", call.request_id);
+  if (!call.traceparent.empty()) visit("traceparent", call.traceparent);
+}
+
+}  // namespace signalbox::upstream

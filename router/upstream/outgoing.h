@@ -1,0 +1,46 @@
+#pragma once
+// What a server is told in the header of a request, whoever sends it there.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "router/config/config.h"
+#include "router/upstream/backend.h"
+
+namespace signalbox::upstream {
+
+/// The API key that the environment holds for a server; none where the configuration names none, or
+/// one that is not set.
+std::optional<std::string> key_of(const config::BackendRef& ref);
+
+/// Immutable and thread-safe.
+class Outgoing {
+ public:
+  /// `api_key` goes out with every request, in place of the client's own credentials. Where the
+  /// configuration has none the client's Authorization passes; where it names one that is missing
+  /// nothing does: a client's credential is not for a third party. Nor are its cookies, what
+  /// stands before us has said of who it is (x-authz-*, the fields that `identity` names), and keys
+  /// for providers (x-user-*-key). What was decided goes out where `engine_kind` says that the
+  /// server is a router itself.
+  Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
+           config::Authz::Identity identity);
+
+  /// Every field but Host and the framing, in order.
+  using Visit = std::function<void(std::string_view name, std::string_view value)>;
+  void each(const Call& call, const Visit& visit) const;
+
+ private:
+  bool is_replaced(std::string_view name) const;
+  bool is_withheld(std::string_view name) const;
+
+  const std::string auth_header_;
+  const config::Authz::Identity identity_;
+  std::string credentials_;  // value of auth_header_; "": none
+  const bool names_key_;     // by an environment variable
+  const bool has_key_;       // of either kind
+  const bool is_told_;       // what was decided
+};
+
+}  // namespace signalbox::upstream
