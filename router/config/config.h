@@ -52,6 +52,17 @@ struct HttpLimits {
   std::chrono::milliseconds drain_timeout{10'000};     // for requests in flight at the end
 };
 
+/// Envoy's external processing over gRPC: Envoy brings requests and replies, and calls the servers.
+/// `global.services.ext_proc`; the key is ours, upstream takes a flag. Not by default for other
+/// machines: who may ask is told the keys of the models' servers.
+struct ExtProc {
+  bool enabled = false;
+  std::string address = "127.0.0.1";
+  uint16_t port = 50051;                       // 0: the system picks one (tests)
+  uint32_t streams_max = 10'000;               // requests of Envoy's at a time
+  std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
+};
+
 struct ManagementApi {
   struct Token {
     std::string env;  // environment variable that holds it
@@ -84,6 +95,7 @@ struct Config {
   RouterSettings router;
   // global.services
   HttpLimits http;
+  ExtProc ext_proc;
   ManagementApi management;
   ClassificationApi api;
   ResponseApi response_api;

@@ -50,6 +50,18 @@ const Section<HttpLimits>& http_section() {
   return section;
 }
 
+const Section<ExtProc>& ext_proc_section() {
+  using E = ExtProc;
+  static const Section<E> section{{
+      optional("enabled", boolean(&E::enabled), "true listens for Envoy"),
+      optional("address", text(&E::address), "interface to bind"),
+      optional("port", integer(&E::port, 0, 65535), "TCP port of gRPC"),
+      optional("streams_max", integer(&E::streams_max, 1, 1'000'000), "requests at a time"),
+      optional("timeout", duration(&E::timeout, 1ms, 24h), "for a whole request, reply included"),
+  }};
+  return section;
+}
+
 const Section<ManagementApi::Token>& token_section() {
   using T = ManagementApi::Token;
   static const Section<T> section{{
@@ -191,6 +203,7 @@ const Section<Config>& services_section() {
   using C = Config;
   static const Section<C> section{{
       optional("http", object(&C::http, http_section), "limits of the HTTP server"),
+      optional("ext_proc", object(&C::ext_proc, ext_proc_section), "Envoy's external processing"),
       optional("management_api", object(&C::management, management_section), "the management port"),
       optional("api", object(&C::api, api_section), "classification"),
       optional("response_api", object(&C::response_api, response_api_section), "/v1/responses"),
