@@ -5,6 +5,7 @@
 #include "router/serve.h"
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -25,6 +26,7 @@
 #include "router/api/replay.h"
 #include "router/api/responses.h"
 #include "router/api/routes.h"
+#include "router/extproc/server.h"
 #include "router/http/server.h"
 #include "router/reload/reloader.h"
 #include "router/surfaces/anthropic.h"
@@ -36,6 +38,7 @@ namespace {
 
 constexpr std::string_view kManagement = "management";
 constexpr std::string_view kMetrics = "metrics";
+constexpr std::string_view kExtProc = "ext_proc";
 /// One may build a configuration while another answers.
 constexpr uint32_t kAdminThreads = 2;
 constexpr uint32_t kAdminQueueMax = 64;
@@ -66,8 +69,9 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
-  api::Services services(const State& state) const;
-  void add_surfaces(const State& state, std::vector<api::Route>& routes) const;
+  std::vector<api::Route> model_calls(const State& state, const upstream::Caller& caller) const;
+  extproc::Desk desk(const http::Request& request, const upstream::Caller& caller) const;
+  Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
 
@@ -95,6 +99,7 @@ struct Daemon::Impl {
                            [this] { return serving.load(); }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
+  std::unique_ptr<extproc::Server> envoy;  // null: not asked for
   // Their queues may hold coroutines of the servers' loops.
   std::unique_ptr<api::Compute> admin;  // of the management listener: configurations take seconds
   std::unique_ptr<api::Compute> asked;  // of the classification API: chat waits for none of it
@@ -129,39 +134,53 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
   std::vector<api::Route> routes = api::model_routes(state->config());
-  routes.push_back(api::chat_route(services(*state)));
+  const auto add = [&routes](std::vector<api::Route> more) {
+    for (api::Route& route : more) routes.push_back(std::move(route));
+  };
+  add(model_calls(*state, state->backends));
   routes.push_back(api::openai_embeddings_route(*state, *asked));
-  add_surfaces(*state, routes);
+  const config::ResponseApi& kept = state->config().response_api;
+  if (kept.enabled) {
+    responses.set_limits(api::limits_of(kept));
+    add(api::response_routes(responses, state->config()));
+  }
+  if (contexts.store() != nullptr)
+    add(api::context_routes(*contexts.store(), state->config(), *asked));
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
 }
 
-api::Services Daemon::Impl::services(const State& state) const {
-  return {.router = *state.router,
-          .backends = state.backends,
-          .compute = *compute,
-          .stats = stats,
-          .observer = *state.observer,
-          .cache = cache,
-          .contexts = contexts};
-}
-
-void Daemon::Impl::add_surfaces(const State& state, std::vector<api::Route>& routes) const {
+// Conversations, in whatever API: what calls models' servers.
+std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
+                                                  const upstream::Caller& caller) const {
+  const api::Services services{.router = *state.router,
+                               .backends = caller,
+                               .compute = *compute,
+                               .stats = stats,
+                               .observer = *state.observer,
+                               .cache = cache,
+                               .contexts = contexts};
+  std::vector<api::Route> out{api::chat_route(services)};
   const auto add = [&](const char* path, const surfaces::Surface& surface) {
-    routes.push_back(api::surface_route(path, surface, services(state)));
+    out.push_back(api::surface_route(path, surface, services));
   };
   add("/v1/messages", messages_surface);
   add("/v1/completions", completions_surface);
-  if (contexts.store() != nullptr) {
-    for (api::Route& route : api::context_routes(*contexts.store(), state.config(), *asked))
-      routes.push_back(std::move(route));
+  if (state.config().response_api.enabled) add("/v1/responses", responses_surface);
+  return out;
+}
+
+// For a request that Envoy brings: as for others, but that Envoy calls the servers.
+extproc::Desk Daemon::Impl::desk(const http::Request& request,
+                                 const upstream::Caller& caller) const {
+  std::shared_ptr<const State> state = live.get();
+  extproc::Desk out{state->handler, &state->destinations, state->config().router.clear_route_cache};
+  for (api::Route& route : model_calls(*state, caller)) {
+    if (route.path == request.path() && route.method == request.method)
+      out.handler = std::move(route.handler);
   }
-  const config::ResponseApi& kept = state.config().response_api;
-  if (!kept.enabled) return;
-  responses.set_limits(api::limits_of(kept));
-  add("/v1/responses", responses_surface);
-  for (api::Route& route : api::response_routes(responses, state.config()))
-    routes.push_back(std::move(route));
+  out.held = std::move(state);
+  return out;
 }
 
 http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
@@ -215,6 +234,19 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
   return {};
 }
 
+Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
+  if (!config.ext_proc.enabled) return {};
+  SIGNALBOX_TRY(envoy, extproc::Server::start(
+                           config.ext_proc, config.http, error_body(),
+                           [this](const http::Request& request, const upstream::Caller& caller) {
+                             return desk(request, caller);
+                           }));
+  ports[std::string(kExtProc)] = envoy->port();
+  listening.push_back(
+      fmt::format("{} {}:{} (gRPC)", kExtProc, config.ext_proc.address, envoy->port()));
+  return {};
+}
+
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
@@ -234,6 +266,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
   }
   server->start();
   serving = server.get();
+  SIGNALBOX_TRY_VOID(listen_for_envoy(live.get()->config()));
   if (!origin.file.empty()) {
     reloader = std::make_unique<Reloader>(live, std::move(origin.file),
                                           [this](config::Config next, std::string text) {
@@ -251,6 +284,7 @@ Daemon::~Daemon() {
   impl_->fleet.stop();  // it wakes requests that wait on the server's loops
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
+  if (impl_->envoy) impl_->envoy->stop();
   impl_->cache.flights().close();
   impl_->cache.save();
   impl_->admin.reset();     // its work uses the reloader
@@ -283,7 +317,12 @@ void Daemon::reload() {
 
 bool Daemon::drain() {
   impl_->ready = false;
-  return impl_->server->drain(impl_->live.get()->config().http.drain_timeout);
+  const std::chrono::milliseconds limit = impl_->live.get()->config().http.drain_timeout;
+  std::future<bool> envoy;  // at the same time
+  if (impl_->envoy)
+    envoy = std::async(std::launch::async, [this, limit] { return impl_->envoy->drain(limit); });
+  const bool drained = impl_->server->drain(limit);
+  return (!envoy.valid() || envoy.get()) && drained;
 }
 
 }  // namespace signalbox::router

@@ -36,7 +36,7 @@ class Daemon {
   /// What an operator should know, one line each.
   const std::vector<std::string>& notices() const;
   /// The bound port of a listener by its name, 0 when there is none; "management" is the management
-  /// API.
+  /// API, "ext_proc" what Envoy talks to.
   uint16_t port(std::string_view listener) const;
 
   /// Reads the file again, changed or not, and returns before that is done: the log and GET

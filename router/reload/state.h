@@ -14,6 +14,7 @@
 #include "router/http/server.h"
 #include "router/router.h"
 #include "router/upstream/backends.h"
+#include "router/upstream/destinations.h"
 
 namespace signalbox::router {
 
@@ -25,6 +26,7 @@ struct State {
         text(std::move(from)),
         hash(sha256_hex(text)),
         backends(router->config(), fleet),
+        destinations(router->config()),
         access(router->config().management),
         hosts(router->config().management),
         shelf(router->models().open) {}
@@ -35,13 +37,14 @@ struct State {
   const std::string text;  // of the configuration file; "" when there is none
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
-  const api::Access access;                 // to the management API
-  const api::Hosts hosts;                   // under which it may be asked
-  const ModelShelf shelf;                   // models that no signal needs
-  std::unique_ptr<api::Observer> observer;  // of those requests
-  http::Handler handler;                    // of requests on the data plane
-  std::vector<std::string> notices;         // what an operator should know, one line each
-  std::vector<std::string> unchanged;       // what takes a restart, one line each
+  const upstream::Destinations destinations;  // for who calls them in our stead
+  const api::Access access;                   // to the management API
+  const api::Hosts hosts;                     // under which it may be asked
+  const ModelShelf shelf;                     // models that no signal needs
+  std::unique_ptr<api::Observer> observer;    // of those requests
+  http::Handler handler;                      // of requests on the data plane
+  std::vector<std::string> notices;           // what an operator should know, one line each
+  std::vector<std::string> unchanged;         // what takes a restart, one line each
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };

@@ -1,0 +1,241 @@
+// gRPC's callback interface: its threads hand what comes to the session's loop and never wait. The
+// generic service takes messages as bytes, so that there is no generated code.
+
+#include "router/extproc/server.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace signalbox::extproc {
+namespace {
+
+/// Of a message, beside the body that it brings: a header, and what Envoy adds of its own.
+constexpr int kMessageBytesMore = 1 << 20;
+/// A connection that is silent for so long is asked whether it is still there.
+constexpr int kKeepaliveMs = 60'000;
+
+struct Loop {
+  http::asio::io_context io{1};
+  http::asio::executor_work_guard<http::Executor> work{io.get_executor()};
+  std::thread thread;
+};
+
+grpc::StatusCode code_of(Ending ending) {
+  switch (ending) {
+    case Ending::kDone:
+      return grpc::StatusCode::OK;
+    case Ending::kInvalid:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case Ending::kUnprepared:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+    case Ending::kLate:
+      return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case Ending::kAborted:
+      return grpc::StatusCode::ABORTED;
+  }
+  return grpc::StatusCode::INTERNAL;
+}
+
+std::string bytes_of(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string out;
+  if (!buffer.Dump(&slices).ok()) return out;
+  out.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices)
+    out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return out;
+}
+
+/// gRPC's own words, into our log.
+void log_line(gpr_log_func_args* args) {
+  const bool grave = args->severity == GPR_LOG_SEVERITY_ERROR;
+  if (log::enabled(grave ? log::Level::kWarn : log::Level::kDebug)) {
+    grave ? log::warn("grpc", "{}", args->message) : log::debug("grpc", "{}", args->message);
+  }
+}
+
+/// Over as it begins.
+class Refused final : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit Refused(const char* why) {
+    Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, why));
+  }
+  void OnDone() override { delete this; }
+};
+
+/// A call of Process and its session. Owns itself until gRPC is done with it. What On...() is told
+/// on gRPC's threads goes to the loop, whose thread has everything else.
+class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
+ public:
+  Stream(Site& site, Loop& loop, std::atomic<uint32_t>& count, grpc::CallbackServerContext& context)
+      : loop_(loop), count_(count), context_(context) {
+    on_loop([this, &site] {
+      session_ = std::make_shared<Session>(site, loop_.io, *this);
+      Session::start(session_);
+    });
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return on_loop([this, gone = context_.IsCancelled()] { session_->closed(gone); });
+    on_loop([this, bytes = bytes_of(in_)] { session_->receive(bytes); });
+  }
+  void OnWriteDone(bool) override {
+    on_loop([this] {
+      writing_ = false;
+      go_on();
+    });
+  }
+  void OnCancel() override {
+    on_loop([this] { session_->closed(true); });
+  }
+  // Behind everything that was handed over before.
+  void OnDone() override {
+    --count_;
+    on_loop([this] { delete this; });
+  }
+
+  void read() override { StartRead(&in_); }
+  void send(std::string message) override {
+    outbox_.push_back(std::move(message));
+    go_on();
+  }
+  void finish(Ending ending, std::string why) override {
+    if (ending == Ending::kInvalid || ending == Ending::kUnprepared)
+      log::warn("extproc", "a stream is refused: {}", why);
+    finish_ = grpc::Status(code_of(ending), std::move(why));
+    go_on();
+  }
+
+ private:
+  template <class Work>
+  void on_loop(Work work) {
+    http::asio::post(loop_.io, std::move(work));
+  }
+
+  void go_on() {
+    if (writing_) return;
+    if (!outbox_.empty()) {
+      const grpc::Slice slice(outbox_.front());
+      outbox_.pop_front();
+      out_ = grpc::ByteBuffer(&slice, 1);
+      writing_ = true;
+      return StartWrite(&out_);
+    }
+    if (finish_) Finish(*std::exchange(finish_, std::nullopt));
+  }
+
+  Loop& loop_;
+  std::atomic<uint32_t>& count_;
+  grpc::CallbackServerContext& context_;
+  std::shared_ptr<Session> session_;
+  grpc::ByteBuffer in_;
+  grpc::ByteBuffer out_;
+  std::deque<std::string> outbox_;
+  bool writing_ = false;
+  std::optional<grpc::Status> finish_;
+};
+
+}  // namespace
+
+struct Server::Impl final : grpc::CallbackGenericService {
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    if (context->method() != kMethod)
+      return grpc::CallbackGenericService::CreateReactor(context);  // UNIMPLEMENTED
+    if (count.fetch_add(1) >= streams_max) {
+      --count;
+      return new Refused("too many requests are being processed");
+    }
+    Loop& loop = *loops[next_loop.fetch_add(1) % loops.size()];
+    return new Stream(site, loop, count, *context);
+  }
+
+  Site site;
+  uint32_t streams_max = 0;
+  std::atomic<uint32_t> count{0};
+  std::atomic<size_t> next_loop{0};
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::unique_ptr<grpc::Server> server;  // null once it has ended
+  int port = 0;
+};
+
+Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
+                                              const config::HttpLimits& limits,
+                                              http::ErrorBody error_body, FindDesk find) {
+  auto impl = std::make_unique<Impl>();
+  impl->site.limits = limits;
+  impl->site.timeout = settings.timeout;
+  impl->site.error_body = std::move(error_body);
+  impl->site.find = std::move(find);
+  impl->streams_max = settings.streams_max;
+  const uint32_t count =
+      limits.threads != 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
+  for (uint32_t i = 0; i < count; ++i) {
+    Loop& loop = *impl->loops.emplace_back(std::make_unique<Loop>());
+    loop.thread = std::thread([&io = loop.io] { io.run(); });
+  }
+  gpr_set_log_function(log_line);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota("extproc");
+  quota.Resize(limits.bodies_bytes_max);
+  builder.SetResourceQuota(quota);
+  builder.RegisterCallbackGenericService(impl.get());
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.body_bytes_max) + kMessageBytesMore);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  const bool v6 = settings.address.find(':') != std::string::npos;
+  const std::string address = v6 ? fmt::format("[{}]:{}", settings.address, settings.port)
+                                 : fmt::format("{}:{}", settings.address, settings.port);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &impl->port);
+  impl->server = builder.BuildAndStart();
+  std::unique_ptr<Server> out(new Server(std::move(impl)));
+  if (out->impl_->server == nullptr || out->impl_->port == 0) {
+    return fail(Code::kIo, "global.services.ext_proc: {}: cannot listen there; is it in use?",
+                address);
+  }
+  out->impl_->server->GetHealthCheckService()->SetServingStatus(std::string(kService), true);
+  return out;
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() {
+  stop();
+}
+
+uint16_t Server::port() const {
+  return static_cast<uint16_t>(impl_->port);
+}
+
+bool Server::drain(std::chrono::milliseconds limit) {
+  if (impl_->server == nullptr) return true;
+  const auto deadline = std::chrono::system_clock::now() + limit;
+  impl_->server->GetHealthCheckService()->SetServingStatus(false);
+  impl_->server->Shutdown(deadline);
+  return std::chrono::system_clock::now() < deadline;
+}
+
+void Server::stop() {
+  if (impl_->server) impl_->server->Shutdown(std::chrono::system_clock::now());
+  impl_->server.reset();
+  for (auto& loop : impl_->loops) {
+    loop->work.reset();
+    if (loop->thread.joinable()) loop->thread.join();
+  }
+}
+
+}  // namespace signalbox::extproc

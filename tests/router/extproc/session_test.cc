@@ -1,0 +1,323 @@
+// Sessions as data: every line of stories/*.jsonl is a configuration and what Envoy and the router
+// say to each other, in turn.
+//
+//   {"name": ..., "models": [...]?, "routing": {...}?, "global": {...}?,
+//    "body_timeout_ms": n?, "timeout_ms": n?, "story": [...]}
+//
+// What Envoy says: {"to": PART, "headers": {...}?, "raw": true?, "body": ...? or "json": ...?,
+// "last": true?, "observes": true?, "modes": [REQUEST, RESPONSE]?}, {"to": "bytes", "body": ...},
+// {"to": "close"}, {"to": "cancel"} or {"to": "wait"}, which is a while.
+// What it is told: {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?,
+// "body": ...? or "json": ...?, "clears_route": true?, "mode": n?}, {"from": "reply", "status": n,
+// "set": ...?, "has": part of the body?} or {"from": "end", "ending": ..., "has": part of why?}.
+// Without a body there must be none; what is not taken by the end of a line is an error.
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+
+#include "base/protobuf.h"
+#include "router/api/chat.h"
+#include "router/api/errors.h"
+#include "router/config/load.h"
+#include "router/extproc/session.h"
+#include "router/surfaces/anthropic.h"
+#include "tests/router/data_case.h"
+
+namespace signalbox::extproc {
+namespace {
+
+namespace fs = std::filesystem;
+using protobuf::Reader;
+using protobuf::Writer;
+
+const fs::path kStories = fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/extproc/stories";
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::array<std::string_view, 5> kEndings = {"done", "invalid", "unprepared", "late",
+                                                      "aborted"};
+
+/// What Envoy is told, as it reads it.
+struct Told {
+  std::string from;
+  std::map<std::string, std::string> set;
+  std::vector<std::string> removed;
+  std::optional<std::string> body;
+  bool clears_route = false;
+  uint64_t mode = 0;
+  uint64_t status = 0;
+  std::string why;
+};
+
+template <class Take>
+void each(std::string_view message, Take take) {
+  Reader reader(message);
+  for (auto field = reader.next(); field && *field; field = reader.next()) take(**field);
+}
+
+void read_mutation(std::string_view bytes, Told& out) {
+  each(bytes, [&](const protobuf::Field& field) {
+    const auto inner = *field.bytes();
+    if (field.number() == 2) {
+      out.removed.emplace_back(inner);
+      return;
+    }
+    std::string name, value;
+    uint64_t action = 0;
+    each(inner, [&](const protobuf::Field& option) {
+      if (option.number() == 3) action = *option.varint();
+      if (option.number() != 1) return;
+      each(*option.bytes(), [&](const protobuf::Field& header) {
+        (header.number() == 1 ? name : value) = *header.bytes();
+      });
+    });
+    std::string& set = out.set[name];
+    set = action == 0 ? set + "|" + value : value;
+  });
+}
+
+void read_common(std::string_view bytes, Told& out) {
+  each(bytes, [&](const protobuf::Field& field) {
+    if (field.number() == 2) read_mutation(*field.bytes(), out);
+    if (field.number() == 5) out.clears_route = *field.boolean();
+    if (field.number() != 3) return;
+    each(*field.bytes(), [&](const protobuf::Field& body) {
+      out.body = body.number() == 1 ? std::string(*body.bytes()) : std::string();
+    });
+  });
+}
+
+Told told(const std::string& message) {
+  Told out;
+  each(message, [&](const protobuf::Field& field) {
+    if (field.number() == 9) {
+      each(*field.bytes(), [&](const protobuf::Field& mode) {
+        if (mode.number() == 4) out.mode = *mode.varint();
+      });
+    } else if (field.number() == 7) {
+      out.from = "reply";
+      each(*field.bytes(), [&](const protobuf::Field& part) {
+        if (part.number() == 1) {
+          each(*part.bytes(),
+               [&](const protobuf::Field& status) { out.status = *status.varint(); });
+        } else if (part.number() == 2) {
+          read_mutation(*part.bytes(), out);
+        } else {
+          out.body = *part.bytes();
+        }
+      });
+    } else {
+      out.from = name_of(static_cast<Part>(field.number()));
+      each(*field.bytes(), [&](const protobuf::Field& part) { read_common(*part.bytes(), out); });
+    }
+  });
+  return out;
+}
+
+/// A router, and a session with it.
+class Play : public Channel {
+ public:
+  explicit Play(const json::Value& row) {
+    const auto raw = [&](std::string_view key, std::string_view fallback) {
+      const auto found = row.find(key);
+      return std::string(found ? found->raw() : fallback);
+    };
+    auto loaded = config::parse(
+        fmt::format(R"({{"version": "v0.3", "providers": {{"defaults": {{"default_model": "m"}},
+                         "models": {}}}, "routing": {}, "global": {}}})",
+                    raw("models", R"([{"name": "m", "provider_model_id": "m-7b", "backend_refs":
+                                      [{"name": "a", "endpoint": "10.0.0.7:8000"}]}])"),
+                    raw("routing", "{}"), raw("global", "{}")),
+        "story.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    auto made = router::Router::create(std::move(loaded->config), {});
+    EXPECT_TRUE(made) << made.error().message;
+    router_ = std::move(*made);
+    observer_ = std::make_unique<api::Observer>(*router_, metrics_, replay_);
+    observer_->start();
+    destinations_ = std::make_unique<upstream::Destinations>(router_->config());
+    site_.limits = router_->config().http;
+    site_.timeout = router_->config().ext_proc.timeout;
+    const auto limit = [&](std::string_view key, std::chrono::milliseconds& out) {
+      if (const auto ms = row.find(key)) out = std::chrono::milliseconds(*ms->integer());
+    };
+    limit("body_timeout_ms", site_.limits.body_timeout);
+    limit("timeout_ms", site_.timeout);
+    site_.error_body = [](int status, std::string_view message) {
+      return api::error_body(status, message);
+    };
+    cache_.configure(router_->config().response_cache);
+    site_.find = [this](const http::Request& request, const upstream::Caller& caller) {
+      const api::Services services{*router_, caller, compute_, stats_, *observer_, cache_};
+      api::Route route = request.path() == "/v1/messages"
+                             ? api::surface_route("/v1/messages", surface_, services)
+                             : api::chat_route(services);
+      return Desk{std::move(route.handler), destinations_.get(),
+                  router_->config().router.clear_route_cache};
+    };
+    session_ = std::make_shared<Session>(site_, io_, *this);
+    Session::start(session_);
+    io_.poll();
+  }
+
+  void read() override { reads_ = true; }
+  void send(std::string message) override { said_.push_back(told(message)); }
+  void finish(Ending ending, std::string why) override {
+    ended_ = true;
+    Told out;
+    out.from = "end";
+    out.body = kEndings[static_cast<size_t>(ending)];
+    out.why = std::move(why);
+    said_.push_back(std::move(out));
+  }
+
+  void step(const json::Value& step) { step.find("to") ? to(step) : from(step); }
+  bool ended() const { return ended_; }
+  std::string rest() const { return said_.empty() ? "" : said_.front().from; }
+  void leave() {
+    session_.reset();
+    EXPECT_EQ(site_.body_bytes, 0U);
+  }
+
+ private:
+  static std::string text_of(const json::Value& step) {
+    if (const auto body = step.find("json")) return std::string(body->raw());
+    const auto body = step.find("body");
+    return std::string(body ? body->text() : "");
+  }
+
+  static std::string message(std::string_view kind, const json::Value& step) {
+    constexpr std::array<std::string_view, 8> kParts = {"",
+                                                        "",
+                                                        "request_headers",
+                                                        "response_headers",
+                                                        "request_body",
+                                                        "response_body",
+                                                        "request_trailers",
+                                                        "response_trailers"};
+    const auto part = std::find(kParts.begin(), kParts.end(), kind) - kParts.begin();
+    EXPECT_LT(part, 8) << kind;
+    Writer inner, out;
+    if (part == 2 || part == 3 || part >= 6) {
+      Writer map;
+      for (const json::Member& each : step.find("headers")->members()) {
+        Writer header;
+        header.bytes(1, each.key).bytes(step.find("raw") ? 3 : 2, each.value.text());
+        map.message(1, header);
+      }
+      inner.message(1, map);
+    } else {
+      inner.bytes(1, text_of(step));
+    }
+    if (step.find("last")) inner.varint(part <= 3 ? 3 : 2, 1);
+    out.message(static_cast<uint32_t>(part), inner);
+    out.bytes(8, "unknown fields are skipped").bytes(99, "these too");
+    if (step.find("observes")) out.varint(10, 1);
+    if (const auto modes = step.find("modes")) {
+      Writer config;
+      uint32_t number = 0;
+      for (const json::Value& mode : modes->items())
+        config.varint(++number, static_cast<uint64_t>(*mode.integer()));
+      out.message(11, config);
+    }
+    return std::move(out).take();
+  }
+
+  void to(const json::Value& step) {
+    const std::string_view kind = step.find("to")->text();
+    if (kind == "wait") {
+      io_.restart();
+      io_.run_for(std::chrono::milliseconds(200));
+      return;
+    }
+    if (kind == "close" || kind == "cancel") {
+      session_->closed(kind == "cancel");
+    } else {
+      EXPECT_TRUE(reads_) << "nothing is read before the last message has been taken";
+      reads_ = false;
+      session_->receive(kind == "bytes" ? text_of(step) : message(kind, step));
+    }
+    io_.restart();
+    io_.poll();
+  }
+
+  void from(const json::Value& step) {
+    const std::string_view kind = step.find("from")->text();
+    const auto end = http::Clock::now() + kPatience;  // models run elsewhere
+    while (said_.empty() && http::Clock::now() < end) {
+      io_.restart();
+      io_.run_one_for(std::chrono::milliseconds(10));
+    }
+    ASSERT_FALSE(said_.empty()) << "nothing was said; expected " << step.raw();
+    const Told got = std::move(said_.front());
+    said_.pop_front();
+    ASSERT_EQ(got.from, kind) << got.why << got.body.value_or("");
+    if (kind == "end") {
+      EXPECT_EQ(got.body, step.find("ending")->text()) << got.why;
+      const auto has = step.find("has");
+      EXPECT_NE(got.why.find(has ? has->text() : ""), std::string::npos) << got.why;
+      return;
+    }
+    if (const auto set = step.find("set")) {
+      for (const json::Member& each : set->members()) {
+        const auto found = got.set.find(std::string(each.key));
+        EXPECT_EQ(found == got.set.end() ? "nothing" : found->second, each.value.text())
+            << each.key;
+      }
+    }
+    if (const auto unset = step.find("unset")) {
+      for (const json::Value& name : unset->items())
+        EXPECT_FALSE(got.set.count(std::string(name.text()))) << name.text();
+    }
+    std::vector<std::string> removed;
+    if (const auto names = step.find("removed")) {
+      for (const json::Value& name : names->items()) removed.emplace_back(name.text());
+    }
+    EXPECT_EQ(got.removed, removed);
+    EXPECT_EQ(got.clears_route, step.find("clears_route").has_value());
+    const auto mode = step.find("mode");
+    EXPECT_EQ(got.mode, mode ? static_cast<uint64_t>(*mode->integer()) : 0);
+    const auto status = step.find("status");
+    EXPECT_EQ(got.status, status ? static_cast<uint64_t>(*status->integer()) : 0);
+    if (const auto has = step.find("has")) {
+      EXPECT_NE(got.body.value_or("").find(has->text()), std::string::npos) << *got.body;
+    } else if (step.find("body") || step.find("json")) {
+      EXPECT_EQ(got.body.value_or("no body"), text_of(step));
+    } else {
+      EXPECT_FALSE(got.body.has_value()) << *got.body;
+    }
+  }
+
+  observe::Metrics metrics_;
+  observe::Replay replay_;
+  api::AnswerCache cache_;
+  router::selection::RuntimeStats stats_;
+  const surfaces::AnthropicSurface surface_{};
+  std::unique_ptr<const router::Router> router_;
+  std::unique_ptr<api::Observer> observer_;
+  std::unique_ptr<upstream::Destinations> destinations_;
+  Site site_;
+  http::asio::io_context io_{1};
+  api::Compute compute_{1, 4};
+  std::shared_ptr<Session> session_;
+  std::deque<Told> said_;
+  bool reads_ = false;
+  bool ended_ = false;
+};
+
+TEST(Session, stories) {
+  router::run_cases(kStories, [](const json::Value& row) {
+    Play play(row);
+    for (const json::Value& step : row.find("story")->items()) {
+      SCOPED_TRACE(step.raw());
+      play.step(step);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_EQ(play.rest(), "");
+    EXPECT_TRUE(play.ended()) << "every story has an end";
+    play.leave();
+  });
+}
+
+}  // namespace
+}  // namespace signalbox::extproc

@@ -1,0 +1,20 @@
+// What calls itself Envoy: any bytes as a ProcessingRequest; and headers made into others.
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "router/extproc/mutation.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace signalbox;
+  const auto message = extproc::read_message({reinterpret_cast<const char*>(data), size});
+  if (!message) return 0;
+  // What is written is no request, but it is a message.
+  const extproc::Verdict verdict{
+      message->part, extproc::difference(message->headers, http::Headers()),
+      std::string_view(message->body), true, extproc::BodyMode::kStreamed};
+  if (extproc::write(verdict).empty()) std::abort();
+  const extproc::Mutation none = extproc::difference(message->headers, message->headers);
+  if (!none.set.empty() || !none.removed.empty()) std::abort();
+  return 0;
+}
