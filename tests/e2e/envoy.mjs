@@ -1,0 +1,230 @@
+// Envoy's part in external processing, for tests: the protocol by Envoy's own files and gRPC's own client, both from npm,
+// and a small proxy that does with an answer what those files say Envoy does. It is no Envoy: it is as strict as they are.
+
+import assert from "node:assert/strict";
+import { createServer, request as send } from "node:http";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+import * as grpc from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+
+const kXds = join(dirname(createRequire(import.meta.url).resolve("@grpc/grpc-js-xds/package.json")), "deps");
+const kFolders = ["envoy-api", "xds", "googleapis", "protoc-gen-validate"].map((name) => join(kXds, name));
+const kFile = "envoy/service/ext_proc/v3/external_processor.proto";
+
+const definition = loadSync(kFile, { keepCase: true, enums: String, defaults: false, oneofs: true, includeDirs: kFolders });
+const { ExternalProcessor } = grpc.loadPackageDefinition(definition).envoy.service.ext_proc.v3;
+
+const text = (bytes) => Buffer.from(bytes ?? "").toString();
+
+/// A message with headers. Envoy sends values as text or, newer ones, as bytes.
+export const head = (headers, { end_of_stream = false, raw = true } = {}) => ({
+  headers: {
+    headers: Object.entries(headers).map(([key, value]) => ({ key, [raw ? "raw_value" : "value"]: raw ? Buffer.from(value) : value })),
+  },
+  end_of_stream,
+});
+
+/// One stream of Process.
+export class Conversation {
+  #call;
+  #answers = [];
+  #waiting = [];
+
+  constructor(client) {
+    this.#call = client.Process();
+    this.#call.on("data", (answer) => {
+      const waiting = this.#waiting.shift();
+      if (waiting) waiting(answer);
+      else this.#answers.push(answer);
+    });
+    this.#call.on("error", () => {}); // told by its status
+    this.status = new Promise((done) => this.#call.on("status", done));
+    this.status.then((status) => this.#waiting.forEach((waiting) => waiting({ over: status })));
+    this.status.then((status) => (this.over = status));
+  }
+
+  send(message) {
+    this.#call.write(message);
+  }
+  /// The next answer, or {over: status} once there will be none.
+  next() {
+    if (this.#answers.length) return Promise.resolve(this.#answers.shift());
+    if (this.over) return Promise.resolve({ over: this.over });
+    return new Promise((done) => this.#waiting.push(done));
+  }
+  async ask(message) {
+    this.send(message);
+    return this.next();
+  }
+  end() {
+    this.#call.end();
+    return this.status;
+  }
+  cancel() {
+    this.#call.cancel();
+    return this.status;
+  }
+}
+
+/// The client's end, and as many conversations as are wanted.
+export class Processor {
+  constructor(port) {
+    this.client = new ExternalProcessor(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+  }
+  open() {
+    return new Conversation(this.client);
+  }
+  close() {
+    this.client.close();
+  }
+}
+
+/// Headers as `mutation` makes them.
+function mutated(headers, mutation) {
+  const out = { ...headers };
+  for (const name of mutation?.remove_headers ?? []) {
+    assert.ok(!name.startsWith(":"), `${name}: cannot be removed`);
+    delete out[name];
+  }
+  for (const { header, append_action } of mutation?.set_headers ?? []) {
+    assert.equal(header.key, header.key.toLowerCase());
+    assert.ok(![":method", ":authority", ":scheme", "host"].includes(header.key), `${header.key}: not without allow_all_routing`);
+    const value = text(header.raw_value?.length ? header.raw_value : header.value);
+    const before = out[header.key];
+    out[header.key] = append_action === "APPEND_IF_EXISTS_OR_ADD" && before ? `${before}, ${value}` : value;
+  }
+  return out;
+}
+
+/// The bytes that take the place of `bytes`.
+function replaced(bytes, mutation) {
+  if (!mutation) return bytes;
+  return mutation.clear_body ? Buffer.alloc(0) : Buffer.from(mutation.body);
+}
+
+/// A proxy whose one filter is ours. A route leads to the cluster that x-selected-model names.
+export class Envoy {
+  /// `clusters` are ports by model; `modes` are {request, response}, each BUFFERED or STREAMED.
+  static async start({ processor, clusters, modes = {}, overrides = true }) {
+    const envoy = new Envoy();
+    Object.assign(envoy, { processor, clusters, overrides, modes: { request: "BUFFERED", response: "BUFFERED", ...modes } });
+    envoy.failures = [];
+    envoy.server = createServer((request, response) => {
+      envoy.#exchange(request, response).catch((failure) => {
+        envoy.failures.push(failure);
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500).end();
+      });
+    });
+    await new Promise((done) => envoy.server.listen(0, "127.0.0.1", done));
+    envoy.url = `http://127.0.0.1:${envoy.server.address().port}`;
+    return envoy;
+  }
+
+  async #exchange(request, response) {
+    const stream = this.processor.open();
+    response.on("close", () => !response.writableFinished && stream.cancel());
+    try {
+      await this.#proxy(request, response, stream);
+    } finally {
+      await stream.end();
+    }
+  }
+
+  // An answer to what was asked; undefined when it was a reply for the client.
+  #answer(answer, kind, response) {
+    if (answer.immediate_response) {
+      const { status, headers, body } = answer.immediate_response;
+      const code = { OK: 200, BadRequest: 400, Forbidden: 403, NotFound: 404, TooManyRequests: 429 }[status.code] ?? 500;
+      response.writeHead(code, mutated({}, headers)).end(body);
+      return undefined;
+    }
+    assert.ok(!answer.over, `the stream has ended: ${answer.over?.code} ${answer.over?.details}`);
+    assert.ok(answer[kind], `${kind} was to be answered, not ${Object.keys(answer)}`);
+    return answer[kind].response ?? {};
+  }
+
+  async #proxy(request, response, stream) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    let body = Buffer.concat(chunks);
+    const { host, connection, ...rest } = request.headers;
+    let headers = { ":method": request.method, ":path": request.url, ":authority": host, ":scheme": "http", ...rest };
+    if (this.modes.request === "STREAMED") delete headers["content-length"];
+    const bare = body.length === 0;
+    let told = this.#answer(await stream.ask({ request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
+    if (!told) return;
+    headers = mutated(headers, told.header_mutation);
+    let route = this.clusters[headers["x-selected-model"]];
+    const size = this.modes.request === "STREAMED" ? 7 : body.length;
+    const parts = [];
+    for (let at = 0; at < body.length; at += size) {
+      const part = body.subarray(at, at + size);
+      const message = { request_body: { body: part, end_of_stream: at + size >= body.length } };
+      told = this.#answer(await stream.ask(message), "request_body", response);
+      if (!told) return;
+      parts.push(replaced(part, told.body_mutation));
+      // Only a body that was held leaves its header to be changed.
+      if (this.modes.request === "STREAMED") continue;
+      headers = mutated(headers, told.header_mutation);
+      if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
+    }
+    body = Buffer.concat(parts);
+    route ??= this.clusters.default;
+    if (!route) return void response.writeHead(404).end("no route");
+    if (headers["content-length"]) assert.equal(Number(headers["content-length"]), body.length);
+    await this.#respond(await this.#call(route, headers, body), response, stream);
+  }
+
+  #call(port, headers, body) {
+    const { ":method": method, ":path": path, ":authority": host, ":scheme": _, ...fields } = headers;
+    return new Promise((done, failed) => {
+      const call = send({ host: "127.0.0.1", port, method, path, headers: { ...fields, host } }, done);
+      call.on("error", failed);
+      call.end(body);
+    });
+  }
+
+  async #respond(answer, response, stream) {
+    const { connection, "transfer-encoding": _, ...fields } = answer.headers;
+    let headers = { ":status": String(answer.statusCode), ...fields };
+    if (this.modes.response === "STREAMED") delete headers["content-length"];
+    const given = await stream.ask({ response_headers: head(headers) });
+    let told = this.#answer(given, "response_headers", response);
+    if (!told) return;
+    headers = mutated(headers, told.header_mutation);
+    const mode = (this.overrides && given.mode_override?.response_body_mode) || this.modes.response;
+    const begin = () => {
+      const { ":status": status, ...rest } = headers;
+      response.writeHead(Number(status), rest);
+    };
+    if (mode === "STREAMED") {
+      begin();
+      for await (const chunk of answer) {
+        told = this.#answer(await stream.ask({ response_body: { body: chunk } }), "response_body", response);
+        response.write(replaced(chunk, told.body_mutation));
+      }
+      told = this.#answer(await stream.ask({ response_body: { end_of_stream: true } }), "response_body", response);
+      response.end(replaced(Buffer.alloc(0), told.body_mutation));
+      return;
+    }
+    const chunks = [];
+    for await (const chunk of answer) chunks.push(chunk);
+    const whole = Buffer.concat(chunks);
+    told = this.#answer(await stream.ask({ response_body: { body: whole, end_of_stream: true } }), "response_body", response);
+    if (!told) return;
+    headers = mutated(headers, told.header_mutation);
+    const body = replaced(whole, told.body_mutation);
+    if (headers["content-length"]) assert.equal(Number(headers["content-length"]), body.length);
+    begin();
+    response.end(body);
+  }
+
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+    assert.deepEqual(this.failures, []);
+  }
+}

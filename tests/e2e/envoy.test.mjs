@@ -1,0 +1,331 @@
+// The daemon as Envoy's external processor: official clients through a stand-in for Envoy, and the streams themselves,
+// also those that no Envoy would send. The protocol is that of Envoy's own files.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import Anthropic from "@anthropic-ai/sdk";
+import * as grpc from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { protoPath } from "grpc-health-check";
+import OpenAI from "openai";
+
+import { Daemon, freePorts } from "./daemon.mjs";
+import { Envoy, head, Processor } from "./envoy.mjs";
+import { RepeatingUpstream, ScriptedUpstream, streamed } from "./upstream.mjs";
+
+const kService = "envoy.service.ext_proc.v3.ExternalProcessor";
+const kWaitMsMax = 20_000;
+const { INVALID_ARGUMENT, FAILED_PRECONDITION, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, CANCELLED, OK } = grpc.status;
+
+const configuration = (envoyPort, extra = "") => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: repeat}
+  models:
+    - {name: repeat, backend_refs: [{name: repeat, endpoint: "models.example:8000"}]}
+    - {name: scripted, provider_model_id: scripted-7b, backend_refs: [{name: scripted, endpoint: "10.0.0.7:8000"}]}
+routing:
+  signals:
+    keywords:
+      - {name: greeting, keywords: [hello]}
+      - {name: contact, keywords: [mail]}
+      - {name: script, keywords: [script]}
+  decisions:
+    - name: greet
+      priority: 3
+      rules: {type: keyword, name: greeting}
+      modelRefs: [{model: repeat}]
+      plugins: [{type: fast_response, configuration: {message: "hey"}}]
+    - name: masked
+      priority: 2
+      rules: {type: keyword, name: contact}
+      modelRefs: [{model: repeat}]
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+    - name: scripted
+      priority: 1
+      rules: {type: keyword, name: script}
+      modelRefs: [{model: scripted}]
+global:
+  router: {clear_route_cache: true}
+  services:
+    http: {body_bytes_max: 64KiB, body_timeout: 500ms${extra}}
+    ext_proc: {enabled: true, port: ${envoyPort}, streams_max: 40}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+let port, daemon, processor, repeat, scripted, buffered, streaming;
+
+before(async () => {
+  [port] = await freePorts(1);
+  daemon = await Daemon.start(configuration(port));
+  processor = new Processor(port);
+  repeat = await RepeatingUpstream.start();
+  scripted = await ScriptedUpstream.start();
+  const clusters = { repeat: repeat.port, scripted: scripted.port };
+  buffered = await Envoy.start({ processor, clusters });
+  // A route that was chosen by the header stays: where bodies are streamed it has to be one for all models.
+  const one = { default: repeat.port };
+  streaming = await Envoy.start({ processor, clusters: one, modes: { request: "STREAMED", response: "STREAMED" }, overrides: false });
+});
+
+after(async () => {
+  await buffered?.stop();
+  await streaming?.stop();
+  processor?.close();
+  await repeat?.stop();
+  await scripted?.stop();
+  await daemon?.stop();
+});
+
+const openai = (envoy) => new OpenAI({ apiKey: "unused", baseURL: `${envoy.url}/v1`, maxRetries: 0 });
+const asked = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
+const kMail = "mail ann@example.com";
+
+async function textOf(stream) {
+  let out = "";
+  for await (const chunk of stream) out += chunk.choices[0]?.delta?.content ?? "";
+  return out;
+}
+
+for (const [name, envoy] of [["held", () => buffered], ["streamed", () => streaming]]) {
+  test(`a completion, bodies ${name}`, async () => {
+    const { data, response } = await openai(envoy()).chat.completions.create(asked("say this")).withResponse();
+    assert.equal(data.choices[0].message.content, "say this");
+    assert.equal(JSON.parse(repeat.body).model, "repeat");
+    assert.equal(response.headers.get("x-vsr-selected-model"), "repeat");
+    assert.equal(response.headers.get("x-vsr-response-path"), "upstream");
+  });
+
+  test(`personal data is masked for the server and whole for the client, bodies ${name}`, async () => {
+    const reply = await openai(envoy()).chat.completions.create(asked(kMail));
+    assert.equal(JSON.parse(repeat.body).messages[0].content, "mail [EMAIL_ADDRESS_1]");
+    assert.equal(reply.choices[0].message.content, kMail);
+    assert.equal(reply.choices[0].message.tool_calls[0].function.arguments, JSON.stringify({ text: kMail }));
+  });
+
+  test(`and in a stream, bodies ${name}`, async () => {
+    const stream = await openai(envoy()).chat.completions.create(asked(kMail, { stream: true }));
+    assert.equal(await textOf(stream), kMail);
+  });
+
+  test(`an answer of the router's own, bodies ${name}`, async () => {
+    const { data, response } = await openai(envoy()).chat.completions.create(asked("hello")).withResponse();
+    assert.equal(data.choices[0].message.content, "hey");
+    assert.equal(response.headers.get("x-vsr-selected-decision"), "greet");
+    assert.equal(await textOf(await openai(envoy()).chat.completions.create(asked("hello", { stream: true }))), "hey");
+  });
+
+  test(`errors are those of HTTP, bodies ${name}`, async () => {
+    await assert.rejects(openai(envoy()).chat.completions.create(asked("x", { model: "nobody" })), { status: 404, code: "model_not_found" });
+    await assert.rejects(openai(envoy()).chat.completions.create({ model: "auto", messages: 7 }), { status: 400 });
+  });
+}
+
+test("the decision chooses the route, and the server's name for the model goes out", async () => {
+  scripted.answer = () => streamed([{ content: "as " }, { content: "told" }]);
+  const { data, response } = await openai(buffered).chat.completions.create(asked("script", { stream: true })).withResponse();
+  assert.equal(await textOf(data), "as told");
+  assert.equal(scripted.asked.model, "scripted-7b");
+  assert.equal(scripted.headers["x-selected-model"], "scripted");
+  assert.equal(scripted.headers["x-vsr-destination-endpoint"], "10.0.0.7:8000");
+  assert.match(scripted.headers.traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
+  assert.equal(response.headers.get("x-vsr-selected-model"), "scripted");
+});
+
+test("Anthropic's client, whole and as a stream", async () => {
+  const client = new Anthropic({ apiKey: "unused", baseURL: buffered.url, maxRetries: 0 });
+  scripted.answer = () => ({
+    body: { id: "c", object: "chat.completion", created: 1, model: "s", choices: [{ index: 0, message: { role: "assistant", content: "whole" }, finish_reason: "stop" }] },
+  });
+  const request = { model: "auto", max_tokens: 50, messages: [{ role: "user", content: "script" }] };
+  const message = await client.messages.create(request);
+  assert.equal(message.content[0].text, "whole");
+  assert.equal(scripted.path, "/v1/chat/completions");
+  scripted.answer = () => streamed([{ content: "in " }, { content: "parts" }]);
+  assert.equal((await client.messages.stream(request).finalMessage()).content[0].text, "in parts");
+});
+
+test("what no model is needed for is answered", async () => {
+  const models = await openai(buffered).models.list();
+  assert.ok(models.data.some((model) => model.id === "auto"));
+  assert.equal((await fetch(`${buffered.url}/nowhere`)).status, 404);
+});
+
+test("numbers and log lines are those of HTTP", async () => {
+  const count = async () => {
+    const shown = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+    const rows = shown.matchAll(/^llm_model_requests_total\{[^}]*model="repeat"[^}]*\} (\d+)/gm);
+    return [...rows].reduce((sum, row) => sum + Number(row[1]), 0);
+  };
+  const before = await count();
+  await openai(buffered).chat.completions.create(asked("count me"), { headers: { "x-request-id": "counted-1" } });
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end && (await count()) === before; ) await pause(20);
+  assert.equal(await count(), before + 1);
+  assert.match(daemon.log, /"request_id":"counted-1".*"status":200,"response_path":"upstream".*"selected_model":"repeat"/);
+  assert.ok(!daemon.log.includes("count me"));
+});
+
+// --- streams themselves ---
+
+const kHead = { ":method": "POST", ":path": "/v1/chat/completions", ":authority": "test", "content-type": "application/json" };
+const json = (value, end_of_stream = true) => ({ request_body: { body: Buffer.from(JSON.stringify(value)), end_of_stream } });
+const setOf = (answer) => {
+  const part = answer.request_body ?? answer.response_headers;
+  const set = part.response.header_mutation?.set_headers ?? [];
+  return Object.fromEntries(set.map(({ header }) => [header.key, Buffer.from(header.raw_value).toString()]));
+};
+
+async function begun(said, raw = true) {
+  const stream = processor.open();
+  assert.ok((await stream.ask({ request_headers: head(kHead, { raw }) })).request_headers);
+  return { stream, answer: await stream.ask(json(asked(said))) };
+}
+
+test("headers as text do as well as headers as bytes", async () => {
+  const { stream, answer } = await begun("script", false);
+  assert.equal(setOf(answer)["x-selected-model"], "scripted");
+  assert.equal(answer.request_body.response.clear_route_cache, true);
+  stream.end();
+});
+
+test("two streams at once do not mix", async () => {
+  const [one, two] = [processor.open(), processor.open()];
+  one.send({ request_headers: head(kHead) });
+  two.send({ request_headers: head(kHead) });
+  assert.ok((await two.next()).request_headers);
+  assert.ok((await one.next()).request_headers);
+  two.send(json(asked("script")));
+  one.send(json(asked("say this")));
+  assert.equal(setOf(await one.next())["x-selected-model"], "repeat");
+  assert.equal(setOf(await two.next())["x-selected-model"], "scripted");
+  one.send({ response_headers: head({ ":status": "200" }, { end_of_stream: true }) });
+  two.send({ response_headers: head({ ":status": "200" }, { end_of_stream: true }) });
+  assert.equal(setOf(await two.next())["x-vsr-selected-model"], "scripted");
+  assert.equal(setOf(await one.next())["x-vsr-selected-model"], "repeat");
+  assert.equal((await one.end()).code, OK);
+  assert.equal((await two.end()).code, OK);
+});
+
+test("a body that is no UTF-8 is refused", async () => {
+  const stream = processor.open();
+  await stream.ask({ request_headers: head(kHead) });
+  const bytes = Buffer.from('{"model":"auto","messages":[{"role":"user","content":"\xff\xfe"}]}', "latin1");
+  const { immediate_response: reply } = await stream.ask({ request_body: { body: bytes, end_of_stream: true } });
+  assert.equal(reply.status.code, "BadRequest");
+  assert.match(Buffer.from(reply.body).toString(), /invalid_request_error/);
+  assert.equal((await stream.end()).code, OK);
+});
+
+test("a body that is too long is refused in pieces and as a whole", async () => {
+  const stream = processor.open();
+  await stream.ask({ request_headers: head(kHead) });
+  assert.ok((await stream.ask({ request_body: { body: Buffer.alloc(60 << 10) } })).request_body.response.body_mutation.clear_body);
+  const { immediate_response: reply } = await stream.ask({ request_body: { body: Buffer.alloc(60 << 10) } });
+  assert.equal(reply.status.code, "PayloadTooLarge");
+  stream.end();
+  const whole = processor.open();
+  await whole.ask({ request_headers: head(kHead) });
+  const { over } = await whole.ask({ request_body: { body: Buffer.alloc(4 << 20), end_of_stream: true } });
+  assert.equal(over.code, RESOURCE_EXHAUSTED);
+});
+
+test("a body that never ends is not waited for", async () => {
+  const stream = processor.open();
+  await stream.ask({ request_headers: head(kHead) });
+  await stream.ask({ request_body: { body: Buffer.from("{") } });
+  assert.equal((await stream.status).code, DEADLINE_EXCEEDED);
+});
+
+test("messages out of turn end the stream and say why", async () => {
+  const wrong = async (...messages) => {
+    const stream = processor.open();
+    messages.forEach((message) => stream.send(message));
+    const { code, details } = await stream.status;
+    return { code, details };
+  };
+  const { code } = await wrong(json(asked("x")));
+  assert.equal(code, INVALID_ARGUMENT);
+  assert.equal((await wrong({})).code, INVALID_ARGUMENT);
+  assert.equal((await wrong({ request_headers: head({ ":method": "GET" }) })).code, INVALID_ARGUMENT);
+  const unprepared = await wrong({ request_headers: head(kHead) }, { response_headers: head({ ":status": "200" }) });
+  assert.equal(unprepared.code, FAILED_PRECONDITION);
+  assert.match(unprepared.details, /request_body_mode has to be BUFFERED or STREAMED/);
+  assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
+});
+
+test("who leaves is forgotten, wherever he was", async () => {
+  const streams = [];
+  for (let i = 0; i < 10; ++i) {
+    const { stream } = await begun("say this");
+    streams.push(stream);
+    const early = processor.open();
+    await early.ask({ request_headers: head(kHead) });
+    streams.push(early);
+  }
+  for (const stream of streams) assert.equal((await stream.cancel()).code, CANCELLED);
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+    if (daemon.log.match(/"error":"cancellation"/g)?.length >= 10) break;
+  }
+  assert.ok(daemon.log.match(/"error":"cancellation"/g)?.length >= 10);
+  (await begun("say this")).stream.end();
+});
+
+test("there is room for so many streams and no more", async () => {
+  const streams = Array.from({ length: 60 }, () => processor.open());
+  const answers = streams.map((stream) => stream.ask({ request_headers: head(kHead) }));
+  const refused = (await Promise.all(answers)).filter((answer) => answer.over?.code === RESOURCE_EXHAUSTED);
+  assert.ok(refused.length >= 20 && refused.length < 60, `${refused.length} of 60 were refused`);
+  await Promise.all(streams.map((stream) => stream.cancel()));
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+    const stream = processor.open();
+    const answer = await stream.ask({ request_headers: head(kHead) });
+    stream.cancel();
+    if (answer.request_headers) return;
+  }
+  assert.fail("there never was room again");
+});
+
+test("other methods are not there", async () => {
+  const other = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+  const failure = await new Promise((done) =>
+    other.makeUnaryRequest(`/${kService}/Other`, () => Buffer.alloc(0), (x) => x, {}, (error) => done(error)),
+  );
+  assert.equal(failure.code, UNIMPLEMENTED);
+  other.close();
+});
+
+const { Health } = grpc.loadPackageDefinition(loadSync(protoPath, { enums: String, defaults: true })).grpc.health.v1;
+
+test("health by gRPC, and a stream in flight outlives the end of the daemon", async () => {
+  const [own] = await freePorts(1);
+  const ending = await Daemon.start(configuration(own));
+  const there = new Processor(own);
+  const health = new Health(`127.0.0.1:${own}`, grpc.credentials.createInsecure());
+  const check = (service) => new Promise((done) => health.Check({ service }, (error, answer) => done(error ?? answer)));
+  assert.equal((await check("")).status, "SERVING");
+  assert.equal((await check(kService)).status, "SERVING");
+  assert.equal((await check("nobody")).code, grpc.status.NOT_FOUND);
+  const seen = [];
+  const watch = health.Watch({ service: kService });
+  watch.on("data", ({ status }) => seen.push(status)).on("error", () => {});
+  const stream = there.open();
+  await stream.ask({ request_headers: head(kHead) });
+  assert.ok((await stream.ask(json(asked("say this", { stream: true })))).request_body);
+  await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) });
+  const stopped = ending.stop();
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end && seen.at(-1) !== "NOT_SERVING"; ) await pause(10);
+  assert.deepEqual(seen, ["SERVING", "NOT_SERVING"]);
+  const event = 'data: {"choices":[{"index":0,"delta":{"content":"still"}}]}\n\n';
+  assert.ok((await stream.ask({ response_body: { body: Buffer.from(event) } })).response_body);
+  assert.ok((await stream.ask({ response_body: { body: Buffer.from("data: [DONE]\n\n"), end_of_stream: true } })).response_body);
+  assert.equal((await stream.end()).code, OK);
+  watch.cancel();
+  await stopped;
+  assert.match(ending.log, /"status":200,"response_path":"upstream","stream":true/);
+  there.close();
+  health.close();
+});
