@@ -193,7 +193,8 @@ Result<Message> read_message(std::string_view bytes) {
 
 // ProcessingResponse: the parts 1 to 6, mode_override 9 (ProcessingMode: response_header_mode 2,
 // response_body_mode 4). HeadersResponse and BodyResponse: response 1 (CommonResponse:
-// header_mutation 2, body_mutation 3 (BodyMutation: body 1, clear_body 2), clear_route_cache 5).
+// header_mutation 2, body_mutation 3 (BodyMutation: body 1, clear_body 2,
+// streamed_response 3 (StreamedBodyResponse: body 1, end_of_stream 2)), clear_route_cache 5).
 // TrailersResponse: header_mutation 1.
 std::string write(const Verdict& verdict) {
   Writer common, part, out;
@@ -201,7 +202,13 @@ std::string write(const Verdict& verdict) {
   if (!headers.empty()) common.message(2, headers);
   if (verdict.body) {
     Writer body;
-    verdict.body->empty() ? body.varint(2, 1) : body.bytes(1, *verdict.body);
+    if (verdict.streams) {
+      Writer piece;
+      piece.bytes(1, *verdict.body).varint(2, verdict.ends ? 1 : 0);
+      body.message(3, piece);
+    } else {
+      verdict.body->empty() ? body.varint(2, 1) : body.bytes(1, *verdict.body);
+    }
     common.message(3, body);
   }
   if (verdict.clears_route) common.varint(5, 1);

@@ -69,8 +69,10 @@ struct Mutation {
 struct Verdict {
   Part part;
   Mutation headers = {};
-  std::optional<std::string_view> body = std::nullopt;   // in place of what came; "": nothing is
-  bool clears_route = false;                             // Envoy looks for the route again
+  std::optional<std::string_view> body = std::nullopt;  // in place of what came; "": nothing is
+  bool streams = false;       // FULL_DUPLEX_STREAMED: `body` is one of any number of pieces,
+  bool ends = false;          // and the last
+  bool clears_route = false;  // Envoy looks for the route again
   std::optional<BodyMode> response_mode = std::nullopt;  // from here on, where Envoy lets us say so
 };
 std::string write(const Verdict& verdict);

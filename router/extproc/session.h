@@ -92,13 +92,17 @@ class Session : public std::enable_shared_from_this<Session> {
   http::Task<upstream::Outcome> forward(const config::Model& model, const upstream::Call& call);
 
   bool begin(Message& head);
+  bool add(Message& message);
   bool hold(size_t bytes);
   void let_go();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
+  Mutation request_mutation(const config::Model& model, const upstream::Call& call) const;
   void settle(bool last);
-  Verdict told_header(bool last) const;
+  void settle_duplex(bool last);
+  void stream(Part part, std::string_view body, bool ends);
+  Verdict told_header(Part part, bool last) const;
   Error gone() const;
   void end(Ending ending, std::string why);
   void enter(Phase phase, std::chrono::milliseconds limit);
@@ -121,6 +125,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string why_;
 
   // The request.
+  bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
+  bool duplex_response_ = false;
+  bool has_request_body_ = false;
+  bool has_request_trailers_ = false;
   http::Request request_;
   uint64_t held_ = 0;  // of Site::body_bytes
   Desk desk_;

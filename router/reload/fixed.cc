@@ -91,6 +91,14 @@ std::vector<std::string> keep_fixed(const config::Config& running, config::Confi
   Keeper keeper;
   keep_listeners(running, next, keeper);
   keep_limits(running.http, next.http, keeper);
+  const auto keep_ext_proc = [&](std::string_view key, const auto& from, auto& to) {
+    keeper.keep(fmt::format("global.services.ext_proc.{}", key), from, to);
+  };
+  keep_ext_proc("enabled", running.ext_proc.enabled, next.ext_proc.enabled);
+  keep_ext_proc("address", running.ext_proc.address, next.ext_proc.address);
+  keep_ext_proc("port", running.ext_proc.port, next.ext_proc.port);
+  keep_ext_proc("streams_max", running.ext_proc.streams_max, next.ext_proc.streams_max);
+  keep_ext_proc("timeout", running.ext_proc.timeout, next.ext_proc.timeout);
   const auto keep = [&](std::string_view key, const auto& from, auto& to) {
     keeper.keep(fmt::format("global.services.management_api.{}", key), from, to);
   };

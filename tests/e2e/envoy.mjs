@@ -2,14 +2,17 @@
 // and a small proxy that does with an answer what those files say Envoy does. It is no Envoy: it is as strict as they are.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { createServer, request as send } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import protobuf from "protobufjs";
 
-const kXds = join(dirname(createRequire(import.meta.url).resolve("@grpc/grpc-js-xds/package.json")), "deps");
+const require = createRequire(import.meta.url);
+const kXds = join(dirname(require.resolve("@grpc/grpc-js-xds/package.json")), "deps");
 const kFolders = ["envoy-api", "xds", "googleapis", "protoc-gen-validate"].map((name) => join(kXds, name));
 const kFile = "envoy/service/ext_proc/v3/external_processor.proto";
 
@@ -227,4 +230,45 @@ export class Envoy {
     await new Promise((done) => this.server.close(done));
     assert.deepEqual(this.failures, []);
   }
+}
+
+const kConfiguration = [
+  "envoy/config/bootstrap/v3/bootstrap.proto",
+  "envoy/extensions/filters/http/ext_proc/v3/ext_proc.proto",
+  "envoy/extensions/filters/http/router/v3/router.proto",
+  "envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto",
+  "envoy/extensions/upstreams/http/v3/http_protocol_options.proto",
+];
+
+/// What in a configuration of Envoy's is not as its files have it: "listeners.0.adress: no such field". Knows names, enumerators
+/// and which values are mappings or lists; not which are allowed together.
+export function faultsOf(configuration) {
+  const root = new protobuf.Root();
+  root.resolvePath = (_, target) => {
+    const found = kFolders.map((folder) => join(folder, target)).find(existsSync);
+    return found ?? (protobuf.common.get(target) ? target : join(dirname(require.resolve("protobufjs/package.json")), target));
+  };
+  root.loadSync(kConfiguration, { keepCase: true }).resolveAll();
+  const faults = [];
+  const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const check = (value, type, path) => {
+    if (type instanceof protobuf.Enum) {
+      if (!(value in type.values)) faults.push(`${path}: ${value} is none of ${Object.keys(type.values)}`);
+      return;
+    }
+    const scalar = type === null || /\.google\.protobuf\.(\w+Value|Duration)$/.test(type.fullName);
+    if (scalar !== !isObject(value)) faults.push(`${path}: ${scalar ? "a value" : "a mapping"} was expected`);
+    if (scalar || !isObject(value)) return;
+    const { "@type": url, ...members } = value;
+    const actual = type.fullName === ".google.protobuf.Any" ? root.lookupType(url.split("/")[1]) : type;
+    for (const [name, member] of Object.entries(members)) {
+      const field = actual.fields[name];
+      if (!field) faults.push(`${path}.${name}: no such field of ${actual.fullName}`);
+      else if (field.repeated !== Array.isArray(member)) faults.push(`${path}.${name}: a list ${field.repeated ? "was" : "was not"} expected`);
+      else if (field.map) Object.entries(member).forEach(([key, one]) => check(one, field.resolvedType, `${path}.${name}.${key}`));
+      else [member].flat().forEach((one, i) => check(one, field.resolvedType, `${path}.${name}${field.repeated ? `.${i}` : ""}`));
+    }
+  };
+  check(configuration, root.lookupType("envoy.config.bootstrap.v3.Bootstrap"), "");
+  return faults;
 }

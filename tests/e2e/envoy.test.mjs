@@ -2,6 +2,8 @@
 // also those that no Envoy would send. The protocol is that of Envoy's own files.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -10,9 +12,10 @@ import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { protoPath } from "grpc-health-check";
 import OpenAI from "openai";
+import { parse } from "yaml";
 
 import { Daemon, freePorts } from "./daemon.mjs";
-import { Envoy, head, Processor } from "./envoy.mjs";
+import { Envoy, faultsOf, head, Processor } from "./envoy.mjs";
 import { RepeatingUpstream, ScriptedUpstream, streamed } from "./upstream.mjs";
 
 const kService = "envoy.service.ext_proc.v3.ExternalProcessor";
@@ -34,6 +37,7 @@ routing:
       - {name: greeting, keywords: [hello]}
       - {name: contact, keywords: [mail]}
       - {name: script, keywords: [script]}
+      - {name: keep, keywords: [keep]}
   decisions:
     - name: greet
       priority: 3
@@ -45,6 +49,11 @@ routing:
       rules: {type: keyword, name: contact}
       modelRefs: [{model: repeat}]
       plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+    - name: kept
+      priority: 1
+      rules: {type: keyword, name: keep}
+      modelRefs: [{model: repeat}]
+      plugins: [{type: response_cache, configuration: {mode: exact}}]
     - name: scripted
       priority: 1
       rules: {type: keyword, name: script}
@@ -147,6 +156,19 @@ test("Anthropic's client, whole and as a stream", async () => {
   assert.equal(scripted.path, "/v1/chat/completions");
   scripted.answer = () => streamed([{ content: "in " }, { content: "parts" }]);
   assert.equal((await client.messages.stream(request).finalMessage()).content[0].text, "in parts");
+});
+
+test("an answer that was kept needs no server, whole or as a stream", async () => {
+  const ask = (more) => openai(buffered).chat.completions.create(asked("keep this", more)).withResponse();
+  const first = await ask();
+  assert.equal(first.response.headers.get("x-vsr-cache-hit"), null);
+  repeat.body = "nobody asked";
+  const second = await ask();
+  assert.equal(second.response.headers.get("x-vsr-cache-hit"), "true");
+  assert.equal(second.data.choices[0].message.content, "keep this");
+  const streamedAgain = await ask({ stream: true });
+  assert.equal(await textOf(streamedAgain.data), "keep this");
+  assert.equal(repeat.body, "nobody asked");
 });
 
 test("what no model is needed for is answered", async () => {
@@ -253,7 +275,7 @@ test("messages out of turn end the stream and say why", async () => {
   assert.equal((await wrong({ request_headers: head({ ":method": "GET" }) })).code, INVALID_ARGUMENT);
   const unprepared = await wrong({ request_headers: head(kHead) }, { response_headers: head({ ":status": "200" }) });
   assert.equal(unprepared.code, FAILED_PRECONDITION);
-  assert.match(unprepared.details, /request_body_mode has to be BUFFERED or STREAMED/);
+  assert.match(unprepared.details, /request_body_mode has to be BUFFERED/);
   assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
 });
 
@@ -328,4 +350,15 @@ test("health by gRPC, and a stream in flight outlives the end of the daemon", as
   assert.match(ending.log, /"status":200,"response_path":"upstream","stream":true/);
   there.close();
   health.close();
+});
+
+test("the example configurations are what Envoy and the program read", async () => {
+  const folder = new URL("../../deploy/envoy/", import.meta.url);
+  const example = parse(await readFile(new URL("envoy.yaml", folder), "utf8"));
+  assert.deepEqual(faultsOf(example), []);
+  assert.equal(faultsOf({ ...example, node: { id: { wrong: 1 } }, admin: { adress: {} }, layered_runtime: [] }).length, 3);
+  execFileSync(process.env.SIGNALBOX, ["config", "check", new URL("signalbox.yaml", folder).pathname]);
+  const routes = example.static_resources.listeners[0].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0].routes;
+  const models = parse(await readFile(new URL("signalbox.yaml", folder), "utf8")).providers.models.map((model) => model.name);
+  assert.deepEqual(routes.slice(0, -1).map((route) => route.match.headers[0].string_match.exact), models);
 });

@@ -8,8 +8,11 @@
 // "last": true?, "observes": true?, "modes": [REQUEST, RESPONSE]?}, {"to": "bytes", "body": ...},
 // {"to": "close"}, {"to": "cancel"} or {"to": "wait"}, which is a while.
 // What it is told: {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?,
-// "body": ...? or "json": ...?, "clears_route": true?, "mode": n?}, {"from": "reply", "status": n,
-// "set": ...?, "has": part of the body?} or {"from": "end", "ending": ..., "has": part of why?}.
+// "body": ...? or "json": ...?, "streams": true?, "ends": true?, "clears_route": true?, "mode":
+// n?},
+// {"from": "reply", "status": n, "set": ...?, "has": part of the body?} or {"from": "end",
+// "ending":
+// ..., "has": part of why?}.
 // Without a body there must be none; what is not taken by the end of a line is an error.
 
 #include <gtest/gtest.h>
@@ -43,6 +46,7 @@ struct Told {
   std::map<std::string, std::string> set;
   std::vector<std::string> removed;
   std::optional<std::string> body;
+  bool streams = false, ends = false;  // a piece, the last one
   bool clears_route = false;
   uint64_t mode = 0;
   uint64_t status = 0;
@@ -82,7 +86,14 @@ void read_common(std::string_view bytes, Told& out) {
     if (field.number() == 5) out.clears_route = *field.boolean();
     if (field.number() != 3) return;
     each(*field.bytes(), [&](const protobuf::Field& body) {
-      out.body = body.number() == 1 ? std::string(*body.bytes()) : std::string();
+      out.streams = body.number() == 3;
+      if (body.number() == 1) out.body = *body.bytes();
+      if (body.number() == 2) out.body = "";
+      if (!out.streams) return;
+      each(*body.bytes(), [&](const protobuf::Field& piece) {
+        if (piece.number() == 1) out.body = *piece.bytes();
+        if (piece.number() == 2) out.ends = *piece.boolean();
+      });
     });
   });
 }
@@ -274,6 +285,8 @@ class Play : public Channel {
       for (const json::Value& name : names->items()) removed.emplace_back(name.text());
     }
     EXPECT_EQ(got.removed, removed);
+    EXPECT_EQ(got.streams, step.find("streams").has_value());
+    EXPECT_EQ(got.ends, step.find("ends").has_value());
     EXPECT_EQ(got.clears_route, step.find("clears_route").has_value());
     const auto mode = step.find("mode");
     EXPECT_EQ(got.mode, mode ? static_cast<uint64_t>(*mode->integer()) : 0);

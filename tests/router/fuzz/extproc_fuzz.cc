@@ -11,8 +11,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!message) return 0;
   // What is written is no request, but it is a message.
   const extproc::Verdict verdict{
-      message->part, extproc::difference(message->headers, http::Headers()),
-      std::string_view(message->body), true, extproc::BodyMode::kStreamed};
+      .part = message->part,
+      .headers = extproc::difference(message->headers, http::Headers()),
+      .body = std::string_view(message->body),
+      .streams = message->last,
+      .ends = message->observes,
+      .response_mode = message->response_mode,
+  };
   if (extproc::write(verdict).empty()) std::abort();
   const extproc::Mutation none = extproc::difference(message->headers, message->headers);
   if (!none.set.empty() || !none.removed.empty()) std::abort();
