@@ -32,13 +32,14 @@ Session::~Session() {
 }
 
 void Session::start(const std::shared_ptr<Session>& self) {
-  auto ended = [](std::exception_ptr failure) {
+  auto ended = [self](std::exception_ptr failure) {
     if (!failure) return;
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& e) {
       log::error("extproc", "a session failed: {}", e.what());
     }
+    self->channel_.finish(Ending::kAborted, "the router failed to answer");
   };
   self->enter(Phase::kReading, self->site_.limits.body_timeout);
   self->channel_.read();
@@ -132,6 +133,10 @@ bool Session::begin(Message& head) {
   }
   if (head.observes) {
     end(Ending::kUnprepared, "observability_mode: requests cannot be routed without answers");
+    return false;
+  }
+  if (head.request_mode == BodyMode::kBufferedPartial && !head.last) {
+    end(Ending::kUnprepared, "request_body_mode: BUFFERED_PARTIAL leaves a part unseen");
     return false;
   }
   if (head.method.empty() || head.path.empty()) {
