@@ -61,7 +61,7 @@ routing:
 global:
   router: {clear_route_cache: true}
   services:
-    http: {body_bytes_max: 64KiB, body_timeout: 500ms${extra}}
+    http: {body_bytes_max: 64KiB, body_timeout: 2s${extra}}
     ext_proc: {enabled: true, port: ${envoyPort}, streams_max: 40}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -89,6 +89,11 @@ after(async () => {
   await scripted?.stop();
   await daemon?.stop();
 });
+
+async function eventually(holds, what) {
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) if (await holds()) return;
+  assert.fail(`${what} never came true`);
+}
 
 const openai = (envoy) => new OpenAI({ apiKey: "unused", baseURL: `${envoy.url}/v1`, maxRetries: 0 });
 const asked = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
@@ -185,9 +190,9 @@ test("numbers and log lines are those of HTTP", async () => {
   };
   const before = await count();
   await openai(buffered).chat.completions.create(asked("count me"), { headers: { "x-request-id": "counted-1" } });
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end && (await count()) === before; ) await pause(20);
-  assert.equal(await count(), before + 1);
-  assert.match(daemon.log, /"request_id":"counted-1".*"status":200,"response_path":"upstream".*"selected_model":"repeat"/);
+  await eventually(async () => (await count()) === before + 1, "one more request");
+  const line = /"request_id":"counted-1".*"status":200,"response_path":"upstream".*"selected_model":"repeat"/;
+  await eventually(() => line.test(daemon.log), "a line in the log");
   assert.ok(!daemon.log.includes("count me"));
 });
 
@@ -289,10 +294,7 @@ test("who leaves is forgotten, wherever he was", async () => {
     streams.push(early);
   }
   for (const stream of streams) assert.equal((await stream.cancel()).code, CANCELLED);
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
-    if (daemon.log.match(/"error":"cancellation"/g)?.length >= 10) break;
-  }
-  assert.ok(daemon.log.match(/"error":"cancellation"/g)?.length >= 10);
+  await eventually(() => daemon.log.match(/"error":"cancellation"/g)?.length >= 10, "that all are gone");
   (await begun("say this")).stream.end();
 });
 
@@ -302,13 +304,12 @@ test("there is room for so many streams and no more", async () => {
   const refused = (await Promise.all(answers)).filter((answer) => answer.over?.code === RESOURCE_EXHAUSTED);
   assert.ok(refused.length >= 20 && refused.length < 60, `${refused.length} of 60 were refused`);
   await Promise.all(streams.map((stream) => stream.cancel()));
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+  await eventually(async () => {
     const stream = processor.open();
     const answer = await stream.ask({ request_headers: head(kHead) });
     stream.cancel();
-    if (answer.request_headers) return;
-  }
-  assert.fail("there never was room again");
+    return answer.request_headers;
+  }, "that there is room again");
 });
 
 test("other methods are not there", async () => {
@@ -339,7 +340,7 @@ test("health by gRPC, and a stream in flight outlives the end of the daemon", as
   assert.ok((await stream.ask(json(asked("say this", { stream: true })))).request_body);
   await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) });
   const stopped = ending.stop();
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end && seen.at(-1) !== "NOT_SERVING"; ) await pause(10);
+  await eventually(() => seen.at(-1) === "NOT_SERVING", "NOT_SERVING");
   assert.deepEqual(seen, ["SERVING", "NOT_SERVING"]);
   const event = 'data: {"choices":[{"index":0,"delta":{"content":"still"}}]}\n\n';
   assert.ok((await stream.ask({ response_body: { body: Buffer.from(event) } })).response_body);
