@@ -24,6 +24,8 @@ namespace {
 
 /// Of a message, beside the body that it brings: a header, and what Envoy adds of its own.
 constexpr int kMessageBytesMore = 1 << 20;
+/// For connections, beside the bodies of all requests.
+constexpr size_t kConnectionsBytes = size_t{64} << 20;
 /// A connection that is silent for so long is asked whether it is still there.
 constexpr int kKeepaliveMs = 60'000;
 
@@ -191,10 +193,13 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("extproc");
-  quota.Resize(limits.bodies_bytes_max);
+  quota.Resize(limits.bodies_bytes_max + kConnectionsBytes);
   builder.SetResourceQuota(quota);
   builder.RegisterCallbackGenericService(impl.get());
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.body_bytes_max) + kMessageBytesMore);
+  // The limit is of what comes, not of what that could grow to. Envoy compresses nothing here.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   const bool v6 = settings.address.find(':') != std::string::npos;

@@ -312,6 +312,15 @@ test("there is room for so many streams and no more", async () => {
   }, "that there is room again");
 });
 
+test("what is compressed could grow, and is not read", async () => {
+  const gzip = grpc.compressionAlgorithms.gzip;
+  const compressing = new Processor(port, { "grpc.default_compression_algorithm": gzip });
+  const stream = compressing.open();
+  const { over } = await stream.ask({ request_headers: head({ ...kHead, "x-long": "a".repeat(5000) }) });
+  assert.equal(over.code, UNIMPLEMENTED);
+  compressing.close();
+});
+
 test("other methods are not there", async () => {
   const other = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
   const failure = await new Promise((done) =>
