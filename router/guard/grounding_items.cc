@@ -14,13 +14,6 @@ constexpr size_t kApart = 8;        // tokens between two commas of one enumerat
 constexpr size_t kPerSentence = 4;  // enumerations of one sentence that are noted
 constexpr size_t kItemsMax = 64;
 
-bool is_item(const ReadText& text, const Sentence& sentence) {
-  const Token& first = text.at(sentence.first_token);
-  const Token& second = text.at(sentence.first_token + 1);
-  return is_one_of(first.lower, {"-", "*", "•", "–"}) ||
-         (first.kind == TokenKind::kNumber && is_one_of(second.lower, {".", ")"}));
-}
-
 // Sizes of the enumerations within a sentence.
 std::vector<size_t> sizes_in(const ReadText& text, const Sentence& sentence) {
   std::vector<size_t> out;
@@ -47,6 +40,13 @@ std::vector<size_t> sizes_in(const ReadText& text, const Sentence& sentence) {
 }
 
 }  // namespace
+
+bool is_item(const ReadText& text, const Sentence& sentence) {
+  const Token& first = text.at(sentence.first_token);
+  const Token& second = text.at(sentence.first_token + 1);
+  return is_one_of(first.lower, {"-", "*", "•", "–"}) ||
+         (first.kind == TokenKind::kNumber && is_one_of(second.lower, {".", ")"}));
+}
 
 std::string_view stem_of(std::string_view word) {
   if (word.size() > 4 && word.ends_with("es")) return word.substr(0, word.size() - 2);

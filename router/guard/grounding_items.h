@@ -25,6 +25,9 @@ class Enumerations {
   std::unordered_map<size_t, Words> words_;  // by count, of the sentences that have it
 };
 
+/// Whether the sentence begins with the mark of a list's item.
+bool is_item(const ReadText& text, const Sentence& sentence);
+
 /// A word without the ending of its plural.
 std::string_view stem_of(std::string_view lower);
 

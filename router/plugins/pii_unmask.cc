@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/json_writer.h"
+#include "router/plugins/chunk_head.h"
 #include "router/plugins/edit.h"
 
 namespace signalbox::router {
@@ -54,16 +55,6 @@ std::vector<Delta> deltas_of(const json::Value& choice) {
   if (!calls) return out;
   for (const json::Value& call : calls->items()) {
     if (const auto function = call.find("function")) add(kArguments, index_of(call), *function);
-  }
-  return out;
-}
-
-/// What identifies a stream, as the beginning of an object.
-std::string head_of(const json::Value& chunk) {
-  std::string out = "{";
-  for (const std::string_view name : {"id", "object", "created", "model", "system_fingerprint"}) {
-    const auto value = chunk.find(name);
-    if (value) out += fmt::format("\"{}\":{},", name, value->raw());
   }
   return out;
 }
@@ -143,7 +134,7 @@ std::string StreamUnmasker::event(const json::Document& chunk, std::string& out)
   const json::Value root = chunk.root();
   const auto choices = root.find("choices");
   if (!choices) return unmask_reply(std::string(chunk.source()), masks_);
-  head_ = head_of(root);
+  head_ = chunk_head(root);
   std::vector<Edit> edits;
   for (const json::Value& choice : choices->items()) {
     const int64_t index = index_of(choice);

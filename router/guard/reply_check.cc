@@ -1,0 +1,151 @@
+// What stands in front of a window is checked with it, since it explains it, and not reported
+// again.
+
+#include "router/guard/reply_check.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/utf8.h"
+#include "router/guard/grounding_facts.h"
+#include "router/guard/grounding_items.h"
+#include "router/guard/grounding_text.h"
+#include "router/signals/windows.h"
+
+namespace signalbox::router {
+namespace {
+
+using grounding::ReadText;
+using grounding::Token;
+using grounding::TokenKind;
+
+constexpr size_t kSharedMin = 2;             // words that speak of the same
+constexpr size_t kAttemptBytesBefore = 512;  // an attempt is a sentence or two
+
+size_t words_in(std::string_view text) {
+  const ReadText read(text);
+  size_t words = 0;
+  for (const Token& token : read.tokens()) words += token.kind != TokenKind::kSymbol;
+  return words;
+}
+
+std::string_view tail(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  size_t begin = text.size() - bytes;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return text.substr(begin);
+}
+
+// Those with an entry in `of`, if there is any.
+std::unordered_set<std::string> subjects(std::string_view text,
+                                         const std::unordered_set<std::string>* of = nullptr) {
+  std::unordered_set<std::string> out;
+  const ReadText read(text);
+  for (const Token& token : read.tokens()) {
+    if (token.kind == TokenKind::kSymbol || token.lower.size() < 2 ||
+        grounding::is_common_word(token.lower))
+      continue;
+    std::string stem(grounding::stem_of(token.lower));
+    if (of == nullptr || of->contains(stem)) out.insert(std::move(stem));
+  }
+  return out;
+}
+
+}  // namespace
+
+ReplyCheck::ReplyCheck(const ReplyRules& rules, GroundTruth truth,
+                       std::shared_ptr<const GroundingChecker> checker, const SpanRules& spans,
+                       JailbreakJudge judge)
+    : rules_(rules),
+      truth_(std::move(truth)),
+      checker_(std::move(checker)),
+      spans_(spans),
+      judge_(std::move(judge)) {}
+
+Result<void> ReplyCheck::prepare() {
+  if (!truth_.instructions.empty()) {
+    instruction_words_ = subjects(truth_.instructions);
+    asked_words_ = subjects(truth_.question, &instruction_words_);
+  }
+  SIGNALBOX_TRY(context_, checker_->prepare(std::move(truth_.context), std::move(truth_.question)));
+  return {};
+}
+
+ReplyVerdict ReplyCheck::check(const std::vector<ReplyWindow>& windows,
+                               const engine::Patience& patience) {
+  const auto began = std::chrono::steady_clock::now();
+  ReplyVerdict out;
+  for (const ReplyWindow& window : windows) {
+    ReplyFinding found;
+    found.choice = window.choice;
+    if (rules_.grounding && !ground(window, found)) out.grounding_failed = true;
+    if (rules_.jailbreak && !classify(window, patience, found)) out.jailbreak_failed = true;
+    if (!found.spans.empty() || found.jailbreak > 0) out.findings.push_back(std::move(found));
+  }
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return out;
+}
+
+bool ReplyCheck::counts(const GroundingSpan& span, std::string_view text) const {
+  const bool marked = span.verdict == GroundingVerdict::kHallucinated ||
+                      span.verdict == GroundingVerdict::kUnsupported;
+  if (!marked) return true;
+  return span.score >= spans_.score_min && words_in(text) >= spans_.words_min;
+}
+
+Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
+  if (checker_ == nullptr) return fail(Code::kUnsupported, "there is no checker");
+  if (context_ == nullptr) {
+    SIGNALBOX_TRY_VOID(prepare());
+  }
+  const std::string answer = window.before + window.text;
+  SIGNALBOX_TRY(const GroundingReport report, checker_->check(*context_, answer));
+  for (const GroundingSpan& span : report.spans) {
+    if (span.end <= window.before.size()) continue;
+    const uint32_t begin = std::max(span.begin, static_cast<uint32_t>(window.before.size()));
+    const std::string_view text = std::string_view(answer).substr(begin, span.end - begin);
+    if (!counts(span, text) || !speaks_of_context(answer, span)) continue;
+    const std::string_view in_front =
+        std::string_view(answer).substr(window.before.size(), begin - window.before.size());
+    ReplySpan told;
+    told.begin = window.begin + utf8::count(in_front);
+    told.end = told.begin + utf8::count(text);
+    told.text = text;
+    told.verdict = verdict_name(span.verdict);
+    told.score = span.score;
+    out.spans.push_back(std::move(told));
+  }
+  return {};
+}
+
+// Instructions say nothing of most things, and what they do not speak of they do not contradict.
+bool ReplyCheck::speaks_of_context(std::string_view answer, const GroundingSpan& span) const {
+  if (truth_.instructions.empty()) return true;
+  const ReadText read(answer);
+  for (const grounding::Sentence& sentence : read.sentences()) {
+    if (span.begin >= sentence.end || span.end <= sentence.begin) continue;
+    auto shared =
+        subjects(answer.substr(sentence.begin, sentence.end - sentence.begin), &instruction_words_);
+    shared.insert(asked_words_.begin(), asked_words_.end());
+    if (shared.size() >= kSharedMin) return true;
+  }
+  return false;
+}
+
+Result<void> ReplyCheck::classify(const ReplyWindow& window, const engine::Patience& patience,
+                                  ReplyFinding& out) const {
+  if (judge_.model == nullptr) return fail(Code::kUnsupported, "there is no classifier");
+  const std::string text = std::string(tail(window.before, kAttemptBytesBefore)) + window.text;
+  SIGNALBOX_TRY(const Windows pieces, windows_of({text}, *judge_.model));
+  for (const std::string_view piece : pieces.pieces) {
+    const engine::Input input{.text = piece};
+    SIGNALBOX_TRY(const auto answers, judge_.model->answer_within(patience, {&input, 1}));
+    double sum = 0;
+    for (const size_t label : judge_.positive) sum += answers[judge_.head].scores[label];
+    if (sum >= judge_.threshold) out.jailbreak = std::max(out.jailbreak, std::min(sum, 1.0));
+  }
+  if (pieces.whole || out.jailbreak > 0) return {};
+  return fail(Code::kTooLarge, "the reply is too long to be looked at whole");
+}
+
+}  // namespace signalbox::router

@@ -1,0 +1,13 @@
+#pragma once
+// What chunks of our own repeat of a stream's, so that they belong to it.
+
+#include <string>
+
+#include "base/json.h"
+
+namespace signalbox::router {
+
+/// "{" and the members that identify the stream of this chunk, each with a comma behind it.
+std::string chunk_head(const json::Value& chunk);
+
+}  // namespace signalbox::router

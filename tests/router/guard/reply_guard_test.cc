@@ -1,0 +1,282 @@
+// Replies that are watched while they pass, from lines of data: what is pushed in and when checks
+// come back, and what the client has by then. See reply_streams.jsonl and reply_bodies.jsonl.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "router/guard/guarded_body.h"
+#include "router/guard/guarded_stream.h"
+#include "router/guard/reply_check.h"
+#include "tests/router/fake_classifier.h"
+
+namespace signalbox::router {
+namespace {
+
+constexpr std::string_view kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/guard/";
+
+std::string text_of(const json::Value& row, std::string_view key) {
+  const auto value = row.find(key);
+  return value && value->is_string() ? std::string(value->text()) : std::string();
+}
+
+bool flag_of(const json::Value& row, std::string_view key) {
+  const auto value = row.find(key);
+  return value && value->is_bool() && value->boolean();
+}
+
+ReplyAction action_of(const json::Value& row, std::string_view key) {
+  const std::string name = text_of(row, key);
+  if (name == "none") return ReplyAction::kNone;
+  if (name == "warn") return ReplyAction::kWarn;
+  return name == "end" ? ReplyAction::kEnd : ReplyAction::kAnnotate;
+}
+
+// "context": what replies are held against; "attempts": they are looked at for the word
+// "jailbreak".
+ReplyRules rules_of(const json::Value& row) {
+  ReplyRules rules;
+  rules.grounding = row.find("context") || row.find("instructions");
+  rules.on_hallucination = action_of(row, "on_hallucination");
+  rules.details = flag_of(row, "details");
+  rules.unverified = flag_of(row, "unverified");
+  rules.on_unverified = action_of(row, "on_unverified");
+  rules.jailbreak = row.find("attempts").has_value();
+  rules.on_jailbreak = action_of(row, "attempts");
+  rules.fails_closed = flag_of(row, "fails_closed");
+  return rules;
+}
+
+ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
+  GroundTruth truth;
+  truth.instructions = text_of(row, "instructions");
+  truth.context = text_of(row, "context") + truth.instructions;
+  truth.question = text_of(row, "question");
+  auto checker = GroundingChecker::create({}, {});
+  EXPECT_TRUE(checker);
+  JailbreakJudge judge;
+  judge.positive = {1};
+  if (rules.jailbreak && !flag_of(row, "no_model")) {
+    judge.model = std::make_shared<FakeClassifier>(std::vector<std::string>{"benign", "jailbreak"},
+                                                   engine::HeadKind::kSequence, false);
+  }
+  return {rules,
+          std::move(truth),
+          std::make_shared<GroundingChecker>(std::move(*checker)),
+          {},
+          std::move(judge)};
+}
+
+std::string chunk(int64_t choice, std::string_view text) {
+  return fmt::format(
+      R"(data: {{"id":"c","choices":[{{"index":{},"delta":{{"content":{}}},"finish_reason":null}}]}})"
+      "\n\n",
+      choice, json::quote(text));
+}
+
+std::string last_chunk(int64_t choice) {
+  return fmt::format(
+      R"(data: {{"id":"c","choices":[{{"index":{},"delta":{{}},"finish_reason":"stop"}}]}})"
+      "\n\n",
+      choice);
+}
+
+// One event as people read it: its text, or what it says in angle brackets.
+std::string event_words(std::string_view event) {
+  if (!event.starts_with("data: ")) return fmt::format("<{}>", event);
+  event.remove_prefix(6);
+  if (event == "[DONE]") return "<done>";
+  const auto document = json::Document::parse(std::string(event));
+  if (!document) return fmt::format("<broken {}>", event);
+  const auto choices = document->root().find("choices");
+  if (!choices) return fmt::format("<{}>", event);
+  std::string out;
+  for (const json::Value choice : choices->items()) {
+    const int64_t index = choice.find("index")->integer().value_or(-1);
+    if (index != 0) out += fmt::format("<{}>", index);
+    const auto delta = choice.find("delta");
+    const auto text = delta ? delta->find("content") : choice.find("text");
+    if (text && text->is_string()) out += text->text();
+    const auto reason = choice.find("finish_reason");
+    if (reason && reason->is_string()) out += fmt::format("<{}>", reason->text());
+  }
+  if (choices->raw() == "[]") out += "<usage>";
+  if (const auto guard = document->root().find(kGuardMember)) out += guard->raw();
+  return out;
+}
+
+std::string words_of(std::string_view stream) {
+  std::string out;
+  while (!stream.empty()) {
+    const size_t end = stream.find("\n\n");
+    if (end == std::string_view::npos) return out + fmt::format("<rest {}>", stream);
+    out += event_words(stream.substr(0, end));
+    stream.remove_prefix(end + 2);
+  }
+  return out;
+}
+
+// A step is text of the first choice, or an object that says what happens; behind each stands what
+// the client gets by it.
+void run_step(const json::Value& step, GuardedStream& stream, ReplyCheck& check, std::string& out) {
+  if (step.is_string()) return stream.push(chunk(0, step.text()), out);
+  if (const auto text = step.find("one")) return stream.push(chunk(1, text->text()), out);
+  if (const auto bytes = step.find("bytes")) return stream.push(bytes->text(), out);
+  if (const auto choice = step.find("stop"))
+    return stream.push(last_chunk(choice->integer().value_or(0)), out);
+  if (step.find("done")) return stream.push("data: [DONE]\n\n", out);
+  if (step.find("pause")) return stream.pause();
+  if (step.find("give_up")) return stream.give_up(out);
+  if (step.find("finish")) return stream.finish(out);
+  const auto work = stream.take_work();
+  if (step.find("idle")) {
+    EXPECT_TRUE(work.empty());
+    return;
+  }
+  EXPECT_FALSE(work.empty());
+  if (step.find("fail")) return stream.failed(out);
+  ASSERT_TRUE(step.find("check"));
+  stream.done(check.check(work, {}), out);
+}
+
+TEST(GuardedStream, tells_what_it_finds_between_events) {
+  std::ifstream file(std::string(kFolder) + "reply_streams.jsonl");
+  size_t rows = 0;
+  for (std::string line; std::getline(file, line); ++rows) {
+    const auto document = json::Document::parse(line);
+    ASSERT_TRUE(document) << line << ": " << document.error().message;
+    const json::Value row = document->root();
+    SCOPED_TRACE(text_of(row, "name"));
+    const ReplyRules rules = rules_of(row);
+    GuardedStream stream(rules);
+    ReplyCheck check = check_of(row, rules);
+    const auto steps = row.find("steps");
+    ASSERT_TRUE(steps);
+    std::optional<std::string> got;
+    for (const json::Value each : steps->items()) {
+      if (got) {
+        EXPECT_EQ(*got, each.text());
+        got.reset();
+        continue;
+      }
+      std::string out;
+      run_step(each, stream, check, out);
+      got = flag_of(row, "raw") ? out : words_of(out);
+    }
+    EXPECT_FALSE(got) << "a step without its outcome";
+    const ReplyOutcome outcome = stream.outcome();
+    EXPECT_EQ(fmt::format("{} {} {}{}", name_of(outcome.grounding), name_of(outcome.jailbreak),
+                          outcome.spans, outcome.ended ? " ended" : ""),
+              text_of(row, "outcome"));
+  }
+  EXPECT_GT(rows, 20U);
+}
+
+TEST(GuardedStream, reads_events_that_are_cut_anywhere) {
+  const std::string whole = chunk(0, "It dates from 1935. ") + ": ping\r\n\r\n" +
+                            "data: {\"choices\":[]}\r\rdata: x\n\n" + chunk(0, "So it is.") +
+                            last_chunk(0) + "data: [DONE]\n\n";
+  ReplyRules rules;
+  rules.grounding = true;
+  rules.on_hallucination = ReplyAction::kNone;
+  for (size_t size = 1; size < 40; ++size) {
+    GuardedStream stream(rules);
+    std::string out;
+    for (size_t at = 0; at < whole.size(); at += size) {
+      stream.push(std::string_view(whole).substr(at, size), out);
+      if (!stream.take_work().empty()) stream.done({}, out);
+    }
+    stream.finish(out);
+    if (!stream.take_work().empty()) stream.done({}, out);
+    EXPECT_EQ(out, whole) << size;
+  }
+}
+
+TEST(GuardedStream, passes_an_event_that_is_too_long_and_says_so_behind_it) {
+  ReplyRules rules;
+  rules.grounding = true;
+  GuardedStream stream(rules);
+  const std::string whole = chunk(0, std::string(GuardedStream::kEventBytesMax + 100'000, 'a'));
+  std::string out;
+  for (size_t at = 0; at < whole.size(); at += 65'536)
+    stream.push(std::string_view(whole).substr(at, 65'536), out);
+  EXPECT_EQ(out, whole);
+  out.clear();
+  stream.push(last_chunk(0), out);
+  EXPECT_EQ(words_of(out), R"({"warnings":[],"unchecked":["hallucination"]}<stop>)");
+  EXPECT_EQ(stream.outcome().grounding, ReplyState::kUnchecked);
+}
+
+TEST(GuardedStream, bounds_what_waits) {
+  ReplyRules rules;
+  rules.grounding = true;
+  rules.on_hallucination = ReplyAction::kNone;
+  GuardedStream stream(rules);
+  std::string out;
+  for (int i = 0; i < 1000; ++i) stream.push(chunk(0, std::string(200, 'a') + ". So. "), out);
+  size_t bytes = 0;
+  for (const ReplyWindow& window : stream.take_work())
+    bytes += window.text.size() + window.before.size();
+  EXPECT_LE(bytes, GuardedStream::kWaitingBytesMax);
+  EXPECT_GT(bytes, GuardedStream::kWaitingBytesMax / 2);
+  EXPECT_EQ(stream.outcome().grounding, ReplyState::kUnchecked);
+}
+
+TEST(ReplyText, cuts_what_has_no_end_and_loses_nothing) {
+  for (const std::string unit : {"word ", "\u4E2D", "a", "```\ncode\n"}) {
+    std::string whole;
+    while (whole.size() < 10'000) whole += unit;
+    ReplyText text(0);
+    std::string got;
+    uint64_t points = 0;
+    const auto take = [&](bool all) {
+      while (const auto window = text.take(all)) {
+        EXPECT_LE(window->text.size(), 2 * ReplyText::kWindowBytesMax);
+        EXPECT_LE(window->before.size(), ReplyText::kBeforeBytesMax + 4);
+        EXPECT_EQ(window->begin, points);
+        points += utf8::count(window->text);
+        got += window->text;
+      }
+    };
+    for (size_t at = 0; at < whole.size(); at += 7) {
+      text.push(std::string_view(whole).substr(at, 7));
+      take(false);
+    }
+    take(true);
+    EXPECT_EQ(got, whole);
+  }
+}
+
+// A line: rules as above, "body", and what the client gets: "gives", "warnings", "unchecked",
+// "refusal".
+TEST(GuardedBody, says_what_was_found) {
+  std::ifstream file(std::string(kFolder) + "reply_bodies.jsonl");
+  size_t rows = 0;
+  for (std::string line; std::getline(file, line); ++rows) {
+    const auto document = json::Document::parse(line);
+    ASSERT_TRUE(document) << line << ": " << document.error().message;
+    const json::Value row = document->root();
+    SCOPED_TRACE(text_of(row, "name"));
+    const ReplyRules rules = rules_of(row);
+    const std::string body = text_of(row, "body");
+    const auto reply = WholeReply::read(body);
+    GuardedBody got;
+    if (reply) {
+      const ReplyVerdict verdict = check_of(row, rules).check(reply->windows(), {});
+      got = reply->judged(rules, flag_of(row, "late") ? nullptr : &verdict);
+    } else {
+      got = unread(rules, body);
+    }
+    EXPECT_EQ(got.body, row.find("gives") ? text_of(row, "gives") : body);
+    EXPECT_EQ(got.warnings, text_of(row, "warnings"));
+    EXPECT_EQ(got.unchecked, text_of(row, "unchecked"));
+    EXPECT_EQ(got.refusal, text_of(row, "refusal"));
+  }
+  EXPECT_GT(rows, 8U);
+}
+
+}  // namespace
+}  // namespace signalbox::router
