@@ -65,6 +65,7 @@ std::string system_model(const config::SystemModels& models, std::string_view re
       {"pii_classifier", &models.pii_classifier},
       {"fact_check_classifier", &models.fact_check_classifier},
       {"feedback_detector", &models.feedback_detector},
+      {"hallucination_detector", &models.hallucination_detector},
       {"hallucination_explainer", &models.hallucination_explainer},
   };
   for (const auto& [name, directory] : known) {
@@ -102,6 +103,10 @@ Named classifier_of(const config::Config& config, std::string_view type) {
   if (type == "fact_check") {
     return by("hallucination_mitigation.fact_check", m.hallucination_mitigation.fact_check,
               "fact_check_classifier");
+  }
+  if (type == "hallucination") {
+    return by("hallucination_mitigation.detector", m.hallucination_mitigation.detector.model,
+              "hallucination_detector");
   }
   if (type == "nli") {
     return by("hallucination_mitigation.explainer", m.hallucination_mitigation.explainer,
@@ -226,6 +231,22 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
       return type == "jailbreak" && name == signal.name;
     });
     add(classifier_of(config, "jailbreak"), "jailbreak", true, asked);
+  }
+  // Without these replies are held against numbers and the like alone.
+  for (const config::Decision& decision : decisions) {
+    const auto& plugin = decision.hallucination;
+    if (!plugin || !plugin->enabled) continue;
+    const config::HallucinationDetector& detector =
+        config.modules.hallucination_mitigation.detector;
+    add(classifier_of(config, "hallucination"), "hallucination", true, false);
+    if (plugin->use_nli || detector.enable_nli_filtering)
+      add(classifier_of(config, "nli"), "hallucination", true, false);
+  }
+  for (const config::Decision& decision : decisions) {
+    const auto& plugin = decision.response_jailbreak;
+    if (!plugin || !plugin->enabled) continue;
+    const bool counts = plugin->action != config::ResponseJailbreakPlugin::Action::kNone;
+    add(classifier_of(config, "jailbreak"), "response_jailbreak", true, counts);
   }
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;

@@ -27,8 +27,9 @@ struct Models {
 /// Whether a condition or a projection of the routing asks for signals of the type.
 bool asks_for(const config::Routing& routing, std::string_view type);
 
-/// The directory of the classifier behind a type of signals, or of "nli", which judges whether one
-/// text follows from another; "" when none is configured.
+/// The directory of the classifier behind a type of signals, of "nli", which judges whether one
+/// text follows from another, or of "hallucination", which marks what nothing supports; "" when
+/// none is configured.
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Whether a signal or an algorithm of the routing compares meanings.

@@ -65,7 +65,11 @@ struct Plan {
   bool bypassed = false;                // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in
-  std::vector<Mask> masks;       // what stands in `body` for what; the reply needs it back
+  const config::HallucinationPlugin* grounding = nullptr;      // none: its reply is not held
+                                                               // against the request's context
+  const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // none: nor looked at for attempts
+  bool asks_facts = false;  // a signal says that the request needs facts checked
+  std::vector<Mask> masks;  // what stands in `body` for what; the reply needs it back
 };
 
 }  // namespace signalbox::router

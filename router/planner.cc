@@ -64,6 +64,12 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
     ref.model = model.name;
     plain_refs_.push_back(std::move(ref));
   }
+  if (routing.fact_check.empty() && !asks_for(routing, "fact_check")) return;
+  config::Rule needed;
+  needed.op = config::Rule::Operator::kLeaf;
+  needed.type = "fact_check";
+  needed.name = "needs_fact_check";
+  facts_ = number_of(needed);
 }
 
 Result<Planner> Planner::create(const config::Config& config, const config::Routing& routing,
@@ -209,6 +215,12 @@ bool Planner::masks(const Subject& subject) {
          decision->pii_mask->enabled;
 }
 
+bool Planner::grounds(const Subject& subject) {
+  const config::Decision* decision = subject.decision;
+  return decision != nullptr && !decision->fast_response && decision->hallucination &&
+         decision->hallucination->enabled;
+}
+
 bool Planner::embeds(const Subject& subject) const {
   const selection::Selector* selector = selector_of(subject);
   return selector != nullptr && selector->needs_query();
@@ -226,12 +238,16 @@ const ToolSelector* Planner::tool_selector_of(const Subject& subject,
 
 bool Planner::asks_signals(const Subject& subject) const {
   const config::Decision* decision = subject.decision;
+  if (grounds(subject) && facts_ != decision::kNoSignal) return true;
   return decision != nullptr && !decision->fast_response && !decision->difficulty.empty();
 }
 
 void Planner::mark_needed(const Subject& subject, std::span<const decision::Value> values,
                           std::vector<bool>& needed) const {
-  if (asks_signals(subject)) difficulty_.mark_needed(*subject.decision, values, needed);
+  if (!asks_signals(subject)) return;
+  difficulty_.mark_needed(*subject.decision, values, needed);
+  if (grounds(subject) && facts_ != decision::kNoSignal && !values[facts_].is_settled())
+    needed[facts_] = true;
 }
 
 bool Planner::needs_models(const Subject& subject, const ChatRequest& request) const {
@@ -482,7 +498,22 @@ Result<Plan> Planner::plan(const Findings& findings) const {
   }
   plan.body = edited(findings, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (findings.prepared.masked) plan.masks = findings.prepared.masked->masks;
+  watch_reply(findings, plan);
   return plan;
+}
+
+// What is not known to need no check is checked.
+void Planner::watch_reply(const Findings& findings, Plan& plan) const {
+  const config::Decision* reached = findings.subject.decision;
+  if (reached == nullptr) return;
+  if (grounds(findings.subject)) {
+    decision::Value facts = decision::Value::unknown();
+    if (facts_ != decision::kNoSignal) facts = findings.values[facts_];
+    plan.asks_facts = facts.is_match();
+    if (facts.high != decision::Truth::kNo) plan.grounding = &*reached->hallucination;
+  }
+  if (reached->response_jailbreak && reached->response_jailbreak->enabled)
+    plan.jailbreak = &*reached->response_jailbreak;
 }
 
 }  // namespace signalbox::router

@@ -91,6 +91,7 @@ class Planner {
   const selection::Selector* selector_of(const Subject& subject) const;
   bool looks_for_pii(const Subject& subject) const;
   static bool masks(const Subject& subject);
+  static bool grounds(const Subject& subject);
   bool embeds(const Subject& subject) const;
   const ToolSelector* tool_selector_of(const Subject& subject, const ChatRequest& request) const;
   bool needs_unbuilt(const config::Decision& decision) const;
@@ -102,12 +103,14 @@ class Planner {
                                       Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const Findings& findings, Plan& plan) const;
+  void watch_reply(const Findings& findings, Plan& plan) const;
   std::string edited(const Findings& findings, const config::DifficultyCase* difficulty,
                      const ToolChoice* tools, const Plan& plan) const;
 
   const config::Config& config_;
   const config::Routing& routing_;
   Difficulty difficulty_;
+  uint32_t facts_ = decision::kNoSignal;      // whether a request needs facts checked
   std::vector<config::ModelRef> plain_refs_;  // one a model, for requests without a decision's
   /// Of the decisions with several models; nullptr for an algorithm that is not built.
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;

@@ -125,9 +125,11 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   SIGNALBOX_TRY(Models models, open(config));
   SIGNALBOX_TRY(auto router, Router::create(std::move(config), std::move(models)));
   auto state = std::make_unique<State>(std::move(router), std::move(text), fleet);
+  SIGNALBOX_TRY(state->guards, ReplyGuards::create(state->config(), state->router->models()));
   state->observer = std::make_unique<api::Observer>(*state->router, metrics, replay);
-  for (const auto* notices_of : {&state->backends.notices(), &state->access.notices(),
-                                 &state->router->notices(), &state->observer->notices()}) {
+  for (const auto* notices_of :
+       {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
+        &state->guards->notices(), &state->observer->notices()}) {
     state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
   }
   if (auto notice = cache.configure(state->config().response_cache))
@@ -159,7 +161,8 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
                                .stats = stats,
                                .observer = *state.observer,
                                .cache = cache,
-                               .contexts = contexts};
+                               .contexts = contexts,
+                               .guards = *state.guards};
   std::vector<api::Route> out{api::chat_route(services)};
   const auto add = [&](const char* path, const surfaces::Surface& surface) {
     out.push_back(api::surface_route(path, surface, services));

@@ -127,6 +127,7 @@ class RecordedAnswer final : public upstream::Answer {
 
   const http::Response& head() const override { return answer_->head(); }
   bool ready() const override { return answer_->ready(); }
+  void nudge() override { answer_->nudge(); }
   http::Task<Result<upstream::Piece>> next() override {
     Result<upstream::Piece> piece = co_await answer_->next();
     if (piece && recording_) take(*piece);

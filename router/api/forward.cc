@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/api/guarded_answer.h"
 #include "router/api/metered_answer.h"
 #include "router/api/relay.h"
 #include "router/api/surface_headers.h"
@@ -134,11 +135,12 @@ Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) cons
   return out;
 }
 
-// From the server inwards: its own form, measures and masks, the client's form.
+// From the server inwards: its own form, measures and masks, what is watched, the client's form.
 http::Task<Forwarding::AnswerOr> Forwarding::shaped(std::unique_ptr<upstream::Answer> got,
                                                     const router::Plan& plan, const Outgoing& out,
                                                     CacheTurn& turn,
-                                                    std::chrono::steady_clock::time_point started) {
+                                                    std::chrono::steady_clock::time_point started,
+                                                    http::Headers& told) {
   const bool stream = asked_.chat.stream;
   AnswerOr answer = std::move(got);
   if (out.replies) {
@@ -151,8 +153,28 @@ http::Task<Forwarding::AnswerOr> Forwarding::shaped(std::unique_ptr<upstream::An
     answer = turn.record(std::move(*answer));
     if (!plan.masks.empty()) answer = UnmaskedAnswer::wrap(std::move(*answer), plan.masks);
   }
+  if (answer) {
+    auto last = co_await dressed(std::move(*answer), out, told);
+    answer = std::move(last);
+  }
+  co_return answer;
+}
+
+// What an answer of the cache goes through as well.
+http::Task<Forwarding::AnswerOr> Forwarding::dressed(std::unique_ptr<upstream::Answer> got,
+                                                     const Outgoing& out, http::Headers& told) {
+  AnswerOr answer = std::move(got);
+  if (watched_) {
+    const config::HttpLimits& limits = services_.router.config().http;
+    const Guarding guarding{services_.compute,      exchange_, watch_, told, limits.guard_wait,
+                            limits.decision_timeout};
+    auto guarded = co_await GuardedAnswer::wrap(std::move(*answer), *watched_, guarding);
+    answer = std::move(guarded);
+    if (watch_.withheld()) told = by_path(told, router::path_name(router::Plan::Path::kBlocked));
+  }
   if (answer && out.translates) {
-    auto own = co_await TranslatedAnswer::wrap(std::move(*answer), *asked_.replies, stream);
+    auto own =
+        co_await TranslatedAnswer::wrap(std::move(*answer), *asked_.replies, asked_.chat.stream);
     answer = std::move(own);
   }
   co_return answer;
@@ -190,17 +212,14 @@ http::Task<bool> Forwarding::repeat(CacheTurn& turn, const router::Plan& plan, c
   if (*kept == nullptr) co_return false;
   log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache", watch_.id(),
              plan.model->name, plan.decision);
-  if (out.translates) {
-    auto own =
-        co_await TranslatedAnswer::wrap(std::move(*kept), *asked_.replies, asked_.chat.stream);
-    kept = std::move(own);
-  }
+  told = by_path(told, router::kCachePath);
+  auto answer = co_await dressed(*std::move(kept), out, told);
+  kept = std::move(answer);
   if (!kept) {
     co_await refuse(kept.error(), told);
     co_return true;
   }
-  const http::Headers fields = by_path(told, router::kCachePath);
-  co_await relay_as(**kept, out, fields);
+  co_await relay_as(**kept, out, told);
   co_return true;
 }
 
@@ -215,6 +234,7 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
     co_return std::nullopt;
   }
   const Outgoing& out = *made;
+  watched_ = services_.guards.of(plan, asked_.chat);
   // Another model's answer is not what will be answered when this one is well again.
   const bool caches = out.chats && failed_.empty();
   CacheTurn turn(services_.cache, services_.compute, services_.router.config(),
@@ -229,7 +249,7 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
     mutated = router::mutate_headers(*plan.header_mutation, *client);
     client = &mutated.client;
   }
-  if (!plan.masks.empty() || turn.records() || out.translates || out.replies) {
+  if (!plan.masks.empty() || watched_ || turn.records() || out.translates || out.replies) {
     mutated.client = without_encodings(*client);
     if (out.translates) mutated.client = for_openai(mutated.client);
     if (out.replies) mutated.client = for_anthropic(mutated.client);
@@ -258,7 +278,7 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
   if (attempts_ > 1) told.add("x-vsr-attempts", std::to_string(attempts_));
   AnswerOr answer = std::move(outcome.answer);
   if (answer) {
-    auto wrapped = co_await shaped(std::move(*answer), plan, out, turn, started);
+    auto wrapped = co_await shaped(std::move(*answer), plan, out, turn, started, told);
     answer = std::move(wrapped);
   }
   if (!answer) {

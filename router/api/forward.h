@@ -17,6 +17,7 @@
 #include "router/api/watch.h"
 #include "router/http/server.h"
 #include "router/plan_headers.h"
+#include "router/reply_guards.h"
 #include "router/router.h"
 #include "router/selection/runtime_stats.h"
 #include "router/surfaces/surface.h"
@@ -33,6 +34,7 @@ struct Services {
   const Observer& observer;                // is told of every request
   AnswerCache& cache;                      // keeps the answers of decisions that want it
   Contexts& contexts;                      // that requests refer to
+  const router::ReplyGuards& guards;       // know what of a reply is watched
 };
 
 /// A request as it is decided on, and what its replies become; null: what they are.
@@ -83,7 +85,9 @@ class Forwarding {
   http::Task<> relay_as(upstream::Answer& answer, const Outgoing& out, const http::Headers& told);
   http::Task<AnswerOr> shaped(std::unique_ptr<upstream::Answer> answer, const router::Plan& plan,
                               const Outgoing& out, CacheTurn& turn,
-                              std::chrono::steady_clock::time_point started);
+                              std::chrono::steady_clock::time_point started, http::Headers& told);
+  http::Task<AnswerOr> dressed(std::unique_ptr<upstream::Answer> answer, const Outgoing& out,
+                               http::Headers& told);
   std::optional<router::Plan> successor(const upstream::Outcome& outcome, const router::Plan& plan);
   http::Task<> refuse(const Error& error, const http::Headers& told);
 
@@ -93,6 +97,7 @@ class Forwarding {
   std::optional<router::Evaluation> evaluation_;  // until a reply begins
   const Face face_;
   Watch& watch_;
+  std::optional<router::WatchedReply> watched_;
   std::vector<std::string_view> failed_;  // models that have not answered, in turn
   uint32_t attempts_ = 0;                 // servers that were asked
 };

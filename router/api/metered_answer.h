@@ -38,6 +38,7 @@ class MeteredAnswer final : public upstream::Answer {
   const http::Response& head() const override { return answer_->head(); }
   bool ready() const override { return answer_->ready(); }
   http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override { answer_->nudge(); }
 
  private:
   std::unique_ptr<upstream::Answer> answer_;

@@ -71,7 +71,7 @@ http::Task<Result<upstream::Piece>> TranslatedAnswer::next() {
   if (error_) co_return tl::unexpected<Error>(*std::move(error_));
   for (;;) {
     Result<upstream::Piece> piece = co_await answer_->next();
-    if (!piece) co_return piece;
+    if (!piece || (piece->bytes.empty() && !piece->last)) co_return piece;
     Result<void> taken = take(*piece);
     if (!taken && out_.empty()) co_return tl::unexpected<Error>(std::move(taken).error());
     if (!taken) {

@@ -27,6 +27,7 @@ class TranslatedAnswer final : public upstream::Answer {
   /// One piece may become none: what has been passed on does not wait for the next.
   bool ready() const override { return !events_; }
   http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override { answer_->nudge(); }
 
  private:
   TranslatedAnswer(std::unique_ptr<upstream::Answer> answer, surfaces::ReplyTranslator& translator);

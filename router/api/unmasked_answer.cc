@@ -44,7 +44,7 @@ Result<void> UnmaskedAnswer::take(const upstream::Piece& piece) {
 http::Task<Result<upstream::Piece>> UnmaskedAnswer::next() {
   for (;;) {
     Result<upstream::Piece> piece = co_await answer_->next();
-    if (!piece) co_return piece;
+    if (!piece || (piece->bytes.empty() && !piece->last)) co_return piece;
     Result<void> taken = take(*piece);
     if (!taken) co_return tl::unexpected<Error>(std::move(taken).error());
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};

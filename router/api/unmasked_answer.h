@@ -24,6 +24,7 @@ class UnmaskedAnswer final : public upstream::Answer {
   /// One piece may become none: what has been passed on does not wait for the next.
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override { answer_->nudge(); }
 
  private:
   UnmaskedAnswer(std::unique_ptr<upstream::Answer> answer, std::vector<router::Mask> masks);

@@ -167,6 +167,15 @@ void Watch::passes(std::string_view bytes) {
   append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
 }
 
+void Watch::guarded(const router::ReplyOutcome& outcome) {
+  account_.grounding = router::name_of(outcome.grounding);
+  account_.response_jailbreak = router::name_of(outcome.jailbreak);
+  account_.guard_s = outcome.seconds;
+  withheld_ = outcome.ended && !reply_.started();
+  if (outcome.ended) account_.error = "response_blocked";
+  if (withheld_) account_.response_path = router::path_name(router::Plan::Path::kBlocked);
+}
+
 void Watch::measured(const router::selection::ReplyMeter::Times& times) {
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;

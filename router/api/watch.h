@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "router/api/observer.h"
+#include "router/guard/reply_guard.h"
 #include "router/http/headers.h"
 #include "router/http/reply.h"
 #include "router/selection/reply_meter.h"
@@ -48,6 +49,10 @@ class Watch {
   bool keeps_tracestate() const { return account_.trace.state_holds; }
   /// Bytes of the reply, as they come from upstream.
   void passes(std::string_view bytes);
+  /// The reply was watched, as far as it came. May be told again.
+  void guarded(const router::ReplyOutcome& outcome);
+  /// The client gets a refusal in its place.
+  bool withheld() const { return withheld_; }
   /// The reply has come whole.
   void measured(const router::selection::ReplyMeter::Times& times);
 
@@ -58,6 +63,7 @@ class Watch {
   const http::Reply& reply_;
   observe::Account account_;
   bool sampled_ = false;
+  bool withheld_ = false;
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
 };

@@ -76,10 +76,9 @@ const Section<SystemModels>& system_section() {
       optional("pii_classifier", string(&S::pii_classifier), "finds personal data"),
       optional("fact_check_classifier", string(&S::fact_check_classifier), "finds facts asked for"),
       optional("hallucination_detector", string(&S::hallucination_detector),
-               "finds what context does not support")
-          .not_built("replies are not checked"),
-      optional("hallucination_explainer", string(&S::hallucination_explainer), "says why")
-          .not_built("replies are not checked"),
+               "finds what context does not support"),
+      optional("hallucination_explainer", string(&S::hallucination_explainer),
+               "says whether a sentence follows from another"),
       optional("feedback_detector", string(&S::feedback_detector),
                "finds what users think of an answer"),
   }};

@@ -48,8 +48,10 @@ struct HttpLimits {
   uint32_t model_queue_max = 256;            // requests that wait for one
   ModelDtype model_dtype = ModelDtype::kI8;  // of matrices that a file does not hold packed
   std::chrono::milliseconds decision_timeout{10'000};  // for models to say what a request is
-  uint64_t bodies_bytes_max = 1 << 30;                 // of all requests that are being answered
-  std::chrono::milliseconds drain_timeout{10'000};     // for requests in flight at the end
+  std::chrono::milliseconds guard_wait{
+      500};                             // for what a stream has said to be checked, at its end
+  uint64_t bodies_bytes_max = 1 << 30;  // of all requests that are being answered
+  std::chrono::milliseconds drain_timeout{10'000};  // for requests in flight at the end
 };
 
 /// Envoy's external processing over gRPC: Envoy brings requests and replies, and calls the servers.

@@ -141,18 +141,23 @@ void add_model_keys(Section<HallucinationDetector>& section) {
   }
 }
 
+constexpr std::string_view kNoEndpoint = "no language model is asked about spans";
+
 const Section<HallucinationDetector>& detector_section() {
   using D = HallucinationDetector;
   static const Section<D> section = [] {
     Section<D> all{{
-        optional("backend", string(&D::backend), "candle or endpoint"),
-        optional("endpoint", string(&D::endpoint), "of endpoint: a URL"),
-        optional("include_explanation", boolean(&D::include_explanation), "of endpoint"),
+        optional("backend", string(&D::backend),
+                 "candle or endpoint; the model here is run for both"),
+        optional("endpoint", string(&D::endpoint), "of endpoint: a URL").not_built(kNoEndpoint),
+        optional("include_explanation", boolean(&D::include_explanation), "of endpoint")
+            .not_built(kNoEndpoint),
         optional("min_span_length", count(&D::min_span_length), "words"),
         optional("min_span_confidence", share(&D::min_span_confidence), "of a span"),
-        optional("context_window_size", count(&D::context_window_size), "words around a span"),
+        optional("context_window_size", count(&D::context_window_size), "words around a span")
+            .not_built("a sentence is held against the whole context"),
         optional("enable_nli_filtering", boolean(&D::enable_nli_filtering),
-                 "drop spans that follow from the context"),
+                 "drop spans that follow from the context, as use_nli of the plugin does"),
         optional("nli_entailment_threshold", share(&D::nli_entailment_threshold), "of that"),
     }};
     add_model_keys(all);
@@ -169,10 +174,9 @@ const Section<HallucinationMitigation>& hallucination_module_section() {
                "in older files: annotate, ..."),
       optional("fact_check", object(&H::fact_check, plain_classifier_section),
                "whether facts are asked for"),
-      optional("detector", object(&H::detector, detector_section), "finds spans")
-          .not_built("replies are not checked"),
-      optional("explainer", object(&H::explainer, plain_classifier_section), "says why")
-          .not_built("replies are not checked"),
+      optional("detector", object(&H::detector, detector_section), "finds spans"),
+      optional("explainer", object(&H::explainer, plain_classifier_section),
+               "says whether sentences follow from the context"),
   }};
   return section;
 }

@@ -171,7 +171,7 @@ struct ToolSelectionPlugin {
 };
 
 struct HallucinationPlugin {
-  enum class Action { kHeader, kBody, kNone };
+  enum class Action { kHeader, kBody, kBlock, kNone };  // kBlock is ours
   bool enabled = true;
   bool use_nli = false;
   Action hallucination_action = Action::kHeader;

@@ -70,14 +70,19 @@ const Section<ResponseCachePlugin>& response_cache_section() {
 const Section<HallucinationPlugin>& hallucination_section() {
   using P = HallucinationPlugin;
   using Action = P::Action;
-  static const std::vector<std::pair<std::string_view, Action>> actions{
+  static const std::vector<std::pair<std::string_view, Action>> warnings{
       {"header", Action::kHeader}, {"body", Action::kBody}, {"none", Action::kNone}};
+  static const auto actions = [] {
+    auto all = warnings;
+    all.emplace_back("block", Action::kBlock);
+    return all;
+  }();
   static const Section<P> section{{
       optional("enabled", boolean(&P::enabled), "false leaves replies unchecked"),
       optional("use_nli", boolean(&P::use_nli), "explain each span by an NLI model"),
       optional("hallucination_action", choice(&P::hallucination_action, actions),
-               "where a warning goes"),
-      optional("unverified_factual_action", choice(&P::unverified_factual_action, actions),
+               "where a warning goes, or no reply"),
+      optional("unverified_factual_action", choice(&P::unverified_factual_action, warnings),
                "the same when there was nothing to check against"),
       optional("include_hallucination_details", boolean(&P::include_hallucination_details),
                "name the spans"),

@@ -42,6 +42,8 @@ const Section<HttpLimits>& http_section() {
                "numbers that the router's own models compute with"),
       optional("decision_timeout", duration(&L::decision_timeout, 1ms, 1h),
                "for models to say what a request is; then it is decided on what is known"),
+      optional("guard_wait", duration(&L::guard_wait, 0ms, 1min),
+               "for what a stream has said to be checked, at its end; the rest is unchecked"),
       optional("bodies_bytes_max", bytes(&L::bodies_bytes_max, 1024, int64_t{1} << 40),
                "of all requests that are being answered; the next gets 429"),
       optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),

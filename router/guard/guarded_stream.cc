@@ -112,7 +112,7 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
   Said out;
   std::string data = data_of(event);
   if (data.starts_with(kDone)) {
-    out.is_chunk = out.ends = true;
+    out.is_chunk = out.ends = out.last = true;
     return out;
   }
   if (!data.starts_with('{')) return out;
@@ -137,6 +137,9 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
 void GuardedStream::event(std::string_view event, std::string& out) {
   const Said said = read(event);
   for (const Said::Of& of : said.choices) say(of, out);
+  if (said.last) {
+    for (auto& [index, choice] : choices_) sweep(choice, true);
+  }
   const bool says = std::any_of(said.choices.begin(), said.choices.end(),
                                 [](const Said::Of& of) { return !of.text.empty(); });
   const bool waits = said.ends ? is_busy() || holds() : said.is_chunk && holds() && !says;

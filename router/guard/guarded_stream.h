@@ -74,6 +74,7 @@ class GuardedStream {
     };
     std::vector<Of> choices;
     bool ends = false;      // a choice, or the stream
+    bool last = false;      // the stream
     bool is_chunk = false;  // or the end of the stream
   };
 

@@ -95,16 +95,25 @@ Task<bool> SocketReply::write(std::string_view bytes, bool last) {
   }
   state_ = last ? State::kFinished : State::kStreaming;
   std::string_view tail;
+  std::string trailer;
   if (chunked_) {
     if (!bytes.empty()) fmt::format_to(std::back_inserter(head_), "{:x}\r\n", bytes.size());
     if (!bytes.empty()) tail = last ? "\r\n0\r\n\r\n" : "\r\n";
     if (bytes.empty() && last) tail = "0\r\n\r\n";
+    if (last && trailers_.size() > 0) {
+      trailer.append(tail.substr(0, tail.size() - 2)).append(trailers_.wire()).append("\r\n");
+      tail = trailer;
+    }
   }
   const std::string_view body = has_body() ? bytes : std::string_view{};
   const ErrorCode error = co_await write_all(socket_, head_, body, tail);
   head_.clear();
   if (error) state_ = State::kBroken;
   co_return !error;
+}
+
+void SocketReply::trail(std::string_view name, std::string_view value) {
+  trailers_.add(name, value);
 }
 
 void SocketReply::abandon() {

@@ -32,6 +32,9 @@ class Reply {
   /// Returns when the bytes are taken: a slow client slows the writer. Precondition: start(), and
   /// no `last` before.
   virtual Task<bool> write(std::string_view bytes, bool last) = 0;
+  /// A field behind the body, for a client that has asked for those with `TE: trailers`; left out
+  /// where the body is not chunked, or another brings it to the client.
+  virtual void trail(std::string_view, std::string_view) {}
   /// The rest will not come: the body stays without its end.
   virtual void abandon() = 0;
 
@@ -55,6 +58,7 @@ class SocketReply final : public Reply {
   void start(int status, const Headers& fields, std::optional<uint64_t> length) override;
   Task<bool> flush() override;
   Task<bool> write(std::string_view bytes, bool last) override;
+  void trail(std::string_view name, std::string_view value) override;
   void abandon() override;
 
   bool keep_alive() const { return keep_alive_; }
@@ -70,6 +74,7 @@ class SocketReply final : public Reply {
   bool chunked_ = false;
   std::optional<uint64_t> remaining_;  // of an announced length
   std::string head_;
+  Headers trailers_;
 };
 
 }  // namespace signalbox::http

@@ -100,6 +100,9 @@ struct Account {
   std::optional<double> ttft_s, tpot_s;
   std::optional<Tokens> tokens;
   double cost = 0;
+  // What became of looking at it: "clean", "found", "unchecked", "unverified"; "": it was not.
+  std::string_view grounding, response_jailbreak;
+  double guard_s = 0;  // that looking took
 
   // For replay.
   std::string replay_id;  // "": it is not recorded

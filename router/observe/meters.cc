@@ -126,6 +126,18 @@ void Meters::record(const Account& account) const {
   if (account.understood > account.began) record_understanding(account);
   if (account.cache != CacheUse::kNone) record_cache(account);
   if (account.sent > account.began) record_reply(account, model);
+  record_guards(account);
+}
+
+// Few replies are watched, so nothing is looked up beforehand.
+void Meters::record_guards(const Account& account) const {
+  const auto count = [&](const char* check, std::string_view outcome) {
+    if (!outcome.empty()) metrics_.guarded.with({check, std::string(outcome)}).add();
+  };
+  count("hallucination", account.grounding);
+  count("response_jailbreak", account.response_jailbreak);
+  if (account.grounding == "unverified") metrics_.unverified.only().add();
+  if (account.guard_s > 0) metrics_.guard_latency.only().observe(account.guard_s);
 }
 
 void Meters::record_cache(const Account& account) const {

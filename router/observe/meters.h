@@ -88,6 +88,7 @@ class Meters {
   const ModelSeries& of_model(std::string_view name) const;
   void record_understanding(const Account& account) const;
   void record_cache(const Account& account) const;
+  void record_guards(const Account& account) const;
   void record_reply(const Account& account, const ModelSeries& model) const;
   Counter& requests_of(const Account& account, const ModelSeries& model) const;
 

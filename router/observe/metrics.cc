@@ -100,6 +100,13 @@ Metrics::Metrics()
                      {"model", "pii_type"}),
       jailbreaks(families_, "signalbox_jailbreak_blocked_total",
                  "Requests refused as attempts to override instructions", {"signal_name"}),
+      guarded(families_, "signalbox_reply_guard_total",
+              "Replies that were watched, by what was looked for and what was found",
+              {"check", "outcome"}),
+      guard_latency(families_, "llm_hallucination_detection_latency_seconds",
+                    "Time of all checks of a reply", {}, kMicro),
+      unverified(families_, "llm_unverified_factual_responses_total",
+                 "Replies to requests for facts that had no context to check them against"),
       passes(
           families_, "signalbox_model_pass_seconds",
           "Time of a text through one of the router's own models, its wait in the queue included",

@@ -38,6 +38,10 @@ class Metrics {
   Family<Counter> decision_matches;
   Family<Histogram> decision_confidence;
   Family<Counter> pii_violations, jailbreaks;
+  // Replies that are watched.
+  Family<Counter> guarded;
+  Family<Histogram> guard_latency;
+  Family<Counter> unverified;
   // The router's own models.
   Family<Histogram> passes;
   Family<Counter> pass_errors;

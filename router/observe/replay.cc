@@ -80,6 +80,9 @@ std::string account_json(const Account& a) {
     out.member("completion_tokens", static_cast<int64_t>(a.tokens->completion));
     if (a.cost > 0) out.member("cost", a.cost);
   }
+  if (!a.grounding.empty()) out.member("hallucination", a.grounding);
+  if (!a.response_jailbreak.empty()) out.member("response_jailbreak", a.response_jailbreak);
+  if (a.guard_s > 0) out.member("guard_ms", a.guard_s * 1000);
   return inner(out.end_object().take());
 }
 

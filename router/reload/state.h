@@ -12,6 +12,7 @@
 #include "router/api/hosts.h"
 #include "router/api/observer.h"
 #include "router/http/server.h"
+#include "router/reply_guards.h"
 #include "router/router.h"
 #include "router/upstream/backends.h"
 #include "router/upstream/destinations.h"
@@ -41,10 +42,11 @@ struct State {
   const api::Access access;                   // to the management API
   const api::Hosts hosts;                     // under which it may be asked
   const ModelShelf shelf;                     // models that no signal needs
-  std::unique_ptr<api::Observer> observer;    // of those requests
-  http::Handler handler;                      // of requests on the data plane
-  std::vector<std::string> notices;           // what an operator should know, one line each
-  std::vector<std::string> unchanged;         // what takes a restart, one line each
+  std::unique_ptr<const ReplyGuards> guards;
+  std::unique_ptr<api::Observer> observer;  // of those requests
+  http::Handler handler;                    // of requests on the data plane
+  std::vector<std::string> notices;         // what an operator should know, one line each
+  std::vector<std::string> unchanged;       // what takes a restart, one line each
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };

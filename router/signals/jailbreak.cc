@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "router/signals/attempts.h"
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
 #include "router/signals/windows.h"
@@ -13,18 +14,9 @@ namespace {
 using Method = config::JailbreakSignal::Method;
 
 constexpr double kCertain = 0.995;  // further windows could not change what is reported
-constexpr double kClassifierThreshold = 0.7;
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
 constexpr size_t kEmbeddedBytes = 504;
-
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 class Signals : public NamedSignals<config::JailbreakSignal> {
  public:
@@ -35,15 +27,7 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
         classifier_(std::move(classifier)),
         has_embedder_(has_embedder) {
     if (classifier_.model == nullptr) return;
-    std::vector<std::string> positive;
-    for (const std::string& label : guard.positive_labels) positive.push_back(lower_ascii(label));
-    if (positive.empty()) positive = {"jailbreak"};
-    const auto& labels = classifier_.labels;
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const std::string label = lower_ascii(labels[i]);
-      if (std::find(positive.begin(), positive.end(), label) != positive.end())
-        positive_.push_back(i);
-    }
+    positive_ = attempt_labels(guard, classifier_.labels);
     if (positive_.empty()) {
       classifier_.why = "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
@@ -155,7 +139,7 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     }
     double threshold = signals_[signal].threshold;
     if (threshold <= 0) threshold = guard_.threshold;
-    if (threshold <= 0) threshold = kClassifierThreshold;
+    if (threshold <= 0) threshold = kAttemptThreshold;
     out.matched = out.score >= threshold;
     if (out.matched) out.confidence = std::min(out.score, 1.0);
     return out;

@@ -40,7 +40,7 @@ struct Call {
 };
 
 struct Piece {
-  std::string_view bytes;  // of the body, as they came; may be empty only when last
+  std::string_view bytes;  // of the body, as they came; may be empty only when last or nudged
   bool last = false;
 };
 
@@ -55,6 +55,9 @@ class Answer {
   /// The next bytes of the body; the view lives until the next call. Not to be called after the
   /// last. Errors: kUpstream (it died), kDeadline and kCancelled (the interrupt).
   virtual http::Task<Result<Piece>> next() = 0;
+  /// While next() waits: it comes back soon, with an empty piece if there is nothing, and nothing
+  /// is lost by it. One that cannot break its wait goes on waiting.
+  virtual void nudge() {}
 };
 
 /// Immutable and thread-safe; a call stays on its caller's loop.

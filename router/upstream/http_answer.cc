@@ -62,6 +62,8 @@ http::Task<Result<void>> HttpAnswer::begin(std::string_view head, std::string_vi
 http::Task<Result<void>> HttpAnswer::receive() {
   const http::ErrorCode error = co_await channel_->in.receive(channel_->socket, kReadSize);
   if (!error) co_return feed();
+  if (nudged_ && error == http::asio::error::operation_aborted && !interrupt_.raised())
+    co_return Result<void>{};
   closed_by_peer_ = true;
   if (error == http::asio::error::eof) {
     auto end = parser_->end();
@@ -87,7 +89,8 @@ Result<void> HttpAnswer::feed() {
 }
 
 http::Task<Result<Piece>> HttpAnswer::next() {
-  while (!ready()) {
+  nudged_ = false;
+  while (!ready() && !nudged_) {
     const Result<void> received = co_await receive();
     if (!received) co_return tl::unexpected<Error>(received.error());
   }
@@ -96,6 +99,14 @@ http::Task<Result<Piece>> HttpAnswer::next() {
   const bool last = parser_->done();
   if (last) release();
   co_return Piece{piece_, last};
+}
+
+// What the cancelled read would have taken is there for the next.
+void HttpAnswer::nudge() {
+  if (channel_ == nullptr) return;
+  nudged_ = true;
+  http::ErrorCode ignored;
+  channel_->socket.cancel(ignored);
 }
 
 void HttpAnswer::release() {

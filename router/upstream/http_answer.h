@@ -29,6 +29,7 @@ class HttpAnswer final : public Answer {
   const http::Response& head() const override { return response_; }
   bool ready() const override { return !response_.body.empty() || parser_->done(); }
   http::Task<Result<Piece>> next() override;
+  void nudge() override;
 
  private:
   http::Task<Result<void>> receive();
@@ -44,6 +45,7 @@ class HttpAnswer final : public Answer {
   http::Response response_;
   std::optional<http::ResponseParser> parser_;
   bool closed_by_peer_ = false;
+  bool nudged_ = false;
   std::string piece_;
   std::optional<http::Interrupt::Scope> scope_;  // last: its action closes the channel
 };

@@ -63,6 +63,7 @@ class LeasedAnswer final : public Answer {
   const http::Response& head() const override { return answer_->head(); }
   bool ready() const override { return answer_->ready(); }
   http::Task<Result<Piece>> next() override;
+  void nudge() override { answer_->nudge(); }
 
  private:
   std::unique_ptr<ReplyLimit> limit_;  // the answer refers to its interrupt

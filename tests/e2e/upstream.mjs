@@ -2,6 +2,7 @@
 // caller goes, and one that repeats what it is told.
 
 import { createServer } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 
 export class EndlessUpstream {
   static async start() {
@@ -110,6 +111,45 @@ export class ScriptedUpstream {
       if (dies) response.write("", () => response.destroy());
       else response.end();
     });
+  }
+
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
+
+// A model server that says the same tokens each time, so many milliseconds apart, and notes when each went out.
+export class PacedUpstream {
+  static async start(tokens, gapMs) {
+    const upstream = new PacedUpstream();
+    Object.assign(upstream, { tokens, gapMs, silenceMs: 0, sentAt: {} });
+    upstream.server = createServer((request, response) => upstream.#answer(request, response));
+    await new Promise((done) => upstream.server.listen(0, "127.0.0.1", done));
+    upstream.port = upstream.server.address().port;
+    return upstream;
+  }
+
+  async #answer(request, response) {
+    let body = "";
+    for await (const part of request.setEncoding("utf8")) body += part;
+    this.closed = new Promise((done) => response.on("close", done));
+    if (!JSON.parse(body).stream) {
+      const whole = completion({ content: this.tokens.join("") }).body;
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(JSON.stringify(whole));
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    this.sentAt = {};
+    const chunks = streamed([{ role: "assistant", content: "" }, ...this.tokens.map((content) => ({ content }))]).events;
+    for (const [i, chunk] of chunks.entries()) {
+      if (response.destroyed) return;
+      response.write(typeof chunk === "string" ? chunk : `data: ${JSON.stringify(chunk)}\n\n`);
+      const token = this.tokens[i - 1];
+      this.sentAt[token] ??= performance.now();
+      await pause(token === "." ? this.gapMs + this.silenceMs : this.gapMs);
+    }
+    response.end();
   }
 
   async stop() {

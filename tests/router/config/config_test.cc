@@ -276,21 +276,22 @@ routing:
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
         - {type: tools, configuration: {mode: passthrough}}
-        - {type: hallucination, configuration: {enabled: true}}
+        - {type: context_compression, configuration: {enabled: true}}
 global:
   stores: {response_cache: {enabled: false}}
   services: {management_api: {auth: {mode: disabled}}}
 zebra: 1
 )";
-  EXPECT_EQ(notices_of(text),
-            "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-            "f.yaml:12: routing.decisions[2].algorithm: not built yet; kmeans: requests that reach "
-            "this decision are refused\n"
-            "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; hallucination: requests "
-            "go on without it\n"
-            "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
-            "routing, entrypoints, "
-            "recipes, setup)\n");
+  EXPECT_EQ(
+      notices_of(text),
+      "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
+      "f.yaml:12: routing.decisions[2].algorithm: not built yet; kmeans: requests that reach "
+      "this decision are refused\n"
+      "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; context_compression: requests "
+      "go on without it\n"
+      "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
+      "routing, entrypoints, "
+      "recipes, setup)\n");
   const auto strict = parse(with_providers(text), "f.yaml", {.strict = true});
   ASSERT_FALSE(strict);
   EXPECT_EQ(strict.error().message,

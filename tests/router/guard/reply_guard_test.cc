@@ -11,6 +11,7 @@
 #include "router/guard/guarded_body.h"
 #include "router/guard/guarded_stream.h"
 #include "router/guard/reply_check.h"
+#include "router/reply_guards.h"
 #include "tests/router/fake_classifier.h"
 
 namespace signalbox::router {
@@ -276,6 +277,35 @@ TEST(GuardedBody, says_what_was_found) {
     EXPECT_EQ(got.refusal, text_of(row, "refusal"));
   }
   EXPECT_GT(rows, 8U);
+}
+
+GroundTruth truth_of(std::string_view messages) {
+  auto request = ChatRequest::parse(fmt::format(R"({{"model":"m","messages":{}}})", messages));
+  EXPECT_TRUE(request);
+  return ground_truth_of(*request);
+}
+
+TEST(GroundTruth, is_what_tools_and_system_messages_say) {
+  const GroundTruth truth = truth_of(
+      R"([{"role":"system","content":"S"},{"role":"user","content":"A"},)"
+      R"({"role":"assistant","content":"B"},{"role":"tool","tool_call_id":"t","content":"T"},)"
+      R"({"role":"user","content":"Q"}])");
+  EXPECT_FALSE(truth.empty);
+  EXPECT_EQ(truth.context, "T\n\nS\n\nA");
+  EXPECT_EQ(truth.question, "Q");
+  EXPECT_EQ(truth.instructions, "");
+}
+
+TEST(GroundTruth, of_system_messages_alone_may_be_instructions) {
+  const GroundTruth truth =
+      truth_of(R"([{"role":"developer","content":"S"},{"role":"user","content":"Q"}])");
+  EXPECT_FALSE(truth.empty);
+  EXPECT_EQ(truth.instructions, "S");
+}
+
+TEST(GroundTruth, is_not_what_users_say) {
+  EXPECT_TRUE(
+      truth_of(R"([{"role":"user","content":"Q"},{"role":"assistant","content":"A"}])").empty);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// A stream that is only counted loses and gains nothing, however it is cut and whatever it is; what
+// others say may overtake an end that waits. One that is acted on, and a whole body, never break.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "router/guard/guarded_body.h"
+#include "router/guard/guarded_stream.h"
+#include "router/guard/reply_check.h"
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::router;
+
+ReplyCheck check_of(const ReplyRules& rules) {
+  static const auto kChecker =
+      std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+  GroundTruth truth;
+  truth.context = "The bridge of 1932 is 503 m long.";
+  return {rules, std::move(truth), kChecker, {}, {}};
+}
+
+// `mood`: which checks are made, and when.
+std::string streamed(std::string_view bytes, size_t piece, const ReplyRules& rules, uint8_t mood) {
+  GuardedStream stream(rules);
+  ReplyCheck check = check_of(rules);
+  std::string out;
+  const auto work = [&] {
+    const auto windows = stream.take_work();
+    if (windows.empty()) return;
+    mood & 1 ? stream.done(check.check(windows, {}), out) : stream.failed(out);
+  };
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    stream.push(bytes.substr(at, piece), out);
+    if (mood & 2) work();
+    if ((mood & 4) && stream.pauses()) stream.pause();
+  }
+  stream.finish(out);
+  if (mood & 8) work();
+  stream.give_up(out);
+  SIGNALBOX_CHECK(!stream.is_busy() && !stream.holds());
+  return out;
+}
+
+std::string sorted(std::string_view bytes) {
+  std::string out(bytes);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const size_t piece = 1 + data[0] % 32;
+  const uint8_t mood = data[1];
+  const std::string_view bytes(reinterpret_cast<const char*>(data + 2), size - 2);
+  ReplyRules rules;
+  rules.grounding = rules.details = true;
+  rules.on_hallucination = ReplyAction::kNone;
+  SIGNALBOX_CHECK(sorted(streamed(bytes, piece, rules, mood)) == sorted(bytes));
+  constexpr ReplyAction kActions[] = {ReplyAction::kAnnotate, ReplyAction::kWarn,
+                                      ReplyAction::kEnd};
+  rules.on_hallucination = kActions[(mood >> 4) % 3];
+  const std::string acted = streamed(bytes, piece, rules, mood);
+  SIGNALBOX_CHECK(rules.on_hallucination == ReplyAction::kEnd || acted.size() >= bytes.size());
+  if (const auto reply = WholeReply::read(std::string(bytes))) {
+    const ReplyVerdict verdict = check_of(rules).check(reply->windows(), {});
+    SIGNALBOX_CHECK(json::Document::parse(reply->judged(rules, &verdict).body));
+  }
+  return 0;
+}
