@@ -67,6 +67,11 @@ const Section<BackendText>& backend_section() {
                    "URL of the server, instead of endpoint"),
           optional("protocol", choice(&BackendText::https, {{"http", false}, {"https", true}}),
                    "how to speak to endpoint"),
+          optional("tls_ca_path", inside(&BackendText::ref, text(&R::tls_ca_path)),
+                   "authorities that sign the server's certificate, PEM, instead of the system's; "
+                   "ours"),
+          optional("tls_skip_verify", inside(&BackendText::ref, boolean(&R::tls_skip_verify)),
+                   "trust whoever answers; ours"),
           optional("weight", inside(&BackendText::ref, integer(&R::weight, 0, 1'000'000)),
                    "share of the model's requests"),
           optional("api_key_env", inside(&BackendText::ref, text(&R::api_key_env)),

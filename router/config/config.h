@@ -24,6 +24,8 @@ struct Listener {
   std::string address = "0.0.0.0";
   uint16_t port = 0;                           // 0: the system picks one (tests)
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
+  std::string tls_cert_path = {};              // "": plain HTTP
+  std::string tls_key_path = {};
 };
 
 /// How the router's own models compute: see engine::Precision.

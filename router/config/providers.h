@@ -23,6 +23,8 @@ struct BackendRef {
   std::string host;           // from `endpoint: host:port` or `base_url`
   uint16_t port = 0;
   bool tls = false;         // protocol https or an https base_url
+  std::string tls_ca_path;  // authorities that sign its certificate, PEM; "": those of the system
+  bool tls_skip_verify = false;
   std::string path_prefix;  // of base_url, without the "/v1" that requests bring: "" or "/api"
   std::string provider;     // whose dialect the server speaks: "openai"; "": vLLM's
   std::string api_key;      // written out in the file

@@ -2,3 +2,4 @@
 // (BOOST_ASIO_SEPARATE_COMPILATION).
 
 #include <boost/asio/impl/src.hpp>
+#include <boost/asio/ssl/impl/src.hpp>

@@ -37,12 +37,12 @@ bool Headcount::wait_until_empty(std::chrono::milliseconds limit) {
 }
 
 Connection::Connection(Socket socket, Shared& shared, const Site& site, Population& population)
-    : socket_(std::move(socket)),
+    : stream_(std::move(socket)),
       shared_(shared),
       site_(site),
       population_(population),
       next_(population.first),
-      deadline_(loop_of(socket_.get_executor()), [this] { on_deadline(); }) {
+      deadline_(loop_of(stream_.socket().get_executor()), [this] { on_deadline(); }) {
   if (next_ != nullptr) next_->previous_ = this;
   population_.first = this;
 }
@@ -72,7 +72,7 @@ void Connection::drain() {
   keep_alive_ = false;
   if (phase_ == Phase::kIdle && in_.empty()) {
     ErrorCode ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
   }
 }
 
@@ -87,7 +87,7 @@ void Connection::on_deadline() {
     case Phase::kHeader:
     case Phase::kBody:
       timed_out_ = true;
-      socket_.cancel(ignored);
+      stream_.socket().cancel(ignored);
       return;
     case Phase::kHandling:
       enter(Phase::kGrace, kGraceLimit);
@@ -96,13 +96,14 @@ void Connection::on_deadline() {
     case Phase::kIdle:
     case Phase::kGrace:
     case Phase::kLinger:
-      socket_.close(ignored);
+      stream_.socket().close(ignored);
       return;
   }
 }
 
 Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
   Connection& c = *self;
+  if (c.site_.tls != nullptr && !co_await c.secure()) co_return;
   if (!admitted) {
     ++c.shared_.refused_connections;
     Refusal full{503, "the router has too many connections open"};
@@ -118,6 +119,13 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
     if (c.gone_) co_return;
   } while (c.keep_alive_);
   co_await c.linger();
+}
+
+Task<bool> Connection::secure() {
+  enter(Phase::kHeader, shared_.limits.header_timeout);
+  const ErrorCode error = co_await stream_.accept(*site_.tls);
+  if (error) log::debug("http", "{}: no TLS: {}", site_.listener.name, error.message());
+  co_return !error;
 }
 
 Task<Connection::Received> Connection::receive() {
@@ -152,12 +160,12 @@ Task<Connection::Received> Connection::receive() {
         read_size = kBodyReadSize;
         if (!in_.empty()) continue;
         if (parser.expects_continue()) {
-          const ErrorCode failed = co_await write_all(socket_, "HTTP/1.1 100 Continue\r\n\r\n");
+          const ErrorCode failed = co_await stream_.write_all("HTTP/1.1 100 Continue\r\n\r\n");
           if (failed) co_return Received::kEnd;
         }
       }
     }
-    const ErrorCode error = co_await in_.receive(socket_, read_size);
+    const ErrorCode error = co_await in_.receive(stream_, read_size);
     if (timed_out_) {
       Refusal slow{408, phase_ == Phase::kHeader ? "the request header took too long to arrive"
                                                  : "the request body took too long to arrive"};
@@ -170,7 +178,7 @@ Task<Connection::Received> Connection::receive() {
 Task<Connection::Received> Connection::refuse(Refusal refusal) {
   enter(Phase::kGrace, kGraceLimit);
   keep_alive_ = false;
-  SocketReply reply(socket_, request_, false);
+  SocketReply reply(stream_, request_, false);
   Headers fields;
   fields.add("Content-Type", "application/json");
   if (refusal.status == 429 || refusal.status == 503) fields.add("Retry-After", kRetryAfter);
@@ -184,7 +192,7 @@ Task<> Connection::handle() {
   enter(Phase::kHandling, site_.listener.timeout);
   Interrupt interrupt([this] { watch(); });
   interrupt_ = &interrupt;
-  SocketReply reply(socket_, request_, keep_alive_);
+  SocketReply reply(stream_, request_, keep_alive_);
   const Exchange exchange{request_, reply, interrupt};
   try {
     co_await site_.handler(exchange);
@@ -202,13 +210,12 @@ Task<> Connection::handle() {
 }
 
 Task<> Connection::linger() {
-  ErrorCode ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
   enter(Phase::kLinger, kLingerLimit);
+  co_await stream_.shut_down();
   size_t discarded = 0;
   while (discarded < kLingerBytesMax) {
     in_.consume(in_.size());
-    const ErrorCode error = co_await in_.receive(socket_, kReadSize);
+    const ErrorCode error = co_await in_.receive(stream_, kReadSize);
     if (error) break;
     discarded += in_.size();
   }
@@ -220,15 +227,15 @@ void Connection::watch() {
   auto readable = [self = shared_from_this()](const ErrorCode& error) {
     if (!error) self->on_readable();
   };
-  socket_.async_wait(Socket::wait_read,
-                     asio::bind_cancellation_slot(stop_watch_.slot(), std::move(readable)));
+  stream_.socket().async_wait(
+      Socket::wait_read, asio::bind_cancellation_slot(stop_watch_.slot(), std::move(readable)));
 }
 
 void Connection::on_readable() {
   if (interrupt_ == nullptr) return;
   // Beyond this a client that goes is noticed when a write to it fails.
   if (in_.size() >= kPipelinedMax) return;
-  const ErrorCode error = in_.receive_now(socket_, kReadSize);
+  const ErrorCode error = in_.receive_now(stream_, kReadSize);
   if (!error || error == asio::error::would_block) return watch();
   // A half-closed connection counts as gone, as it does for most proxies: a client that still wants
   // its answer keeps its side open.

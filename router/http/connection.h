@@ -44,6 +44,7 @@ struct Shared {
 struct Site {
   config::Listener listener;
   Handler handler;
+  std::shared_ptr<const Tls> tls = nullptr;  // null: plain
 };
 
 class Connection;
@@ -71,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Phase : uint8_t { kIdle, kHeader, kBody, kHandling, kGrace, kLinger };
   enum class Received : uint8_t { kRequest, kRefused, kEnd };
 
+  Task<bool> secure();
   Task<Received> receive();
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
@@ -82,7 +84,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void watch();
   void on_readable();
 
-  Socket socket_;
+  Stream stream_;
   Shared& shared_;
   const Site& site_;
   Population& population_;

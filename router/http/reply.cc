@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "router/http/transfer.h"
 
 namespace signalbox::http {
 namespace {
@@ -29,8 +28,8 @@ std::string_view date_field() {
 
 }  // namespace
 
-SocketReply::SocketReply(Socket& socket, const Request& request, bool keep_alive)
-    : socket_(socket),
+SocketReply::SocketReply(Stream& stream, const Request& request, bool keep_alive)
+    : stream_(stream),
       http11_(request.version >= 11),
       head_only_(request.method == "HEAD"),
       keep_alive_(keep_alive) {}
@@ -66,7 +65,7 @@ Task<bool> SocketReply::send(int status, const Headers& fields, std::string_view
   write_head(status, fields, body.size());
   state_ = State::kFinished;
   const std::string_view sent = has_body() ? body : std::string_view{};
-  const ErrorCode error = co_await write_all(socket_, head_, sent);
+  const ErrorCode error = co_await stream_.write_all(head_, sent);
   if (error) state_ = State::kBroken;
   co_return !error;
 }
@@ -79,7 +78,7 @@ void SocketReply::start(int status, const Headers& fields, std::optional<uint64_
 Task<bool> SocketReply::flush() {
   if (state_ != State::kPending) co_return !broken();
   state_ = State::kStreaming;
-  const ErrorCode error = co_await write_all(socket_, head_);
+  const ErrorCode error = co_await stream_.write_all(head_);
   head_.clear();
   if (error) state_ = State::kBroken;
   co_return !error;
@@ -106,7 +105,7 @@ Task<bool> SocketReply::write(std::string_view bytes, bool last) {
     }
   }
   const std::string_view body = has_body() ? bytes : std::string_view{};
-  const ErrorCode error = co_await write_all(socket_, head_, body, tail);
+  const ErrorCode error = co_await stream_.write_all(head_, body, tail);
   head_.clear();
   if (error) state_ = State::kBroken;
   co_return !error;

@@ -9,6 +9,7 @@
 
 #include "router/http/io.h"
 #include "router/http/message.h"
+#include "router/http/stream.h"
 
 namespace signalbox::http {
 
@@ -52,7 +53,7 @@ class Reply {
 /// On a connection, which is closed after a reply that has no end.
 class SocketReply final : public Reply {
  public:
-  SocketReply(Socket& socket, const Request& request, bool keep_alive);
+  SocketReply(Stream& stream, const Request& request, bool keep_alive);
 
   Task<bool> send(int status, const Headers& fields, std::string_view body) override;
   void start(int status, const Headers& fields, std::optional<uint64_t> length) override;
@@ -67,7 +68,7 @@ class SocketReply final : public Reply {
   void write_head(int status, const Headers& fields, std::optional<uint64_t> length);
   bool has_body() const;
 
-  Socket& socket_;
+  Stream& stream_;
   const bool http11_;
   const bool head_only_;
   bool keep_alive_;

@@ -132,6 +132,13 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
     return fail(Code::kIo, "listener \"{}\" {}:{}: {}", listener.name, listener.address,
                 listener.port, why);
   };
+  std::shared_ptr<const Tls> tls;
+  if (!listener.tls_cert_path.empty()) {
+    auto made = Tls::for_server(listener.tls_cert_path, listener.tls_key_path);
+    if (!made)
+      return fail(made.error().code, "listener \"{}\": {}", listener.name, made.error().message);
+    tls = *std::move(made);
+  }
   ErrorCode error;
   const auto address = asio::ip::make_address(
       listener.address == "localhost" ? "127.0.0.1" : listener.address, error);
@@ -149,8 +156,8 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
   if (error) return where(error.message());
   const uint16_t port = acceptor.local_endpoint(error).port();
-  impl_->listeners.push_back(
-      std::make_unique<Listening>(Listening{{listener, std::move(handler)}, std::move(acceptor)}));
+  impl_->listeners.push_back(std::make_unique<Listening>(
+      Listening{{listener, std::move(handler), std::move(tls)}, std::move(acceptor)}));
   return port;
 }
 

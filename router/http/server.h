@@ -42,7 +42,8 @@ class Server {
   ~Server();
 
   /// Binds and listens; connections are served from start() on. Returns the port, which the system
-  /// picks for 0. Errors: kInvalid (not an IP address), kIo ("listener "http" 0.0.0.0:8801: Address
+  /// picks for 0. Errors: kInvalid (not an IP address, no
+  /// certificate), kIo ("listener "http" 0.0.0.0:8801: Address
   /// already in use"). Not thread-safe, and only before start().
   Result<uint16_t> listen(const config::Listener& listener, Handler handler);
   void start();

@@ -1,17 +1,12 @@
 #pragma once
-// Bytes through a socket.
+// Bytes that have arrived.
 
 #include <string>
 #include <string_view>
 
-#include "router/http/io.h"
+#include "router/http/stream.h"
 
 namespace signalbox::http {
-
-/// Writes the pieces, in order, in as few system calls as the socket takes them. The bytes must
-/// live until it is done. Precondition: the socket is non-blocking.
-Task<ErrorCode> write_all(Socket& socket, std::string_view first, std::string_view second = {},
-                          std::string_view third = {});
 
 /// What was received and not yet used.
 class ReceiveBuffer {
@@ -22,10 +17,10 @@ class ReceiveBuffer {
   void consume(size_t size);
 
   /// Reads once, at most `size` bytes, when some arrive. An end of the stream is asio::error::eof.
-  Task<ErrorCode> receive(Socket& socket, size_t size);
-  /// The same without waiting: would_block when there is nothing. Precondition: the socket is
+  Task<ErrorCode> receive(Stream& stream, size_t size);
+  /// The same without waiting: would_block when there is nothing. Precondition: its socket is
   /// non-blocking.
-  ErrorCode receive_now(Socket& socket, size_t size);
+  ErrorCode receive_now(Stream& stream, size_t size);
 
  private:
   asio::mutable_buffer room(size_t size);

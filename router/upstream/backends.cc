@@ -24,7 +24,7 @@ void note(const config::Model& model, const config::BackendRef& ref,
     notices.push_back(fmt::format("model \"{}\": backend \"{}\": {}", model.name, ref.name, what));
   };
   if (ref.type == "echo") return;
-  if (ref.tls) add("https is not built yet; requests to it fail");
+  if (ref.tls_skip_verify) add("tls_skip_verify: whoever answers is trusted with keys and prompts");
   if (!ref.api_key_env.empty() && !key_of(ref)) {
     add(fmt::format("the environment variable {} is not set; requests go without a key",
                     ref.api_key_env));
@@ -136,7 +136,13 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
   for (const config::Model& model : config.providers.models) {
     const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
       if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
-      return std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
+      auto made =
+          std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
+      if (made->trouble() != nullptr) {
+        notices_.push_back(fmt::format("model \"{}\": backend \"{}\": {}; requests to it fail",
+                                       model.name, ref.name, made->trouble()->message));
+      }
+      return made;
     };
     auto pool = std::make_unique<Pool>();
     pool->model = model.name;

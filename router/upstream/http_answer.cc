@@ -21,7 +21,7 @@ HttpAnswer::HttpAnswer(std::unique_ptr<Channel> channel, http::Interrupt& interr
       address_(address),
       limits_(limits),
       parser_(std::in_place, response_, limits.reply_header_bytes_max) {
-  scope_.emplace(interrupt_, [socket = &channel_->socket] {
+  scope_.emplace(interrupt_, [socket = &channel_->stream.socket()] {
     http::ErrorCode ignored;
     socket->close(ignored);
   });
@@ -40,7 +40,7 @@ bool HttpAnswer::was_stale() const {
 http::Task<Result<void>> HttpAnswer::begin(std::string_view head, std::string_view body) {
   // A failure to write is not the last word: a server may refuse a request early and close; its
   // reply says why.
-  co_await http::write_all(channel_->socket, head, body);
+  co_await channel_->stream.write_all(head, body);
   for (;;) {
     while (!parser_->header_done()) {
       const Result<void> received = co_await receive();
@@ -60,7 +60,7 @@ http::Task<Result<void>> HttpAnswer::begin(std::string_view head, std::string_vi
 }
 
 http::Task<Result<void>> HttpAnswer::receive() {
-  const http::ErrorCode error = co_await channel_->in.receive(channel_->socket, kReadSize);
+  const http::ErrorCode error = co_await channel_->in.receive(channel_->stream, kReadSize);
   if (!error) co_return feed();
   if (nudged_ && error == http::asio::error::operation_aborted && !interrupt_.raised())
     co_return Result<void>{};
@@ -114,7 +114,7 @@ void HttpAnswer::release() {
   const bool reusable = parser_->keep_alive() && channel_->in.empty() && !closed_by_peer_;
   auto channel = std::move(channel_);
   if (!reusable) return;
-  Pool& pool = Pool::of(http::loop_of(channel->socket.get_executor()));
+  Pool& pool = Pool::of(http::loop_of(channel->stream.socket().get_executor()));
   pool.keep(address_, std::move(channel), limits_.upstream_idle_max, limits_.upstream_idle_timeout);
 }
 

@@ -15,6 +15,10 @@ HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits
   const bool v6 = ref.host.find(':') != std::string::npos;
   address_ =
       v6 ? fmt::format("[{}]:{}", ref.host, ref.port) : fmt::format("{}:{}", ref.host, ref.port);
+  pool_key_ = address_;
+  if (!ref.tls) return;
+  pool_key_ += fmt::format(" tls {} {}", ref.tls_skip_verify, ref.tls_ca_path);
+  tls_ = http::Tls::for_client(ref.tls_ca_path, !ref.tls_skip_verify);
 }
 
 Error HttpBackend::named(Error error) const {
@@ -41,8 +45,9 @@ std::string HttpBackend::head_of(const Call& call) const {
 }
 
 http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) const {
-  if (ref_.tls) {
-    co_return fail(Code::kUnsupported, "backend \"{}\": https is not built yet", ref_.name);
+  if (!tls_) {
+    Error broken{Code::kUpstream, tls_.error().message};
+    co_return tl::unexpected<Error>(named(std::move(broken)));
   }
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::asio::io_context& loop = http::loop_of(executor);
@@ -51,9 +56,9 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
   Stage& stage = call.stage != nullptr ? *call.stage : unwanted;
   stage = Stage::kConnecting;
 
-  if (auto kept = Pool::of(loop).take(address_)) {
-    auto answer =
-        std::make_unique<HttpAnswer>(std::move(kept), call.interrupt, ref_.name, address_, limits_);
+  if (auto kept = Pool::of(loop).take(pool_key_)) {
+    auto answer = std::make_unique<HttpAnswer>(std::move(kept), call.interrupt, ref_.name,
+                                               pool_key_, limits_);
     stage = Stage::kSent;
     Result<void> begun = co_await answer->begin(head, call.body);
     if (answer->has_begun()) stage = Stage::kAnswered;
@@ -67,8 +72,8 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
   stage = Stage::kConnecting;
   auto fresh = co_await connect(loop, call.interrupt);
   if (!fresh) co_return tl::unexpected<Error>(named(std::move(fresh).error()));
-  auto answer =
-      std::make_unique<HttpAnswer>(std::move(*fresh), call.interrupt, ref_.name, address_, limits_);
+  auto answer = std::make_unique<HttpAnswer>(std::move(*fresh), call.interrupt, ref_.name,
+                                             pool_key_, limits_);
   stage = Stage::kSent;
   Result<void> begun = co_await answer->begin(head, call.body);
   if (answer->has_begun()) stage = Stage::kAnswered;
@@ -90,9 +95,8 @@ http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect(
 
 http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect_to(
     http::Endpoint endpoint, http::asio::io_context& loop, http::Interrupt& interrupt) const {
-  Channel opened{http::Socket(loop), {}, false, {}};
-  auto channel = std::make_unique<Channel>(std::move(opened));
-  http::Socket& socket = channel->socket;
+  auto channel = std::make_unique<Channel>(http::Socket(loop));
+  http::Socket& socket = channel->stream.socket();
   http::ErrorCode ignored;
   bool timed_out = false;
   http::Deadline limit(loop, [&] {
@@ -112,6 +116,12 @@ http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect_to(
   if (error) co_return fail(Code::kUpstream, "cannot connect: {}", error.message());
   socket.non_blocking(true, ignored);
   socket.set_option(http::asio::ip::tcp::no_delay(true), ignored);
+  if (*tls_ == nullptr) co_return std::move(channel);
+  const http::ErrorCode refused = co_await channel->stream.connect(**tls_, ref_.host);
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  if (timed_out)
+    co_return fail(Code::kDeadline, "no TLS within {} ms", limits_.connect_timeout.count());
+  if (refused) co_return fail(Code::kUpstream, "no TLS: {}", refused.message());
   co_return std::move(channel);
 }
 

@@ -19,6 +19,9 @@ class HttpBackend final : public Backend {
 
   http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const override;
 
+  /// Why every call will fail, if so.
+  const Error* trouble() const { return tls_ ? nullptr : &tls_.error(); }
+
  private:
   std::string head_of(const Call& call) const;
   http::Task<Result<std::unique_ptr<Channel>>> connect(http::asio::io_context& loop,
@@ -31,7 +34,9 @@ class HttpBackend final : public Backend {
   config::BackendRef ref_;
   config::HttpLimits limits_;
   const Outgoing outgoing_;
-  std::string address_;  // "host:port", an IPv6 address in brackets
+  std::string address_;   // "host:port", an IPv6 address in brackets
+  std::string pool_key_;  // of connections that are as good as this one's
+  Result<std::shared_ptr<const http::Tls>> tls_ = nullptr;  // null: plain
 };
 
 }  // namespace signalbox::upstream

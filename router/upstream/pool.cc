@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPrunePeriod{1'000};
 bool is_quiet(Channel& channel) {
   char byte;
   http::ErrorCode error;
-  channel.socket.receive(http::asio::buffer(&byte, 1), http::Socket::message_peek, error);
+  channel.stream.socket().receive(http::asio::buffer(&byte, 1), http::Socket::message_peek, error);
   return error == http::asio::error::would_block;
 }
 

@@ -15,7 +15,8 @@ namespace signalbox::upstream {
 
 /// A connection to an upstream.
 struct Channel {
-  http::Socket socket;
+  explicit Channel(http::Socket socket) : stream(std::move(socket)) {}
+  http::Stream stream;
   http::ReceiveBuffer in;
   bool reused = false;
   http::Clock::time_point idle_since{};
@@ -29,7 +30,7 @@ class Pool : public http::asio::execution_context::service {
   explicit Pool(http::asio::execution_context& context);
   static Pool& of(http::asio::io_context& loop) { return http::asio::use_service<Pool>(loop); }
 
-  /// The connection to "host:port" that was used last and is still open, or none.
+  /// The connection to an address that was used last and is still open, or none.
   std::unique_ptr<Channel> take(const std::string& address);
   /// Keeps a connection that is between requests, for at most `timeout`; the oldest of more than
   /// `idle_max` is closed.

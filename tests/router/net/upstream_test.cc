@@ -310,15 +310,6 @@ TEST(Upstream, may_refuse_a_request_before_it_has_read_it) {
   EXPECT_EQ(reply.body, "big");
 }
 
-TEST(Upstream, over_https_is_said_to_be_missing) {
-  config::BackendRef ref = backend_at(443, "api.example.com");
-  ref.tls = true;
-  Gateway gateway(ref);
-  const Reply reply = gateway.ask();
-  EXPECT_EQ(reply.status, 501);
-  EXPECT_EQ(error_message(reply.body), "backend \"a\": https is not built yet");
-}
-
 TEST(Upstream, call_ends_when_the_client_goes_before_the_first_byte) {
   for (const bool hard : {false, true}) {
     std::promise<void> asked;

@@ -1,0 +1,147 @@
+// TLS on both sides: one router calls another over HTTPS, and neither goes on without it.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "router/config/load.h"
+#include "router/serve.h"
+#include "tests/router/net/gateway.h"
+
+namespace signalbox::test {
+namespace {
+
+using router::Daemon;
+
+/// An authority and a certificate that it has signed for "localhost", made once; "": there is no
+/// openssl to make them.
+const std::filesystem::path& certificates() {
+  static const std::filesystem::path folder = [] {
+    const auto made = std::filesystem::path(testing::TempDir()) / "signalbox_tls";
+    std::filesystem::create_directories(made);
+    const std::string script = fmt::format(
+        "cd {} && exec 2>/dev/null && "
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out "
+        "ca.pem -days 2 -subj /CN=authority && "
+        "openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out "
+        "asked.pem -subj /CN=localhost && echo subjectAltName=DNS:localhost > names && "
+        "openssl x509 -req -in asked.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "
+        "names -out cert.pem",
+        made.string());
+    return std::system(script.c_str()) == 0 ? made : std::filesystem::path();
+  }();
+  return folder;
+}
+
+std::string path(const char* name) {
+  return (certificates() / name).string();
+}
+
+Result<std::unique_ptr<Daemon>> start(std::string_view listener, std::string_view backend) {
+  auto loaded = config::parse(fmt::format(R"(
+version: v0.3
+listeners:
+  - {{name: http, address: 127.0.0.1, port: 0, timeout: 20s{}}}
+global: {{services: {{http: {{threads: 2}}, management_api: {{enabled: false}}}}}}
+providers:
+  defaults: {{default_model: m}}
+  models: [{{name: m, backend_refs: [{{name: a, {}}}]}}]
+)",
+                                          listener, backend),
+                              "test.yaml");
+  if (!loaded) return tl::unexpected<Error>(loaded.error());
+  return Daemon::start(std::move(loaded->config),
+                       [](const config::Config&) { return Result<router::Models>{}; });
+}
+
+std::string secured() {
+  return fmt::format(", tls_cert_path: {}, tls_key_path: {}", path("cert.pem"), path("key.pem"));
+}
+
+class TlsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (certificates().empty()) GTEST_SKIP() << "openssl is not installed";
+    server_ = *start(secured(), "type: echo");
+  }
+  /// A router that calls server_.
+  std::unique_ptr<Daemon> router(std::string_view host, std::string_view trust) const {
+    auto made =
+        start("", fmt::format("base_url: \"https://{}:{}\"{}", host, server_->port("http"), trust));
+    if (!made) ADD_FAILURE() << made.error().message;
+    return made ? *std::move(made) : nullptr;
+  }
+  static std::string authority() { return fmt::format(", tls_ca_path: {}", path("ca.pem")); }
+  static Reply chat(const Daemon& daemon, std::string_view text, bool stream = false) {
+    Wire client = Wire::connect(daemon.port("http"));
+    client.send(post("/v1/chat/completions",
+                     fmt::format(R"({{"model":"m","stream":{},"messages":[{{"role":"user",)"
+                                 R"("content":"{}"}}]}})",
+                                 stream, text)));
+    return client.read_reply();
+  }
+
+  std::unique_ptr<Daemon> server_;
+};
+
+TEST_F(TlsTest, carries_whole_replies_and_streams_over_kept_connections) {
+  const auto front = router("localhost", authority());
+  for (int i = 0; i < 3; ++i) {
+    const Reply whole = chat(*front, "hello there");
+    EXPECT_EQ(whole.status, 200) << whole.body;
+    EXPECT_NE(whole.body.find("hello there"), std::string::npos);
+    const Reply stream = chat(*front, "hello there", true);
+    EXPECT_EQ(stream.status, 200);
+    EXPECT_NE(stream.body.find("data: [DONE]"), std::string::npos);
+  }
+  const std::string large(3 << 20, 'x');
+  const Reply long_one = chat(*front, large);
+  EXPECT_EQ(long_one.status, 200);
+  EXPECT_TRUE(long_one.complete);
+}
+
+TEST_F(TlsTest, goes_to_nobody_who_cannot_show_who_they_are) {
+  const auto error_of = [](const Daemon& daemon) {
+    const Reply reply = chat(daemon, "a secret");
+    EXPECT_EQ(reply.status, 502);
+    return error_message(reply.body);
+  };
+  const std::string stranger = error_of(*router("localhost", ""));
+  EXPECT_NE(stranger.find("backend \"a\": no TLS: certificate verify failed"), std::string::npos)
+      << stranger;
+  const std::string other_name = error_of(*router("127.0.0.1", authority()));
+  EXPECT_NE(other_name.find("certificate verify failed"), std::string::npos) << other_name;
+  EXPECT_EQ(chat(*router("127.0.0.1", ", tls_skip_verify: true"), "hello").status, 200);
+}
+
+TEST_F(TlsTest, is_not_spoken_by_halves) {
+  // A plain request to a TLS listener, and TLS to a plain one.
+  Wire client = Wire::connect(server_->port("http"));
+  client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(client.read_until("\r\n\r\n").empty());
+  const auto plain = *start("", "type: echo");
+  auto front = start("", fmt::format("base_url: \"https://localhost:{}\", tls_skip_verify: true",
+                                     plain->port("http")));
+  EXPECT_EQ(chat(**front, "hello").status, 502);
+  EXPECT_EQ(chat(*router("localhost", authority()), "hello").status, 200);
+}
+
+TEST_F(TlsTest, names_the_file_that_is_not_there) {
+  const auto none =
+      start(", tls_cert_path: /nowhere/cert.pem, tls_key_path: /nowhere/key.pem", "type: echo");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("listener \"http\": /nowhere/cert.pem: no certificate"),
+            std::string::npos)
+      << none.error().message;
+  const auto half = start(fmt::format(", tls_cert_path: {}", path("cert.pem")), "type: echo");
+  ASSERT_FALSE(half);
+  EXPECT_NE(half.error().message.find("tls_key_path"), std::string::npos) << half.error().message;
+  const auto front = *start("", "base_url: \"https://localhost:1\", tls_ca_path: /nowhere/ca.pem");
+  ASSERT_EQ(front->notices().size(), 1U);
+  EXPECT_NE(front->notices()[0].find("/nowhere/ca.pem"), std::string::npos);
+  EXPECT_EQ(chat(*front, "hello").status, 502);
+}
+
+}  // namespace
+}  // namespace signalbox::test
