@@ -106,7 +106,7 @@ void HttpAnswer::nudge() {
   if (channel_ == nullptr) return;
   nudged_ = true;
   http::ErrorCode ignored;
-  channel_->socket.cancel(ignored);
+  channel_->stream.socket().cancel(ignored);
 }
 
 void HttpAnswer::release() {

@@ -158,8 +158,12 @@ class Play : public Channel {
       return api::error_body(status, message);
     };
     cache_.configure(router_->config().response_cache);
+    auto guards = router::ReplyGuards::create(router_->config(), router_->models());
+    EXPECT_TRUE(guards) << guards.error().message;
+    guards_ = std::move(*guards);
     site_.find = [this](const http::Request& request, const upstream::Caller& caller) {
-      const api::Services services{*router_, caller, compute_, stats_, *observer_, cache_};
+      const api::Services services{*router_,   caller, compute_,  stats_,
+                                   *observer_, cache_, contexts_, *guards_};
       api::Route route = request.path() == "/v1/messages"
                              ? api::surface_route("/v1/messages", surface_, services)
                              : api::chat_route(services);
@@ -304,6 +308,8 @@ class Play : public Channel {
   observe::Metrics metrics_;
   observe::Replay replay_;
   api::AnswerCache cache_;
+  api::Contexts contexts_;
+  std::unique_ptr<const router::ReplyGuards> guards_;
   router::selection::RuntimeStats stats_;
   const surfaces::AnthropicSurface surface_{};
   std::unique_ptr<const router::Router> router_;
