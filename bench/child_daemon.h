@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace signalbox::bench {
 
@@ -50,12 +51,18 @@ class ChildDaemon {
     }
     ready_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    log_end_ = ends[0];
+    // Read on, or the daemon waits for somebody to read its log.
+    reader_ = std::thread([end = ends[0]] {
+      char rest[65536];
+      while (::read(end, rest, sizeof rest) > 0) {
+      }
+      ::close(end);
+    });
   }
   ~ChildDaemon() {
     send(SIGTERM);
     ::waitpid(pid_, nullptr, 0);
-    ::close(log_end_);
+    reader_.join();
   }
   ChildDaemon(const ChildDaemon&) = delete;
   ChildDaemon& operator=(const ChildDaemon&) = delete;
@@ -66,7 +73,7 @@ class ChildDaemon {
 
  private:
   pid_t pid_ = 0;
-  int log_end_ = -1;
+  std::thread reader_;  // of its log
   double ready_ms_ = 0;
 };
 
