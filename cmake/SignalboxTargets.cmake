@@ -73,7 +73,7 @@ endfunction()
 # signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the asan preset, which its
 # ctest entry runs for SIGNALBOX_FUZZ_SECONDS from the corpus on (what it finds stays in the build tree and is tried
 # again next time); under every other preset a program that replays its corpus, run by ctest.
-set(SIGNALBOX_FUZZ_SECONDS 5 CACHE STRING "How long ctest runs each fuzz target")
+set(SIGNALBOX_FUZZ_SECONDS 3 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
   if(SIGNALBOX_FUZZ)

@@ -37,7 +37,8 @@ struct Filter {
   bool holds(const Entry& entry, TimePoint now) const {
     return (recipe.empty() || recipe == entry.recipe) &&
            (decision.empty() || decision == entry.decision) &&
-           (model.empty() || model == entry.model) && now - entry.created >= older_than;
+           (model.empty() || model == entry.model) &&
+           (older_than.count() == 0 || now - entry.created >= older_than);
   }
 };
 

@@ -99,6 +99,16 @@ TEST(MemoryStore, finds_the_nearest_of_a_partition) {
   EXPECT_EQ(store.nearest("p", std::vector<float>{1, 0}, 0.7, 1, kNow)->size(), 1U);
 }
 
+// As of an entry from a file, after the clock was set back.
+TEST(MemoryStore, removes_all_also_of_what_comes_from_the_future) {
+  MemoryStore store({});
+  Entry early = entry("a");
+  early.created = kNow + seconds(5);
+  ASSERT_TRUE(store.put(std::move(early), kNow));
+  EXPECT_EQ(*store.remove_all({.older_than = seconds(1)}, kNow), 0U);
+  EXPECT_EQ(*store.remove_all({}, kNow), 1U);
+}
+
 TEST(MemoryStore, removes_one_or_those_that_are_meant) {
   MemoryStore store({});
   for (const char* id : {"a", "b", "c"}) {
