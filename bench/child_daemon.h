@@ -64,10 +64,25 @@ class ChildDaemon {
     ::waitpid(pid_, nullptr, 0);
     reader_.join();
   }
+  /// User and system time of it so far.
+  double cpu_seconds() const {
+    std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
+    const std::string text((std::istreambuf_iterator<char>(stat)), {});
+    double user = 0, system = 0;
+    std::sscanf(text.c_str() + text.rfind(')') + 2,
+                "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf", &user, &system);
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  }
+  double resident_mb() const {
+    std::ifstream statm("/proc/" + std::to_string(pid_) + "/statm");
+    double total = 0, resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
+  }
+
   ChildDaemon(const ChildDaemon&) = delete;
   ChildDaemon& operator=(const ChildDaemon&) = delete;
 
-  pid_t pid() const { return pid_; }
   double ready_ms() const { return ready_ms_; }
   void send(int signal) const { ::kill(pid_, signal); }
 

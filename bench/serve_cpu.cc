@@ -63,25 +63,6 @@ std::string configuration(uint16_t port, uint16_t management_port, uint16_t upst
   return out.str();
 }
 
-/// User and system time so far, in microseconds.
-double cpu_us(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  return (user + system) * 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-double resident_mb(pid_t pid) {
-  std::ifstream statm("/proc/" + std::to_string(pid) + "/statm");
-  double total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
-}
-
 void expect_routed(const test::Reply& reply) {
   const auto decision = reply.headers.find("x-vsr-selected-decision");
   if (reply.status == 200 && decision != reply.headers.end() && decision->second == "math" &&
@@ -108,7 +89,7 @@ void measure(const char* name, const std::string& program, int requests, int con
       clients.back().send(request);
       expect_routed(clients.back().read_reply());
     }
-    const double before = cpu_us(daemon.pid());
+    const double before = daemon.cpu_seconds();
     for (int sent = 0; sent < requests; sent += connections) {
       for (Wire& client : clients) client.send(request);
       for (Wire& client : clients) expect_routed(client.read_reply());
@@ -117,7 +98,7 @@ void measure(const char* name, const std::string& program, int requests, int con
     std::printf(
         "%-14s %6d requests, %d connections: %5.1f us of CPU each; resident %.1f MB, ready in %.0f "
         "ms\n",
-        name, done, connections, (cpu_us(daemon.pid()) - before) / done, resident_mb(daemon.pid()),
+        name, done, connections, (daemon.cpu_seconds() - before) * 1e6 / done, daemon.resident_mb(),
         daemon.ready_ms());
   }
   std::filesystem::remove(file);

@@ -161,22 +161,6 @@ class Play {
   uint64_t sent_ = 0, received_ = 0, received_bytes_ = 0;
 };
 
-double cpu_seconds(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  double user = 0, system = 0;
-  std::sscanf(text.substr(text.rfind(')') + 2).c_str(),
-              "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf", &user, &system);
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-double resident_mb(pid_t pid) {
-  std::ifstream statm("/proc/" + std::to_string(pid) + "/statm");
-  double total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
-}
-
 int run(int argc, char** argv) {
   if (argc < 2) {
     std::fputs("usage: stream_relay build/release/signalbox [STREAMS [SECONDS]]\n", stderr);
@@ -216,12 +200,12 @@ int run(int argc, char** argv) {
     if (play.streams() != streams) give_up("not every stream has begun");
     play.run_for(std::chrono::milliseconds(1000));
 
-    const double before = cpu_seconds(daemon.pid());
+    const double before = daemon.cpu_seconds();
     const uint64_t sent = play.sent(), received = play.received();
     const auto began = Clock::now();
     play.run_for(std::chrono::seconds(seconds));
     const double took = std::chrono::duration<double>(Clock::now() - began).count();
-    const double share = (cpu_seconds(daemon.pid()) - before) / took;
+    const double share = (daemon.cpu_seconds() - before) / took;
     const auto in = static_cast<double>(play.sent() - sent);
     const auto out = static_cast<double>(play.received() - received);
     if (out < in * 0.98) give_up("events were lost or late");
@@ -229,7 +213,7 @@ int run(int argc, char** argv) {
         "%s: %zu streams, %.0f events/s in and %.0f out: %.2f of a core, %.1f us an event, "
         "%.0f MB\n",
         processor().c_str(), streams, in / took, out / took, share, share * took * 1e6 / in,
-        resident_mb(daemon.pid()));
+        daemon.resident_mb());
   }
   std::filesystem::remove(file);
   return 0;

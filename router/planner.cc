@@ -153,7 +153,7 @@ void Planner::add_notices(bool has_embedder) {
                  : "its requests are refused"));
   }
   for (const config::Decision& decision : routing_.decisions) {
-    if (!caches(decision) || has_embedder ||
+    if (!config::keeps_answers(config_.response_cache, decision) || has_embedder ||
         decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
       continue;
     notices_.push_back(
@@ -165,11 +165,6 @@ void Planner::add_notices(bool has_embedder) {
     notices_.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
                                    config_.source, doubt_->unavailable()));
   }
-}
-
-bool Planner::caches(const config::Decision& decision) const {
-  return decision.response_cache && decision.response_cache->enabled &&
-         config::keeps_answers(config_.response_cache);
 }
 
 selection::Candidate Planner::candidate(const config::ModelRef& ref) const {
@@ -485,7 +480,8 @@ Result<Plan> Planner::plan(const Findings& findings) const {
     set_reasoning_of(ref, difficulty, findings, plan);
     plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
-    if (caches(*decision)) plan.response_cache = &*decision->response_cache;
+    if (config::keeps_answers(config_.response_cache, *decision))
+      plan.response_cache = &*decision->response_cache;
   }
   const ChatRequest& request = findings.inputs.request();
   const ToolSelector* selector = tool_selector_of(findings.subject, request);

@@ -85,7 +85,6 @@ class Planner {
   Result<void> add_selectors(const engine::TextEmbedder* embedder);
   Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
   void add_notices(bool has_embedder);
-  bool caches(const config::Decision& decision) const;
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const Subject& subject) const;
   const selection::Selector* selector_of(const Subject& subject) const;

@@ -19,12 +19,6 @@ using std::chrono::seconds;
 
 constexpr std::string_view kControlHeader = "x-vsr-cache-control";
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 std::optional<seconds> seconds_of(std::string_view digits) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -165,21 +159,19 @@ class RecordedAnswer final : public upstream::Answer {
 }  // namespace
 
 bool caches_answers(const config::Config& config) {
-  const auto caches = [](const config::Decision& decision) {
-    return decision.response_cache && decision.response_cache->enabled;
-  };
-  return config.response_cache.enabled &&
-         std::ranges::any_of(config::routings_of(config), [&](const config::Routing* routing) {
-           return std::ranges::any_of(routing->decisions, caches);
-         });
+  return std::ranges::any_of(config::routings_of(config), [&](const config::Routing* routing) {
+    return std::ranges::any_of(routing->decisions, [&](const config::Decision& decision) {
+      return config::keeps_answers(config.response_cache, decision);
+    });
+  });
 }
 
 std::optional<std::string> AnswerCache::configure(const config::ResponseCacheStore& store) {
   const std::lock_guard lock(mutex_);
-  snapshot_ = store.snapshot_path;
   const cache::MemoryLimits limits = cache::limits_of(store);
-  std::string identity = cache::identity_of(store);
-  if (answers_ != nullptr && identity == identity_) {
+  const bool same = answers_ != nullptr && cache::is_same_store(store, configured_);
+  configured_ = store;
+  if (same) {
     answers_->store().set_limits(limits);
     return std::nullopt;
   }
@@ -196,7 +188,6 @@ std::optional<std::string> AnswerCache::configure(const config::ResponseCacheSto
     made = std::move(memory);
   }
   answers_ = std::make_shared<cache::ResponseCache>(*std::move(made));
-  identity_ = std::move(identity);
   return notice;
 }
 
@@ -207,7 +198,8 @@ std::shared_ptr<cache::ResponseCache> AnswerCache::answers() const {
 
 std::pair<cache::MemoryStore*, std::filesystem::path> AnswerCache::kept() const {
   const std::lock_guard lock(mutex_);
-  return {snapshot_.empty() ? nullptr : memory_, snapshot_};
+  const std::filesystem::path file = configured_.snapshot_path;
+  return {file.empty() ? nullptr : memory_, file};
 }
 
 std::optional<std::string> AnswerCache::load() {
@@ -235,17 +227,17 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
   if (!allowed.enabled) return out;
   while (!header.empty()) {
     const size_t comma = std::min(header.find(','), header.size());
-    const std::string_view one = trimmed(header.substr(0, comma));
+    const std::string_view one = http::trimmed(header.substr(0, comma));
     header.remove_prefix(std::min(comma + 1, header.size()));
     const size_t equals = std::min(one.find('='), one.size());
-    const std::string_view name = trimmed(one.substr(0, equals));
+    const std::string_view name = http::trimmed(one.substr(0, equals));
     const auto is = [&](std::string_view directive) {
       const auto& names = allowed.allowed;
       return http::iequals(name, directive) &&
              (names.empty() || std::ranges::find(names, directive) != names.end());
     };
     const auto value =
-        equals < one.size() ? seconds_of(trimmed(one.substr(equals + 1))) : std::nullopt;
+        equals < one.size() ? seconds_of(http::trimmed(one.substr(equals + 1))) : std::nullopt;
     if (is("no-cache") || is("bypass")) out.look_up = false;
     if (is("no-store") || is("bypass")) out.store = false;
     if (is("max-age") && value) out.max_age = value;

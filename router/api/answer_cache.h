@@ -51,10 +51,9 @@ class AnswerCache {
 
   SingleFlight flights_;
   mutable std::mutex mutex_;
-  std::string identity_;  // of the store
+  config::ResponseCacheStore configured_;
   std::shared_ptr<router::cache::ResponseCache> answers_;
   router::cache::MemoryStore* memory_ = nullptr;  // within answers_; null: it is elsewhere
-  std::filesystem::path snapshot_;                // "": none
 };
 
 /// What a client asks of the cache: `no-cache` (the model is asked), `no-store` (its answer is not

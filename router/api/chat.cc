@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "router/api/surface_headers.h"
+#include "router/api/owner.h"
 #include "router/context/refs.h"
 #include "router/plan_headers.h"
 #include "router/plugins/fast_response.h"

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "router/api/chat_request.h"
 #include "router/api/errors.h"
+#include "router/api/owner.h"
 #include "router/api/query.h"
-#include "router/api/surface_headers.h"
 
 namespace signalbox::api {
 namespace {

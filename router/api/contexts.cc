@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "base/log.h"
-#include "router/api/surface_headers.h"
+#include "router/api/owner.h"
 #include "router/context/disk_level.h"
 #include "router/context/packed_level.h"
 #include "router/context/refs.h"

@@ -69,6 +69,11 @@ void add_protocols(const surfaces::Surface* surface, const config::Model& model,
   fields.add("x-vsr-upstream-protocol", foreign ? kAnthropic : kOpenAi);
 }
 
+bool asks_for_more(const http::Headers& client) {
+  const auto debug = client.find("x-vsr-debug");
+  return debug && http::iequals(*debug, "true");
+}
+
 }  // namespace
 
 /// A request as its model's server has it.
@@ -95,8 +100,7 @@ router::Circumstances circumstances_of(const router::selection::RuntimeStats& st
 http::Headers told_of(const router::Plan& plan, const http::Headers& client, const Watch& watch) {
   http::Headers out;
   out.add("x-request-id", watch.id());
-  const auto debug = client.find("x-vsr-debug");
-  add_headers(router::response_headers(plan, debug && http::iequals(*debug, "true")), out);
+  add_headers(router::response_headers(plan, asks_for_more(client)), out);
   if (watch.degraded() != observe::Degraded::kNo) {
     out.add("x-vsr-degraded", "true");
     out.add("x-vsr-degraded-reason", observe::name_of(watch.degraded()));
@@ -206,8 +210,7 @@ http::Task<bool> Forwarding::repeat(CacheTurn& turn, const router::Plan& plan, c
   const auto began = std::chrono::steady_clock::now();
   AnswerOr kept = co_await turn.look_up(asked_.chat, *evaluation_, exchange_.interrupt);
   watch_.cached(turn.use(), began);
-  const auto debug = exchange_.request.headers.find("x-vsr-debug");
-  for (const auto& [name, value] : turn.headers(debug && http::iequals(*debug, "true")))
+  for (const auto& [name, value] : turn.headers(asks_for_more(exchange_.request.headers)))
     told.add(name, value);
   if (*kept == nullptr) co_return false;
   log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache", watch_.id(),

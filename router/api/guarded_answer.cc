@@ -9,6 +9,7 @@
 
 #include "router/api/errors.h"
 #include "router/api/relay.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::api {
 namespace {
@@ -85,15 +86,9 @@ http::Task<Result<std::unique_ptr<upstream::Answer>>> GuardedAnswer::wrap(
 }
 
 http::Task<Result<void>> GuardedAnswer::read_whole() {
-  std::string body;
-  for (bool last = false; !last;) {
-    const Result<upstream::Piece> piece = co_await answer_->next();
-    if (!piece) co_return tl::unexpected<Error>(piece.error());
-    if (body.size() + piece->bytes.size() > kBodyBytesMax)
-      co_return fail(Code::kUpstream, "the reply is longer than {} bytes", kBodyBytesMax);
-    body += piece->bytes;
-    last = piece->last;
-  }
+  Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
+  if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  std::string body = *std::move(read);
   answer_.reset();
   auto reply = is_compressed(head_.headers) ? std::nullopt : router::WholeReply::read(body);
   if (!reply) {

@@ -6,7 +6,7 @@
 
 #include "base/json_writer.h"
 #include "router/api/errors.h"
-#include "router/api/surface_headers.h"
+#include "router/api/owner.h"
 #include "router/surfaces/responses.h"
 
 namespace signalbox::api {

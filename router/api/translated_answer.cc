@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "router/api/relay.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::api {
 
@@ -40,15 +41,9 @@ TranslatedAnswer::TranslatedAnswer(std::unique_ptr<upstream::Answer> answer,
 }
 
 http::Task<Result<void>> TranslatedAnswer::read_whole() {
-  std::string body;
-  for (bool last = false; !last;) {
-    const Result<upstream::Piece> piece = co_await answer_->next();
-    if (!piece) co_return tl::unexpected<Error>(piece.error());
-    if (body.size() + piece->bytes.size() > kBodyBytesMax)
-      co_return fail(Code::kUpstream, "the reply is longer than {} bytes", kBodyBytesMax);
-    body += piece->bytes;
-    last = piece->last;
-  }
+  Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
+  if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  std::string body = *std::move(read);
   if (head_.status == 200) {
     Result<std::string> whole = translator_.whole(std::move(body));
     if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "router/cache/entry_bytes.h"
+#include "router/cache/entry_codec.h"
 #include "router/cache/store.h"
 #include "router/cache/vector_index.h"
 

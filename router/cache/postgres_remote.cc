@@ -36,11 +36,6 @@ struct Clear {
 };
 using Rows = std::unique_ptr<PGresult, Clear>;
 
-/// A parameter as bytes.
-struct Parameter {
-  std::string_view bytes;
-};
-
 std::string_view at(const Rows& rows, int row, int column) {
   return {PQgetvalue(rows.get(), row, column),
           static_cast<size_t>(PQgetlength(rows.get(), row, column))};
@@ -77,7 +72,7 @@ class PostgresRemote final : public Remote {
   Result<std::optional<std::string>> get(std::string_view id) override {
     const auto until = Clock::now() + options_.look_up_limit;
     SIGNALBOX_TRY(Connection connection, connected(until));
-    SIGNALBOX_TRY(const Rows rows, run(*connection, get_, {{id}}, until));
+    SIGNALBOX_TRY(const Rows rows, run(*connection, get_, {id}, until));
     give_back(std::move(connection));
     if (PQntuples(rows.get()) == 0) return std::nullopt;
     return std::string(at(rows, 0, 0));
@@ -86,11 +81,11 @@ class PostgresRemote final : public Remote {
   Result<void> put(std::string_view id, std::string_view bytes, std::string_view head,
                    milliseconds ttl) override {
     const std::string lives = std::to_string(ttl.count());
-    return write(put_, {{id}, {bytes}, {head}, {lives}});
+    return write(put_, {id, bytes, head, lives});
   }
 
   Result<void> remove(std::span<const std::string> ids) override {
-    for (const std::string& id : ids) SIGNALBOX_TRY_VOID(write(remove_, {{id}}));
+    for (const std::string& id : ids) SIGNALBOX_TRY_VOID(write(remove_, {id}));
     return {};
   }
 
@@ -102,7 +97,7 @@ class PostgresRemote final : public Remote {
       const auto limit = Clock::now() + options_.write_limit;
       SIGNALBOX_TRY(Connection connection, connected(limit));
       const std::string since = cursor.empty() ? "0" : cursor;
-      SIGNALBOX_TRY(const Rows rows, run(*connection, follow_, {{since}}, limit));
+      SIGNALBOX_TRY(const Rows rows, run(*connection, follow_, {since}, limit));
       give_back(std::move(connection));
       bool settled = true;
       for (int row = 0; row < PQntuples(rows.get()); ++row) {
@@ -123,7 +118,7 @@ class PostgresRemote final : public Remote {
   const std::string& name() const override { return name_; }
 
  private:
-  using Parameters = std::initializer_list<Parameter>;
+  using Parameters = std::initializer_list<std::string_view>;  // each as bytes
 
   Result<void> write(const std::string& statement, Parameters parameters) {
     const auto until = Clock::now() + options_.write_limit;
@@ -220,9 +215,9 @@ class PostgresRemote final : public Remote {
                    Clock::time_point until) const {
     std::vector<const char*> values;
     std::vector<int> sizes, formats;
-    for (const Parameter& parameter : parameters) {
-      values.push_back(parameter.bytes.data());
-      sizes.push_back(static_cast<int>(parameter.bytes.size()));
+    for (const std::string_view parameter : parameters) {
+      values.push_back(parameter.data());
+      sizes.push_back(static_cast<int>(parameter.size()));
       formats.push_back(kBinary);
     }
     if (PQsendQueryParams(&connection, statement.c_str(), static_cast<int>(values.size()), nullptr,

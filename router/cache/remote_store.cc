@@ -91,23 +91,17 @@ Result<std::vector<Near>> RemoteStore::nearest(std::string_view partition,
 }
 
 Result<void> RemoteStore::put(Entry entry, TimePoint now) {
-  const Clocks clocks = clocks_now();
-  Write write;
-  write.id = entry.id;
-  write.ttl = std::chrono::duration_cast<milliseconds>(entry.expires - now);
-  write.bytes = to_bytes(entry, clocks);
-  write.entry = std::make_shared<const Entry>(entry);
+  auto whole = std::make_shared<const Entry>(entry);
   entry.reply.clear();
-  write.head = to_bytes(entry, clocks);
   // One without room for its head is found by its id all the same.
   static_cast<void>(heads_.put(std::move(entry), now));
-  return enqueue(std::move(write));
+  return enqueue({whole->id, whole});
 }
 
 Result<void> RemoteStore::enqueue(Write write) {
   {
     const std::lock_guard lock(mutex_);
-    const uint64_t bytes = write.bytes.size() + write.head.size();
+    const uint64_t bytes = write.entry == nullptr ? 0 : entry_bytes(*write.entry);
     if (writes_.size() >= kQueueMax || bytes_ + bytes > kQueueBytesMax)
       return fail(Code::kOverloaded, "too much waits to be written to {}", remote_->name());
     bytes_ += bytes;
@@ -124,9 +118,7 @@ Result<void> RemoteStore::enqueue(Write write) {
 
 Result<uint64_t> RemoteStore::remove(std::string_view id) {
   SIGNALBOX_TRY(const uint64_t known, heads_.remove(id));
-  Write write;
-  write.id = id;
-  SIGNALBOX_TRY_VOID(enqueue(std::move(write)));
+  SIGNALBOX_TRY_VOID(enqueue({std::string(id), nullptr}));
   return known;
 }
 
@@ -167,31 +159,33 @@ bool RemoteStore::sleep(milliseconds time) {
   return !woken_.wait_for(lock, time, [this] { return stopping_; });
 }
 
+Result<void> RemoteStore::write(const Write& write, TimePoint now) {
+  if (write.entry == nullptr) return remote_->remove({&write.id, 1});
+  const Clocks clocks = clocks_now();
+  Entry head = *write.entry;
+  head.reply.clear();
+  return remote_->put(write.id, to_bytes(*write.entry, clocks), to_bytes(head, clocks),
+                      std::chrono::duration_cast<milliseconds>(write.entry->expires - now));
+}
+
 void RemoteStore::write_all() {
   for (;;) {
-    Write write;
+    Write next;
     {
       std::unique_lock lock(mutex_);
       woken_.wait(lock, [this] { return stopping_ || !writes_.empty(); });
       if (writes_.empty() || (stopping_ && TimePoint::clock::now() - stopped_ > kLastWrites))
         return;
-      write = std::move(writes_.front());
+      next = std::move(writes_.front());
       writes_.pop_front();
-      bytes_ -= write.bytes.size() + write.head.size();
+      if (next.entry != nullptr) bytes_ -= entry_bytes(*next.entry);
     }
-    const TimePoint expires = TimePoint::clock::now() + write.ttl;
-    const bool deletes = write.bytes.empty();
-    for (;;) {
-      const Result<void> written = deletes
-                                       ? remote_->remove({&write.id, 1})
-                                       : remote_->put(write.id, write.bytes, write.head, write.ttl);
-      if (ask(written.has_value())) break;
+    for (TimePoint now = TimePoint::clock::now();
+         next.entry == nullptr || next.entry->expires > now; now = TimePoint::clock::now()) {
+      if (ask(write(next, now).has_value())) break;
       if (!sleep(kRetryPause)) return;
-      const auto left = std::chrono::duration_cast<milliseconds>(expires - TimePoint::clock::now());
-      if (!deletes && left.count() <= 0) break;
-      write.ttl = left;
     }
-    forget_unwritten(write);
+    forget_unwritten(next);
   }
 }
 

@@ -59,14 +59,14 @@ class RemoteStore final : public Store {
 
  private:
   struct Write {
-    std::string id, bytes, head;  // "", "": delete it
-    std::chrono::milliseconds ttl{0};
-    std::shared_ptr<const Entry> entry;
+    std::string id;
+    std::shared_ptr<const Entry> entry;  // null: delete it
   };
 
   Result<void> enqueue(Write write);
   std::shared_ptr<const Entry> unwritten(std::string_view id);
   void forget_unwritten(const Write& write);
+  Result<void> write(const Write& write, TimePoint now);
   void write_all();
   void follow_all();
   void take(const RemoteChange& change);
@@ -80,7 +80,7 @@ class RemoteStore final : public Store {
   std::mutex mutex_;
   std::condition_variable woken_;
   std::deque<Write> writes_;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0;  // of entries in it
   std::map<std::string, std::shared_ptr<const Entry>, std::less<>> unwritten_;
   bool stopping_ = false;
   TimePoint stopped_ = {};

@@ -91,24 +91,9 @@ MemoryLimits limits_of(const config::ResponseCacheStore& store) {
           .eviction = eviction_of(store.eviction_policy)};
 }
 
-std::string identity_of(const config::ResponseCacheStore& store) {
-  const config::Redis& r = store.redis;
-  const config::Valkey& v = store.valkey;
-  const config::Postgres& p = store.postgres;
-  if (store.backend_type == "redis") {
-    return fmt::format("redis\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", r.address, r.host, r.port,
-                       r.username, r.password, r.db, r.key_prefix, r.dial_timeout, r.read_timeout,
-                       r.write_timeout);
-  }
-  if (store.backend_type == "valkey") {
-    return fmt::format("valkey\n{}\n{}\n{}\n{}\n{}\n{}\n{}", v.host, v.port, v.password, v.database,
-                       v.collection_prefix, v.connect_timeout, v.timeout);
-  }
-  if (store.backend_type == "postgres") {
-    return fmt::format("postgres\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.host, p.port, p.database, p.user,
-                       p.password, p.ssl_mode, p.table_name);
-  }
-  return "memory";
+bool is_same_store(const config::ResponseCacheStore& a, const config::ResponseCacheStore& b) {
+  return a.backend_type == b.backend_type && a.redis == b.redis && a.valkey == b.valkey &&
+         a.postgres == b.postgres;
 }
 
 Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store) {

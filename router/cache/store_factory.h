@@ -2,7 +2,6 @@
 // Which store a configuration means.
 
 #include <memory>
-#include <string>
 
 #include "router/cache/memory_store.h"
 #include "router/config/stores.h"
@@ -13,9 +12,8 @@ namespace signalbox::router::cache {
 /// keeps none.
 MemoryLimits limits_of(const config::ResponseCacheStore& store);
 
-/// What tells one store from another: two configurations with the same share their answers. Holds
-/// secrets, so it is for comparing alone.
-std::string identity_of(const config::ResponseCacheStore& store);
+/// Whether two configurations mean the same store, and share its answers.
+bool is_same_store(const config::ResponseCacheStore& a, const config::ResponseCacheStore& b);
 
 /// On a server; null where answers lie in memory. Connects when it is first asked. Errors: kInvalid
 /// for an address or a name that is none, kUnsupported for what is not built.

@@ -52,7 +52,7 @@ Result<void> SnapshotWriter::commit() {
 Result<SnapshotReader> SnapshotReader::open(std::string_view bytes) {
   uint64_t sum = 0;
   if (bytes.size() < sizeof sum) {
-    return fail(Code::kCorrupt, "a snapshot of vectors cannot have {} bytes", bytes.size());
+    return fail(Code::kCorrupt, "a snapshot cannot have {} bytes", bytes.size());
   }
   std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
   bytes.remove_suffix(sizeof sum);

@@ -2,6 +2,7 @@
 
 #include "router/config/global_tables.h"
 #include "router/config/plugin_tables.h"
+#include "router/config/routing.h"
 
 namespace signalbox::config {
 namespace {
@@ -194,6 +195,10 @@ const Section<Config>& stores_section() {
                "messages that requests refer to"),
   }};
   return section;
+}
+
+bool keeps_answers(const ResponseCacheStore& store, const Decision& decision) {
+  return decision.response_cache && decision.response_cache->enabled && keeps_answers(store);
 }
 
 bool keeps_answers(const ResponseCacheStore& store) {

@@ -11,6 +11,8 @@
 
 namespace signalbox::config {
 
+struct Decision;
+
 // --- servers; files differ in which of the keys they use ---
 
 struct Redis {
@@ -37,6 +39,8 @@ struct Redis {
   std::string config_path;
   uint32_t ttl_seconds = 0;
   bool enabled = true;
+
+  bool operator==(const Redis&) const = default;
 };
 
 struct Postgres {
@@ -50,6 +54,8 @@ struct Postgres {
   uint32_t max_idle_conns = 0;
   uint32_t conn_max_lifetime = 0;  // seconds
   std::string table_name;
+
+  bool operator==(const Postgres&) const = default;
 };
 
 struct Qdrant {
@@ -80,6 +86,8 @@ struct Valkey {
   bool tls_enabled = false;
   std::string tls_ca_path;
   bool tls_insecure_skip_verify = false;
+
+  bool operator==(const Valkey&) const = default;
 };
 
 /// Milvus as memories and recordings use it.
@@ -212,8 +220,9 @@ struct ResponseCacheStore {
   Qdrant qdrant;
 };
 
-/// Whether answers are kept: what it names is built.
+/// Whether answers are kept at all, and those of a decision: what the store names is built.
 bool keeps_answers(const ResponseCacheStore& store);
+bool keeps_answers(const ResponseCacheStore& store, const Decision& decision);
 
 struct MemoryStore {
   struct Quality {

@@ -11,8 +11,8 @@
 
 #include "router/config/config.h"
 #include "router/http/deadline.h"
+#include "router/http/receive_buffer.h"
 #include "router/http/server.h"
-#include "router/http/transfer.h"
 
 namespace signalbox::http {
 

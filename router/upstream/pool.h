@@ -9,7 +9,7 @@
 
 #include "router/http/deadline.h"
 #include "router/http/io.h"
-#include "router/http/transfer.h"
+#include "router/http/receive_buffer.h"
 
 namespace signalbox::upstream {
 

@@ -19,19 +19,9 @@
 #include <thread>
 #include <vector>
 
-namespace signalbox::test {
+#include "tests/router/net/sockets.h"
 
-inline uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
+namespace signalbox::test {
 
 inline bool is_open(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -129,7 +119,7 @@ class ServerProcess {
 
   std::string user_;
   std::filesystem::path folder_;
-  uint16_t port_ = free_port();
+  uint16_t port_ = closed_port();
   pid_t pid_ = -1;
 };
 

@@ -10,11 +10,10 @@
 #include <thread>
 
 #include "base/json.h"
-#include "router/config/load.h"
-#include "router/serve.h"
 #include "tests/router/fake_embedder.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
+#include "tests/router/net/started.h"
 #include "tests/router/server_process.h"
 
 namespace signalbox::test {
@@ -71,20 +70,15 @@ class Site {
  public:
   explicit Site(Upstream::Script script, std::string_view text = kConfiguration)
       : upstream_(std::move(script)) {
-    auto loaded = config::parse(text, "test.yaml");
-    if (!loaded) {
-      ADD_FAILURE() << loaded.error().message;
-      return;
-    }
-    loaded->config.providers.models.back().backend_refs.front().port = upstream_.port();
-    loaded->config.http.threads = 2;
-    auto daemon = Daemon::start(std::move(loaded->config), [this](const config::Config&) {
+    const auto adjust = [this](config::Config& config) {
+      served_at(upstream_.port())(config);
+      config.http.threads = 2;
+    };
+    daemon_ = started(text, adjust, [this](const config::Config&) {
       router::Models models;
       models.embedder = std::make_shared<router::FakeEmbedder>(&embedded, &broken);
       return Result<router::Models>(std::move(models));
     });
-    if (!daemon) ADD_FAILURE() << daemon.error().message;
-    if (daemon) daemon_ = std::move(*daemon);
   }
 
   Reply ask(std::string_view text, std::string_view headers = {}, bool stream = false,

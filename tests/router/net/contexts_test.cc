@@ -6,11 +6,10 @@
 #include <fstream>
 
 #include "base/json.h"
-#include "router/config/load.h"
-#include "router/serve.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -81,16 +80,7 @@ class Site {
 
   void start(std::string_view contexts) {
     daemon_.reset();
-    auto loaded =
-        config::parse(fmt::format(kConfiguration, contexts, a.port(), b.port()), "t.yaml");
-    if (!loaded) {
-      ADD_FAILURE() << loaded.error().message;
-      return;
-    }
-    auto daemon = Daemon::start(std::move(loaded->config),
-                                [](const config::Config&) { return Result<router::Models>{}; });
-    if (!daemon) ADD_FAILURE() << daemon.error().message;
-    if (daemon) daemon_ = std::move(*daemon);
+    daemon_ = started(fmt::format(kConfiguration, contexts, a.port(), b.port()));
   }
 
   Reply ask(const std::string& request, std::string_view listener = "http") const {

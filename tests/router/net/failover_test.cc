@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "router/config/load.h"
-#include "router/serve.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -36,15 +35,7 @@ routing:
 )";
 
 std::unique_ptr<Daemon> start(uint16_t first, uint16_t second, std::string_view reliability = "") {
-  auto loaded = config::parse(fmt::format(kConfiguration, reliability, first, second), "test.yaml");
-  if (!loaded) {
-    ADD_FAILURE() << loaded.error().message;
-    return nullptr;
-  }
-  auto daemon = Daemon::start(std::move(loaded->config),
-                              [](const config::Config&) { return Result<router::Models>{}; });
-  if (!daemon) ADD_FAILURE() << daemon.error().message;
-  return daemon ? std::move(*daemon) : nullptr;
+  return started(fmt::format(kConfiguration, reliability, first, second));
 }
 
 Reply chat(const Daemon& daemon, std::string_view model, std::string_view text) {

@@ -9,10 +9,9 @@
 #include <mutex>
 
 #include "base/json_writer.h"
-#include "router/config/load.h"
-#include "router/serve.h"
 #include "tests/router/fake_classifier.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -108,20 +107,12 @@ class Gate final : public router::FakeClassifier {
 };
 
 std::unique_ptr<Daemon> start(uint16_t upstream_port, std::shared_ptr<Gate> gate = nullptr) {
-  auto loaded = config::parse(kConfiguration, "test.yaml");
-  if (!loaded) {
-    ADD_FAILURE() << loaded.error().message;
-    return nullptr;
-  }
-  loaded->config.providers.models.back().backend_refs.front().port = upstream_port;
-  auto daemon = Daemon::start(std::move(loaded->config),
-                              [&](const config::Config&) -> Result<router::Models> {
-                                router::Models out;
-                                if (gate) out.classifiers.emplace("models/guard", gate);
-                                return out;
-                              });
-  if (!daemon) ADD_FAILURE() << daemon.error().message;
-  return daemon ? std::move(*daemon) : nullptr;
+  return started(kConfiguration, served_at(upstream_port),
+                 [gate](const config::Config&) -> Result<router::Models> {
+                   router::Models out;
+                   if (gate) out.classifiers.emplace("models/guard", gate);
+                   return out;
+                 });
 }
 
 std::string request(std::string_view text, bool stream = true) {

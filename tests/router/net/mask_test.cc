@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "router/config/load.h"
-#include "router/serve.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -39,17 +38,7 @@ global:
 )";
 
 std::unique_ptr<Daemon> start(uint16_t upstream_port) {
-  auto loaded = config::parse(kConfiguration, "test.yaml");
-  if (!loaded) {
-    ADD_FAILURE() << loaded.error().message;
-    return nullptr;
-  }
-  loaded->config.providers.models.back().backend_refs.front().port = upstream_port;
-  auto daemon = Daemon::start(
-      std::move(loaded->config),
-      [](const config::Config&) -> Result<router::Models> { return router::Models{}; });
-  if (!daemon) ADD_FAILURE() << daemon.error().message;
-  return daemon ? std::move(*daemon) : nullptr;
+  return started(kConfiguration, served_at(upstream_port));
 }
 
 Reply chat(const Daemon& daemon, std::string_view text) {

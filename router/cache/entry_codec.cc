@@ -1,6 +1,6 @@
 // Numbers as x86 and ARM keep them; texts and vectors behind their lengths.
 
-#include "router/cache/entry_bytes.h"
+#include "router/cache/entry_codec.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // Room is made at the end, by moving what is there to the front before the buffer grows.
 
-#include "router/http/transfer.h"
+#include "router/http/receive_buffer.h"
 
 #include <cstring>
 

@@ -1,0 +1,20 @@
+// Bounded, since nobody takes the bytes meanwhile.
+
+#include "router/upstream/whole.h"
+
+namespace signalbox::upstream {
+
+http::Task<Result<std::string>> read_whole(Answer& answer, size_t bytes_max) {
+  std::string body;
+  for (bool last = false; !last;) {
+    const Result<Piece> piece = co_await answer.next();
+    if (!piece) co_return tl::unexpected<Error>(piece.error());
+    if (body.size() + piece->bytes.size() > bytes_max)
+      co_return fail(Code::kUpstream, "the reply is longer than {} bytes", bytes_max);
+    body += piece->bytes;
+    last = piece->last;
+  }
+  co_return body;
+}
+
+}  // namespace signalbox::upstream

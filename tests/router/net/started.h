@@ -1,0 +1,41 @@
+#pragma once
+// A daemon from the text of a configuration, for tests that talk to it over sockets.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "router/config/load.h"
+#include "router/serve.h"
+
+namespace signalbox::test {
+
+inline Result<router::Models> no_models(const config::Config&) {
+  return router::Models{};
+}
+
+/// Null, with a failure, where it does not start. `adjust` changes the configuration before.
+inline std::unique_ptr<router::Daemon> started(
+    std::string_view text, const std::function<void(config::Config&)>& adjust = {},
+    router::OpenModels open = no_models) {
+  auto loaded = config::parse(text, "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return nullptr;
+  }
+  if (adjust) adjust(loaded->config);
+  auto daemon = router::Daemon::start(std::move(loaded->config), std::move(open));
+  if (!daemon) ADD_FAILURE() << daemon.error().message;
+  return daemon ? *std::move(daemon) : nullptr;
+}
+
+/// The one server of the only model.
+inline std::function<void(config::Config&)> served_at(uint16_t port) {
+  return [port](config::Config& config) {
+    config.providers.models.back().backend_refs.front().port = port;
+  };
+}
+
+}  // namespace signalbox::test
