@@ -2,10 +2,13 @@
 
 #include "base/log.h"
 
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "base/json_writer.h"
+#include "base/line_writer.h"
 
 namespace signalbox::log {
 namespace {
@@ -39,6 +42,28 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
+/// Hands lines to their writer.
+class BehindSink final : public spdlog::sinks::base_sink<std::mutex> {
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    line_.clear();
+    formatter_->format(message, line_);
+    writer_.write({line_.data(), line_.size()});
+  }
+  void flush_() override {}
+
+  static std::string dropped(uint64_t count) {
+    constexpr const char* kSays = "lines were dropped: who reads them is too slow";
+    if (!as_json) return fmt::format("log: {} {}\n", count, kSays);
+    return fmt::format(R"({{"level":"warning","component":"log","message":"{} {}"}})"
+                       "\n",
+                       count, kSays);
+  }
+
+  LineWriter writer_{STDERR_FILENO, dropped};
+  spdlog::memory_buf_t line_;
+};
+
 }  // namespace
 
 Result<void> set_level(std::string_view name) {
@@ -64,6 +89,12 @@ Result<void> set_format(std::string_view name) {
   as_json = name == "json";
   logger().set_pattern(as_json ? kJsonPattern : kTextPattern);
   return {};
+}
+
+void write_behind() {
+  if (isatty(STDERR_FILENO) != 0) return;
+  logger().sinks() = {std::make_shared<BehindSink>()};
+  logger().set_pattern(as_json ? kJsonPattern : kTextPattern);
 }
 
 void write(Level level, std::string_view component, std::string_view message) {

@@ -22,6 +22,11 @@ Result<void> set_level(std::string_view name);
 /// component and message. Default text. Before threads write.
 Result<void> set_format(std::string_view name);
 
+/// From now on lines are written by a thread of their own until the process ends
+/// (base/line_writer): no caller waits for who reads them. Where standard error is a terminal
+/// nothing changes. Before threads write, once.
+void write_behind();
+
 bool enabled(Level level);
 
 /// Writes one line of several values: `members` are those of a JSON object, without its braces.

@@ -56,6 +56,7 @@ class Signals {
 int serve(const std::filesystem::path& file, router::MissingModels missing) {
   const auto begin = std::chrono::steady_clock::now();
   const Signals signals;
+  log::write_behind();
   auto text = read_file(file, config::kFileBytesMax);
   if (!text) return report(text.error());
   config::Inspection inspection = config::inspect(*text, file.string());

@@ -1,0 +1,86 @@
+// Two buffers: one fills while the thread writes the other, a page of a pipe at a time.
+
+#include "base/line_writer.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+namespace signalbox {
+namespace {
+
+constexpr int kPatienceMs = 500;
+
+}  // namespace
+
+LineWriter::LineWriter(int descriptor, Dropped dropped, size_t bytes_max)
+    : descriptor_(descriptor), dropped_line_(std::move(dropped)), bytes_max_(bytes_max) {
+  thread_ = std::thread([this] { run(); });
+}
+
+LineWriter::~LineWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void LineWriter::write(std::string_view line) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() + line.size() > bytes_max_) {
+      ++dropped_;
+      return;
+    }
+    first = waiting_.empty();
+    waiting_ += line;
+  }
+  if (first) changed_.notify_one();
+}
+
+void LineWriter::run() {
+  std::string taken;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return !waiting_.empty() || ending_; });
+    if (waiting_.empty()) return;
+    taken.swap(waiting_);
+    const uint64_t dropped = std::exchange(dropped_, 0);
+    lock.unlock();
+    if (dropped > 0) taken += dropped_line_(dropped);
+    write_out(taken);
+    taken.clear();
+    lock.lock();
+  }
+}
+
+void LineWriter::write_out(std::string_view bytes) {
+  while (!bytes.empty()) {
+    pollfd ready{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+    const int polled = poll(&ready, 1, kPatienceMs);
+    if (polled == 0) {
+      if (given_up()) return;
+      continue;
+    }
+    // What a pipe that is ready takes without blocking.
+    const ssize_t written =
+        ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return;
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+bool LineWriter::given_up() {
+  const std::lock_guard lock(mutex_);
+  if (ending_) waiting_.clear();
+  return ending_;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,100 @@
+// A writer of lines over a pipe that a test reads, or does not.
+
+#include "base/line_writer.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace signalbox {
+namespace {
+
+class Pipe {
+ public:
+  Pipe() { EXPECT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
+  ~Pipe() {
+    close(ends_[0]);
+    close_writer();
+  }
+  int reader() const { return ends_[0]; }
+  int writer() const { return ends_[1]; }
+  void close_writer() {
+    if (ends_[1] >= 0) close(std::exchange(ends_[1], -1));
+  }
+  std::string read_all() {
+    close_writer();
+    std::string all;
+    std::array<char, 4096> bytes{};
+    for (ssize_t count = 0; (count = read(ends_[0], bytes.data(), bytes.size())) > 0;)
+      all.append(bytes.data(), static_cast<size_t>(count));
+    return all;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+std::string dropped(uint64_t count) {
+  return fmt::format("dropped {}\n", count);
+}
+
+TEST(LineWriter, WritesEveryLineInOrder) {
+  Pipe pipe;
+  std::string expected;
+  {
+    LineWriter writer(pipe.writer(), dropped);
+    for (int i = 0; i < 1000; ++i) {
+      writer.write(fmt::format("line {}\n", i));
+      expected += fmt::format("line {}\n", i);
+    }
+  }
+  EXPECT_EQ(pipe.read_all(), expected);
+}
+
+TEST(LineWriter, DropsAndSaysSoWhenNobodyReads) {
+  Pipe pipe;
+  constexpr size_t kWaitingMax = size_t{64} << 10;
+  constexpr int kLines = 100'000;  // far more than a pipe and kWaitingMax hold
+  auto writer = std::make_unique<LineWriter>(pipe.writer(), dropped, kWaitingMax);
+  for (int i = 0; i < kLines; ++i) writer->write("a line that stands for any other\n");
+
+  std::string all;
+  std::thread reader([&] {
+    std::array<char, 4096> bytes{};
+    while (all.find("dropped") == std::string::npos) {
+      const ssize_t count = read(pipe.reader(), bytes.data(), bytes.size());
+      if (count <= 0) break;
+      all.append(bytes.data(), static_cast<size_t>(count));
+    }
+  });
+  reader.join();
+  writer.reset();
+  all += pipe.read_all();
+
+  const auto lines = std::count(all.begin(), all.end(), '\n');
+  const size_t at = all.find("dropped ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(std::stoi(all.substr(at + 8)) + lines - 1, kLines);
+}
+
+TEST(LineWriter, EndsAlthoughNobodyReads) {
+  Pipe pipe;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    LineWriter writer(pipe.writer(), dropped);
+    for (int i = 0; i < 10'000; ++i) writer.write("a line that stands for any other\n");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace signalbox
