@@ -1,5 +1,5 @@
-// `signalbox config check|migrate|schema`: what is wrong with a configuration file and what of it
-// is not built, an older file in v0.3, and the format for editors.
+// `signalbox config check|migrate|schema|reference`: what is wrong with a configuration file and
+// what of it is not built, an older file in v0.3, and the format for editors and for people.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "router/config/load.h"
+#include "router/config/reference.h"
 #include "tools/command.h"
 #include "tools/options.h"
 
@@ -37,29 +38,31 @@ int migrate(const std::string& path) {
   return kExitOk;
 }
 
-int print_schema() {
-  std::printf("%s\n", config::schema().c_str());
+int print(const std::string& document) {
+  std::fputs(document.c_str(), stdout);
   return kExitOk;
 }
 
 int run(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox config",
-      "Checks a configuration file, turns an older one into v0.3, or prints the format's JSON "
-      "Schema.");
-  options.positional_help("check FILE | migrate FILE | schema");
+      "Checks a configuration file, turns an older one into v0.3, or prints the format, "
+      "as JSON Schema or as a page.");
+  options.positional_help("check FILE | migrate FILE | schema | reference");
   options.add_options()("strict", "check: an unknown key is an error")(
-      "words", "check FILE, migrate FILE or schema", cxxopts::value<std::vector<std::string>>());
+      "words", "check FILE, migrate FILE, schema or reference",
+      cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() == 2 && words[0] == "check")
       return check(words[1], parsed.count("strict") > 0);
     if (words.size() == 2 && words[0] == "migrate") return migrate(words[1]);
-    if (words.size() == 1 && words[0] == "schema") return print_schema();
+    if (words.size() == 1 && words[0] == "schema") return print(config::schema() + "\n");
+    if (words.size() == 1 && words[0] == "reference") return print(config::reference());
     std::fputs(
-        "signalbox config: expected \"check FILE\", \"migrate FILE\" or \"schema\"; see `signalbox "
-        "config --help`\n",
+        "signalbox config: expected \"check FILE\", \"migrate FILE\", \"schema\" or "
+        "\"reference\"; see `signalbox config --help`\n",
         stderr);
     return kExitUsage;
   });

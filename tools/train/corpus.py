@@ -5,7 +5,6 @@ An example is a dict: task, text, pair or None, and either label (an index) or s
 Which examples are held out follows from the text alone, so it stays the same whatever else changes."""
 
 import csv
-import hashlib
 import json
 import random
 import re
@@ -14,7 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]  # of the project, whose own documents and code are passages, too
+from passages import Cutter
+from texts import everyday, held_out, json_lines, sample
+
 DOMAINS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health",
            "history", "law", "math", "other", "philosophy", "physics", "psychology"]
 PII_TYPES = ["AGE", "CREDIT_CARD", "DATE_TIME", "DOMAIN_NAME", "EMAIL_ADDRESS", "GPE", "IBAN_CODE", "IP_ADDRESS",
@@ -56,11 +57,6 @@ SUBJECTS = {
 }
 
 
-def held_out(text, share):
-    """Whether a text is kept from training."""
-    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) < share * 2**32
-
-
 def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""):
     key = text if pair is None else pair + text
     if isinstance(label, str):
@@ -69,30 +65,12 @@ def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""
             "held_out": held_out(key, share)}
 
 
-def json_lines(path):
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
 def generated(name, rows, seed=1, *options):
     """Rows of a generator; `options` are passed on to it."""
     script = Path(__file__).parent / "generate" / f"{name}.py"
     out = subprocess.run([sys.executable, script, "--rows", str(rows), "--seed", str(seed), *options],
                          capture_output=True, check=True, text=True).stdout
     return [json.loads(line) for line in out.splitlines()]
-
-
-def sample(items, count, seed=1):
-    items = list(items)
-    random.Random(seed).shuffle(items)
-    return items[:count]
-
-
-def everyday(data, count):
-    """Short requests and questions as people type them."""
-    texts = [row["text"] for row in json_lines(data / "intents_clinc150.jsonl")]
-    texts += [row["text"] for row in json_lines(data / "intents_banking77.jsonl")]
-    return sample(texts, count)
 
 
 def domain(data):
@@ -112,43 +90,21 @@ def domain(data):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
 
-def passages(data):
-    """Text that nobody asks a model anything with: encyclopedic, contracts, mail, tables, code, documents, web pages."""
-    more = data / "more"
-    texts = []
-    for name in ("FIN3.txt", "FIN5.txt", "wikigold.conll.txt"):
-        lines = (more / "ner-extra" / name).read_text(encoding="utf-8", errors="replace").split("\n")
-        texts.append(re.sub(r" ([.,;:)\]'’])", r"\1", " ".join(line.split(" ")[0] for line in lines)))
-    for path in sorted((more / "bipia").glob("benchmark_*_train.jsonl")):
-        for row in json_lines(path):
-            texts += [row[key] if isinstance(row[key], str) else "\n".join(row[key])
-                      for key in ("context", "code") if key in row]
-    for path in sorted((more / "wice" / "data" / "entailment_retrieval").glob("*/*.jsonl")):
-        pages = {" ".join(map(str, row["evidence"])) for row in json_lines(path)}
-        texts += sorted(page for page in pages if not held_out(page, 0.3))
-    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
-    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[ber]*/**/*.cc"))[::4]]
-    return texts
-
-
-def cut_from(texts, rng, length):
-    text = rng.choice(texts) if rng.random() < 0.7 else rng.choice(texts[:3])  # the three long ones
-    begin = rng.randrange(max(1, len(text) - length))
-    return text[begin : begin + length]
-
-
 def in_prose(data, attacks, seed=1):
     """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
-    rng, texts = random.Random(seed), passages(data)
-    for _ in range(5000):
-        yield cut_from(texts, rng, rng.randint(120, 1100)), "benign", "passage"
-    for text, label in sample(attacks, 5000, seed):
-        room = max(0, 900 - len(text))
-        around = cut_from(texts, rng, rng.randint(min(60, room), room + 1))
-        at = rng.randint(0, len(around))
-        glue = rng.choice(["\n\n", "\n", " "])
-        if len(text) < 700:
-            yield around[:at] + glue + text + glue + around[at:], label, "in-passage"
+    rng = random.Random(seed)
+    passages = Cutter(data, rng)
+    for _ in range(14000):
+        yield passages.cut(rng.randint(120, 1300)), "benign", "passage"
+    for text, label in sample(attacks, 14000, seed):
+        if len(text) < 900:
+            around = passages.cut(rng.randint(60, max(61, 1100 - len(text))))
+            at = rng.choice((0, len(around), rng.randint(0, len(around))))
+            glue = rng.choice(("\n\n", "\n", " "))
+            yield (around[:at] + glue + text + glue + around[at:]).strip(), label, "in-passage"
+        elif label == "jailbreak" and rng.random() < 0.3:  # a window of a long one
+            begin = rng.randrange(len(text) - 600)
+            yield text[begin : begin + rng.randint(600, 1000)], label, "part"
 
 
 def jailbreak(data):
@@ -162,6 +118,8 @@ def jailbreak(data):
     more = data / "more"
     own = generated("jailbreak", 9000)
     asked = [(row["text"], row["label"]) for row in own if not held_out(row["text"], 0.05)]
+    asked += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
+              if not held_out(row["text"], 0.2)] * 3
     for text, label, origin in in_prose(data, asked):
         yield from both(text, label, share=0.05, origin=origin)
     for row in own:

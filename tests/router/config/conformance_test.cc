@@ -6,10 +6,12 @@
 #include <fstream>
 #include <set>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/yaml.h"
 #include "base/yaml_writer.h"
 #include "router/config/load.h"
+#include "router/config/reference.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {
@@ -255,6 +257,14 @@ TEST(Schema, is_well_formed) {
   for (const json::Member definition : root.find("$defs")->members()) {
     EXPECT_TRUE(definition.value.find("type")) << definition.key;
   }
+}
+
+// The page is committed, so that readers find it without a program; this keeps it true.
+TEST(Reference, docs_have_the_page_that_the_program_prints) {
+  const std::string path = SIGNALBOX_SOURCE_DIR "/docs/configuration.md";
+  const auto page = read_file(path, kFileBytesMax);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(*page, reference()) << "write it anew: signalbox config reference > " << path;
 }
 
 }  // namespace

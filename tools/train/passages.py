@@ -1,0 +1,122 @@
+"""Text that nobody asks a model anything with: what an attack may stand in, and what is none by itself.
+
+From the public sets, from this project, and from what a Debian 12 machine has (README.md names the packages). Never
+read here, so that they can tell how training carries over: /usr/share/common-licenses, Perl's documentation, fortunes
+whose hash holds them out, the King James Bible."""
+
+import functools
+import glob
+import gzip
+import re
+import subprocess
+from pathlib import Path
+
+from texts import everyday, held_out, json_lines, sample
+
+ROOT = Path(__file__).resolve().parents[2]  # of the project, whose own documents and code are passages, too
+CHARS_MAX = 60_000  # of one file
+
+# (kind, files, how many)
+DEBIAN = [
+    ("manual", "/usr/share/man/man1/*.gz", 150),
+    ("manual", "/usr/share/man/man3/*.gz", 100),
+    ("manual", "/usr/share/man/man5/*.gz", 40),
+    ("manual", "/usr/share/man/man8/*.gz", 40),
+    ("copyright", "/usr/share/doc/*/copyright", 300),
+    ("changelog", "/usr/share/doc/*/changelog*.gz", 120),
+    ("text", "/usr/share/doc/**/*.txt*", 100),
+    ("text", "/usr/share/doc/**/README*", 150),
+    ("page", "/usr/share/doc/anarchism/html/*.html", 150),
+    ("page", "/usr/share/doc/**/*.html", 150),
+    ("code", "/usr/lib/python3.11/**/*.py", 200),
+    ("code", "/usr/include/**/*.h", 150),
+]
+DICTIONARIES = ("gcide", "jargon", "devil", "foldoc")
+
+
+def read(path):
+    opened = gzip.open if path.endswith((".gz", ".dz")) else open
+    with opened(path, "rt", encoding="utf-8", errors="replace") as file:
+        return file.read(CHARS_MAX)
+
+
+def manual(path, columns):
+    text = subprocess.run(["man", "-P", "cat", path], capture_output=True, text=True, errors="replace",
+                          env={"MANWIDTH": str(columns), "PATH": "/usr/bin:/bin"}).stdout
+    return re.sub(r".\x08", "", text)
+
+
+@functools.cache
+def debian(rng_seed=1):
+    """{kind: texts} of this machine's packages; what is not installed is left out."""
+    kinds = {}
+    for kind, pattern, count in DEBIAN:
+        for i, path in enumerate(sample(sorted(glob.glob(pattern, recursive=True)), count, rng_seed)):
+            if not Path(path).is_file():
+                continue
+            text = manual(path, (72, 80, 100)[i % 3]) if kind == "manual" else read(path)
+            if kind == "page":
+                text = re.sub(r"<[^>]+>", " ", text)
+            if i % 2:
+                text = re.sub(r"[ \t]+", " ", text)
+            kinds.setdefault(kind, []).append(text)
+    for name in DICTIONARIES:
+        path = Path(f"/usr/share/dictd/{name}.dict.dz")
+        if path.exists():
+            with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
+                kinds.setdefault("dictionary", []).append(file.read(4_000_000))
+    for path in sorted(glob.glob("/usr/share/games/fortunes/*.u8")):
+        said = [text for text in read(path).split("\n%\n") if not held_out(text, 0.3)]
+        kinds.setdefault("fortunes", []).append("\n".join(said))
+    packages = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True).stdout[:8_000_000]
+    kinds["packages"] = [re.sub(r"^(MD5|SHA|Filename|Size|Inst).*\n", "", packages, flags=re.M)]
+    return {kind: [text for text in texts if len(text) > 300] for kind, texts in kinds.items()}
+
+
+@functools.cache
+def public(data):
+    """Encyclopedic, contracts, mail, tables, code, documents, web pages; the three long ones first."""
+    more = data / "more"
+    texts = []
+    for name in ("FIN3.txt", "FIN5.txt", "wikigold.conll.txt"):
+        lines = (more / "ner-extra" / name).read_text(encoding="utf-8", errors="replace").split("\n")
+        texts.append(re.sub(r" ([.,;:)\]'’])", r"\1", " ".join(line.split(" ")[0] for line in lines)))
+    for path in sorted((more / "bipia").glob("benchmark_*_train.jsonl")):
+        for row in json_lines(path):
+            texts += [row[key] if isinstance(row[key], str) else "\n".join(row[key])
+                      for key in ("context", "code") if key in row]
+    for path in sorted((more / "wice" / "data" / "entailment_retrieval").glob("*/*.jsonl")):
+        pages = {" ".join(map(str, row["evidence"])) for row in json_lines(path)}
+        texts += sorted(page for page in pages if not held_out(page, 0.3))
+    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
+    texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[ber]*/**/*.cc"))[::4]]
+    return texts
+
+
+def listed(data, rng):
+    """Many questions or requests one after the other, and a few sentences over and over."""
+    asked = [text for text in everyday(data, 12000) if not held_out(text, 0.1)]
+    exams = [row["text"] for row in json_lines(data / "domain_mmlupro.jsonl")
+             if not held_out(row["text"], 0.1)]
+    said = [sentence for text in public(data) for sentence in re.split(r"(?<=[.!?])\s+", text[:20_000])
+            if 15 < len(sentence) < 160]
+    texts = [rng.choice(("\n", " ", ". ")).join(rng.sample(asked, 60)) for _ in range(200)]
+    texts += ["\n\n".join(rng.sample(exams, 12)) for _ in range(150)]
+    for _ in range(300):
+        few = " ".join(rng.sample(said, rng.randint(1, 3)) + rng.sample(asked, rng.randint(0, 1)))
+        texts.append((few + rng.choice((" ", "\n", "\n\n"))) * (1400 // len(few) + 2))
+    return texts
+
+
+class Cutter:
+    """Pieces of all of it, a kind at a time, so that none outweighs the others by its size."""
+
+    def __init__(self, data, rng):
+        self.rng = rng
+        self.kinds = [public(data)] * 3 + [public(data)[:3], listed(data, rng)]
+        self.kinds += [texts for _, texts in sorted(debian().items()) if texts]
+
+    def cut(self, length):
+        text = self.rng.choice(self.rng.choice(self.kinds))
+        begin = self.rng.randrange(max(1, len(text) - length))
+        return text[begin : begin + length]
