@@ -23,6 +23,7 @@
 #include "router/api/info.h"
 #include "router/api/metrics.h"
 #include "router/api/models.h"
+#include "router/api/openapi.h"
 #include "router/api/replay.h"
 #include "router/api/responses.h"
 #include "router/api/routes.h"
@@ -148,6 +149,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
   }
   if (contexts.store() != nullptr)
     add(api::context_routes(*contexts.store(), state->config(), *asked));
+  routes.push_back(api::openapi_route(routes));
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
 }
@@ -199,6 +201,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));
+  routes.push_back(api::openapi_route(routes));
   const auto admits = [this, loading = api::Hosts(initial)](const http::Request& request) {
     const auto host = request.headers.find("host");
     const auto state = live.get();
