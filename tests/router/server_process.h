@@ -82,6 +82,7 @@ class ServerProcess {
   /// As by kill -9.
   void end() {
     if (pid_ <= 0) return;
+    ::kill(pid_, SIGSTOP);  // or it could start another between the look at them and their end
     signal(SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
