@@ -50,11 +50,13 @@ function(compile_fast name)
   endif()
 endfunction()
 
-# signalbox_test(name [THREADS] [COMPUTES] SOURCES a_test.cc ... LINKS room ...): one GoogleTest binary, one ctest entry.
-# THREADS: its tests start threads. The thread sanitizer's preset has only those, since it has nothing to find in the
-# others. COMPUTES: they take long unless they are compiled as the rest is.
+# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [COMPUTES] SOURCES a_test.cc ... LINKS room ...): one
+# GoogleTest binary, one ctest entry. THREADS: its tests start threads, or those that the filter names do. The thread
+# sanitizer's preset has only those, since it has nothing to find in the others. SANITIZED: those that run under a
+# sanitizer; without the others, which measure figures or time over the code that the rest runs, too. COMPUTES: they take
+# long unless they are compiled as the rest is.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "THREADS;COMPUTES" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   spare_coroutines(${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
@@ -62,12 +64,18 @@ function(signalbox_test name)
   if(NOT arg_COMPUTES)
     compile_fast(${name})
   endif()
-  if(SIGNALBOX_THREADS_ONLY AND NOT arg_THREADS)
+  if(SIGNALBOX_THREADS_ONLY AND NOT "THREADS" IN_LIST ARGN)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
-  add_test(NAME ${name}
-    COMMAND ${name} --gtest_brief=1 --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
+  set(filter "*")
+  if(SIGNALBOX_THREADS_ONLY AND arg_THREADS)
+    set(filter ${arg_THREADS})
+  elseif(SIGNALBOX_SANITIZE AND arg_SANITIZED)
+    set(filter ${arg_SANITIZED})
+  endif()
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter}
+    --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
 endfunction()
 
 # signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the asan preset, which its

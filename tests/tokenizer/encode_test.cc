@@ -1,7 +1,6 @@
-// What rows of JSON cannot carry: bytes that are not UTF-8, long texts, several threads, reuse.
+// What rows of JSON cannot carry: bytes that are not UTF-8, long texts, reuse.
 
 #include <algorithm>
-#include <thread>
 
 #include "tests/tokenizer/support.h"
 
@@ -184,21 +183,6 @@ TEST(Encode, an_encoding_may_be_used_again) {
   tokenizer->encode("the router sending", {}, encoding);
   tokenizer->encode("a", {}, encoding);
   EXPECT_EQ(encoding.ids, (std::vector<int32_t>{2, 5, 3}));
-}
-
-TEST(Encode, one_tokenizer_serves_many_threads) {
-  const auto tokenizer = small_tokenizer();
-  const std::string_view text = "Sending caf\xC3\xA9 [MASK] e\xCC\x81\xCC\x96 \xE4\xB8\xAD!";
-  const Encoding expected = encode(*tokenizer, text);
-  std::vector<int> wrong(4);
-  std::vector<std::thread> threads;
-  for (int& mine : wrong) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 500; ++i) mine += encode(*tokenizer, text).ids != expected.ids;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, std::vector<int>(4));
 }
 
 // Where words go on over the places that long texts are cut at, the reference still counts whole
