@@ -15,6 +15,7 @@
 #include "router/api/compute.h"
 #include "router/api/config.h"
 #include "router/api/context_routes.h"
+#include "router/api/costs.h"
 #include "router/api/embeddings.h"
 #include "router/api/errors.h"
 #include "router/api/eval.h"
@@ -95,6 +96,7 @@ struct Daemon::Impl {
                            replay,
                            cache,
                            contexts,
+                           fleet,
                            live,
                            [this] { return following.load(); },
                            [this] { return serving.load(); }};
@@ -196,6 +198,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(api::config_routes(live, *admin, [this] { return following.load(); }));
   add(api::info_routes(live, ready, *admin));
   add(api::replay_routes(replay, live, *admin));
+  routes.push_back(api::costs_route(metrics, live, *admin));
   routes.push_back(api::metrics_route(scrape, live, *admin));
   add(api::cache_routes(live, *admin, cache));
   add(api::classify_routes(live, *asked));

@@ -372,6 +372,13 @@ observe::CacheUse CacheTurn::use() const {
   return failed_ ? CacheUse::kFailed : CacheUse::kMiss;
 }
 
+router::selection::ReplyMeter::Times CacheTurn::measures() const {
+  const auto now = std::chrono::steady_clock::now();
+  router::selection::ReplyMeter meter(now, false);
+  meter.feed(hit_.entry->reply, now);
+  return meter.times();
+}
+
 std::vector<std::pair<std::string_view, std::string>> CacheTurn::headers(bool debug) const {
   std::vector<std::pair<std::string_view, std::string>> out;
   if (hit_) {

@@ -19,6 +19,7 @@
 #include "router/observe/account.h"
 #include "router/plan.h"
 #include "router/router.h"
+#include "router/selection/reply_meter.h"
 #include "router/upstream/backend.h"
 
 namespace signalbox::api {
@@ -94,6 +95,9 @@ class CacheTurn {
 
   /// How it went; after look_up().
   observe::CacheUse use() const;
+
+  /// What the kept answer says of its tokens; after look_up() found one.
+  router::selection::ReplyMeter::Times measures() const;
 
   /// Whether the upstream's answer will be read: it has to come without an encoding.
   bool records() const { return key_.has_value() && controls_.store; }

@@ -213,6 +213,7 @@ http::Task<bool> Forwarding::repeat(CacheTurn& turn, const router::Plan& plan, c
   for (const auto& [name, value] : turn.headers(asks_for_more(exchange_.request.headers)))
     told.add(name, value);
   if (*kept == nullptr) co_return false;
+  watch_.repeated(turn.measures());
   log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache", watch_.id(),
              plan.model->name, plan.decision);
   told = by_path(told, router::kCachePath);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 
 #include "engine/served_model.h"
 #include "router/api/errors.h"
@@ -74,6 +75,25 @@ void Scrape::look_at_contexts() const {
   count("damaged", seen.damaged);
 }
 
+void Scrape::look_at_workers() const {
+  std::vector<observe::Series> fit, requests, queue;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [model, balancer] : fleet_.balancers()) {
+    queue.push_back({{model}, static_cast<double>(balancer->waiting())});
+    std::set<std::string> named;  // two of one name would be one series twice
+    for (const auto& worker : balancer->status(now)) {
+      std::string name = worker.name;
+      if (!named.insert(name).second) name += fmt::format("#{}", named.size());
+      named.insert(name);
+      fit.push_back({{model, name}, worker.healthy && !worker.ejected ? 1.0 : 0.0});
+      requests.push_back({{model, name}, static_cast<double>(worker.in_flight)});
+    }
+  }
+  metrics_.worker_fit.set(std::move(fit));
+  metrics_.worker_requests.set(std::move(requests));
+  metrics_.worker_queue.set(std::move(queue));
+}
+
 void Scrape::look_at_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -91,6 +111,7 @@ std::string Scrape::text() const {
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
   look_at_contexts();
+  look_at_workers();
   look_at_process();
   if (const auto state = live_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));
@@ -104,6 +125,7 @@ std::string Scrape::text() const {
     const auto counts = reloader->counts();
     metrics_.config_updates.with({"active"}).follow(static_cast<double>(counts.succeeded));
     metrics_.config_updates.with({"failed"}).follow(static_cast<double>(counts.failed));
+    metrics_.config_refused.only().set(reloader->refusal() ? 1 : 0);
   }
   if (const http::Server* server = server_()) {
     const auto counts = server->counts();

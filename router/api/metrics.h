@@ -18,11 +18,13 @@ class Scrape {
   using ServerOf = std::function<const http::Server*()>;        // of the data plane; null: not yet
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, AnswerCache& cache,
-         const Contexts& contexts, const router::Live& live, ReloaderOf reloader, ServerOf server)
+         const Contexts& contexts, const upstream::Fleet& fleet, const router::Live& live,
+         ReloaderOf reloader, ServerOf server)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
         contexts_(contexts),
+        fleet_(fleet),
         live_(live),
         reloader_(std::move(reloader)),
         server_(std::move(server)) {}
@@ -34,12 +36,14 @@ class Scrape {
  private:
   void look_at_models(const router::Models& models, const config::Config& config) const;
   void look_at_contexts() const;
+  void look_at_workers() const;
   void look_at_process() const;
 
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   AnswerCache& cache_;
   const Contexts& contexts_;
+  const upstream::Fleet& fleet_;
   const router::Live& live_;
   const ReloaderOf reloader_;
   const ServerOf server_;

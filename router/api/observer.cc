@@ -23,6 +23,9 @@ observe::Vocabulary vocabulary_of(const router::Router& router) {
   observe::Vocabulary out;
   for (const config::Model& model : config.providers.models)
     out.models.push_back({model.name, model.pricing ? model.pricing->currency : std::string()});
+  if (const config::Model* model = config.providers.find(config.providers.default_model);
+      model != nullptr && model->pricing)
+    out.default_currency = model->pricing->currency;
   for (const config::Routing* routing : config::routings_of(config)) {
     for (const config::Decision& decision : routing->decisions)
       out.decisions.push_back(decision.name);
@@ -56,7 +59,8 @@ Observer::Observer(const router::Router& router, observe::Metrics& metrics, obse
     : config_(router.config()),
       metrics_(metrics),
       replay_(replay),
-      meters_(metrics, vocabulary_of(router)) {
+      meters_(metrics, vocabulary_of(router)),
+      default_model_(config_.providers.find(config_.providers.default_model)) {
   plan_exporter(config_.observability.tracing);
   const std::string& store = config_.router_replay.store_backend;
   if (config_.router_replay.enabled && !store.empty() && store != "memory") {

@@ -29,6 +29,8 @@ class Observer {
   void start();
 
   const observe::Meters& meters() const { return meters_; }
+  /// Which would answer if nothing were decided; null: none is configured.
+  const config::Model* default_model() const { return default_model_; }
   /// Whether spans of this trace are sent.
   bool samples(const observe::TraceContext& trace) const;
   /// Nothing: requests of this decision (nullptr: of none) are not recorded.
@@ -47,6 +49,7 @@ class Observer {
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   const observe::Meters meters_;
+  const config::Model* const default_model_;
   double share_ = 0;              // of all traces
   config::BackendRef collector_;  // without a host: none
   std::unique_ptr<observe::Exporter> exporter_;

@@ -49,6 +49,12 @@ double cost_of(const config::Model& model, const observe::Tokens& tokens) {
          1e6;
 }
 
+std::optional<observe::Tokens> tokens_of(const router::selection::ReplyMeter::Times& times) {
+  if (!times.completion_tokens && !times.prompt_tokens) return std::nullopt;
+  return observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
+                         times.completion_tokens.value_or(0)};
+}
+
 void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool& cut) {
   const size_t room = size_max - std::min(out.size(), size_max);
   cut = cut || bytes.size() > room;
@@ -179,11 +185,21 @@ void Watch::guarded(const router::ReplyOutcome& outcome) {
 void Watch::measured(const router::selection::ReplyMeter::Times& times) {
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
-  if (!times.completion_tokens && !times.prompt_tokens) return;
-  account_.tokens =
-      observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
-                      times.completion_tokens.value_or(0)};
-  if (model_ != nullptr) account_.cost = cost_of(*model_, *account_.tokens);
+  account_.tokens = tokens_of(times);
+  if (!account_.tokens || model_ == nullptr) return;
+  account_.cost = cost_of(*model_, *account_.tokens);
+  account_.cost_on_default = cost_on_default(*account_.tokens);
+}
+
+void Watch::repeated(const router::selection::ReplyMeter::Times& times) {
+  account_.repeated = tokens_of(times);
+  if (account_.repeated) account_.cost_on_default = cost_on_default(*account_.repeated);
+}
+
+// Without a decision the model would have been the same.
+double Watch::cost_on_default(const observe::Tokens& tokens) const {
+  const config::Model* model = account_.decision.empty() ? model_ : observer_.default_model();
+  return model == nullptr ? 0 : cost_of(*model, tokens);
 }
 
 }  // namespace signalbox::api

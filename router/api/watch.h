@@ -41,6 +41,8 @@ class Watch {
 
   /// The response cache has been looked at since `began`.
   void cached(observe::CacheUse use, std::chrono::steady_clock::time_point began);
+  /// The answer is one that was given before, which says this of its tokens.
+  void repeated(const router::selection::ReplyMeter::Times& times);
   /// It goes to a model now.
   void sent(std::string_view body);
   /// What the server is told of the trace, once sent().
@@ -58,6 +60,7 @@ class Watch {
 
  private:
   void set_error();
+  double cost_on_default(const observe::Tokens& tokens) const;
 
   const Observer& observer_;
   const http::Reply& reply_;

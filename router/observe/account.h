@@ -100,6 +100,8 @@ struct Account {
   std::optional<double> ttft_s, tpot_s;
   std::optional<Tokens> tokens;
   double cost = 0;
+  double cost_on_default = 0;      // of the same tokens at the default model's prices
+  std::optional<Tokens> repeated;  // of an answer that was given before: nobody has paid for them
   // What became of looking at it: "clean", "found", "unchecked", "unverified"; "": it was not.
   std::string_view grounding, response_jailbreak;
   double guard_s = 0;  // that looking took

@@ -74,6 +74,17 @@ std::vector<Series> Family<T>::series() const {
   return out;
 }
 
+void Table::set(std::vector<Series> rows) {
+  if (rows.size() > Family<Gauge>::kSeriesMax) rows.resize(Family<Gauge>::kSeriesMax);
+  const std::lock_guard lock(mutex_);
+  rows_ = std::move(rows);
+}
+
+std::vector<Series> Table::series() const {
+  const std::lock_guard lock(mutex_);
+  return rows_;
+}
+
 template class Family<Counter>;
 template class Family<Gauge>;
 template class Family<Histogram>;

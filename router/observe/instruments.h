@@ -115,6 +115,22 @@ class Family final : public FamilyBase {
   std::map<std::vector<std::string>, std::unique_ptr<T>> series_;
 };
 
+/// Gauges that are found anew whenever somebody looks, so that what is gone is no longer shown.
+class Table final : public FamilyBase {
+ public:
+  Table(std::vector<const FamilyBase*>& all, std::string_view name, std::string_view help,
+        std::vector<std::string_view> labels)
+      : FamilyBase(all, Kind::kGauge, name, help, std::move(labels)) {}
+
+  /// In place of those before; of more than Family's kSeriesMax, the first.
+  void set(std::vector<Series> rows);
+  std::vector<Series> series() const override;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Series> rows_;
+};
+
 extern template class Family<Counter>;
 extern template class Family<Gauge>;
 extern template class Family<Histogram>;

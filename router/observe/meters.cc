@@ -30,12 +30,14 @@ std::string status_label(size_t slot) {
 
 Meters::Meters(Metrics& metrics, const Vocabulary& vocabulary)
     : metrics_(metrics),
+      default_currency_(vocabulary.default_currency),
       in_flight_(metrics.requests_in_flight.only()),
       decided_(metrics.decisions.only()),
       routing_latency_(metrics.routing_latency.only()),
       decision_latency_(metrics.decision_latency.only()) {
   for (const Vocabulary::Model& model : vocabulary.models) {
     ModelSeries& series = add_model(model.name, vocabulary.decisions);
+    series.currency = model.currency;
     if (!model.currency.empty()) series.cost = &metrics.cost.with({model.name, model.currency});
   }
   add_model(std::string(kUnknown), vocabulary.decisions);
@@ -78,9 +80,8 @@ Meters::ModelSeries& Meters::add_model(const std::string& name,
   series.prompt_tokens = &metrics_.prompt_tokens.with({name});
   series.completion_tokens = &metrics_.completion_tokens.with({name});
   series.tokens = &metrics_.tokens.with({name});
-  for (const std::string& decision : decisions)
-    series.requests[decision] = std::make_unique<Slots>();
-  series.requests[std::string(kNone)] = std::make_unique<Slots>();
+  for (const std::string& decision : decisions) series.pairs[decision] = std::make_unique<Pair>();
+  series.pairs[std::string(kNone)] = std::make_unique<Pair>();
   return series;
 }
 
@@ -99,15 +100,58 @@ std::string_view Meters::engine_name(const void* model) const {
   return found == engines_.end() ? std::string_view{} : found->second.name;
 }
 
+Meters::Pair& Meters::pair_of(const Account& account, const ModelSeries& model,
+                              std::string_view& decision) const {
+  auto found = model.pairs.find(account.decision);
+  if (found == model.pairs.end()) found = model.pairs.find(kNone);
+  decision = found->first;
+  return *found->second;
+}
+
 Counter& Meters::requests_of(const Account& account, const ModelSeries& model) const {
-  auto found = model.requests.find(account.decision);
-  if (found == model.requests.end()) found = model.requests.find(kNone);
+  std::string_view decision;
+  Pair& pair = pair_of(account, model, decision);
   const size_t status = slot_of(account.status);
-  std::atomic<Counter*>& slot = (*found->second)[status];
+  std::atomic<Counter*>& slot = pair.requests[status];
   if (Counter* known = slot.load(std::memory_order_acquire)) return *known;
-  Counter& made = metrics_.requests.with({model.name, found->first, status_label(status)});
+  Counter& made = metrics_.requests.with({model.name, std::string(decision), status_label(status)});
   slot.store(&made, std::memory_order_release);
   return made;
+}
+
+// What a client has chosen itself, or fell to the default model anyhow, would have cost the same.
+Meters::Spent Meters::look_up(const ModelSeries& model, const std::string& decision) const {
+  const auto tokens = [&](const char* kind) {
+    return &metrics_.spent_tokens.with({model.name, decision, kind});
+  };
+  Spent out{&metrics_.metered_replies.with({model.name, decision}), tokens("prompt"),
+            tokens("cached"), tokens("completion"), tokens("repeated")};
+  if (!model.currency.empty())
+    out.cost = &metrics_.spent.with({model.name, decision, model.currency});
+  const std::string& currency = decision == kNone ? model.currency : default_currency_;
+  if (!currency.empty())
+    out.on_default = &metrics_.spent_on_default.with({model.name, decision, currency});
+  return out;
+}
+
+void Meters::record_spending(const Account& account, const ModelSeries& model) const {
+  if (!account.tokens && !account.repeated) return;
+  std::string_view decision;
+  Pair& pair = pair_of(account, model, decision);
+  std::call_once(pair.looked_up, [&] { pair.spent = look_up(model, std::string(decision)); });
+  const Spent& spent = pair.spent;
+  spent.replies->add();
+  const auto count = [](uint64_t value) { return static_cast<double>(value); };
+  if (account.tokens) {
+    const uint64_t cached = std::min(account.tokens->cached, account.tokens->prompt);
+    spent.prompt->add(count(account.tokens->prompt - cached));
+    spent.cached->add(count(cached));
+    spent.completion->add(count(account.tokens->completion));
+  } else {
+    spent.repeated->add(count(account.repeated->prompt + account.repeated->completion));
+  }
+  if (spent.cost != nullptr) spent.cost->add(account.cost);
+  if (spent.on_default != nullptr) spent.on_default->add(account.cost_on_default);
 }
 
 void Meters::record(const Account& account) const {
@@ -126,6 +170,7 @@ void Meters::record(const Account& account) const {
   if (account.understood > account.began) record_understanding(account);
   if (account.cache != CacheUse::kNone) record_cache(account);
   if (account.sent > account.began) record_reply(account, model);
+  record_spending(account, model);
   record_guards(account);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ struct Vocabulary {
     std::string currency;  // of its price; "": it has none
   };
   std::vector<Model> models;
+  std::string default_currency;  // of the default model's price; "": it has none
   std::vector<std::string> decisions;
   std::string cache;                                         // its backend; "": there is none
   std::vector<Matches> signals;                              // by type
@@ -61,13 +63,23 @@ class Meters {
   static constexpr size_t kStatuses = 20;
   /// Series that are looked up when they are first needed: few of all combinations ever are.
   using Slots = std::array<std::atomic<Counter*>, kStatuses>;
+  struct Spent {
+    Counter *replies, *prompt, *cached, *completion, *repeated;
+    Counter *cost = nullptr, *on_default = nullptr;  // without a price
+  };
+  /// Of one model and one decision.
+  struct Pair {
+    Slots requests = {};
+    std::once_flag looked_up;  // guards `spent`
+    Spent spent = {};
+  };
   struct ModelSeries {
-    std::string name;
+    std::string name, currency;
     Gauge* in_flight;
     Histogram *completion_latency, *ttft, *tpot;
     Counter *prompt_tokens, *completion_tokens, *tokens;
-    Counter* cost = nullptr;                                              // without a price
-    std::map<std::string, std::unique_ptr<Slots>, std::less<>> requests;  // by decision
+    Counter* cost = nullptr;                                          // without a price
+    std::map<std::string, std::unique_ptr<Pair>, std::less<>> pairs;  // by decision
   };
   struct DecisionSeries {
     Counter* matches;
@@ -90,9 +102,13 @@ class Meters {
   void record_cache(const Account& account) const;
   void record_guards(const Account& account) const;
   void record_reply(const Account& account, const ModelSeries& model) const;
+  void record_spending(const Account& account, const ModelSeries& model) const;
+  Pair& pair_of(const Account& account, const ModelSeries& model, std::string_view& decision) const;
   Counter& requests_of(const Account& account, const ModelSeries& model) const;
+  Spent look_up(const ModelSeries& model, const std::string& decision) const;
 
   Metrics& metrics_;
+  const std::string default_currency_;
   Gauge& in_flight_;
   Counter& decided_;
   Histogram &routing_latency_, &decision_latency_;

@@ -80,6 +80,18 @@ Metrics::Metrics()
              {"model"}),
       cost(families_, "llm_model_cost_total", "What the tokens cost by the configured prices",
            {"model", "currency"}),
+      metered_replies(families_, "signalbox_metered_replies_total",
+                      "Replies whose tokens are known, those of the response cache included",
+                      {"model", "decision"}),
+      spent_tokens(families_, "signalbox_tokens_total",
+                   "Tokens by model, decision and kind: prompt (read anew), cached (read from the "
+                   "server's cache), completion, repeated (answered from the response cache)",
+                   {"model", "decision", "kind"}),
+      spent(families_, "signalbox_cost_total", "What they cost by the configured prices",
+            {"model", "decision", "currency"}),
+      spent_on_default(families_, "signalbox_cost_on_default_total",
+                       "What the same tokens would have cost on the default model alone",
+                       {"model", "decision", "currency"}),
       signals(families_, "llm_signal_extraction_total",
               "Times that the signals of a type were read", {"signal_type"}),
       signal_errors(families_, "signalbox_signal_errors_total", "Times that reading them failed",
@@ -116,6 +128,13 @@ Metrics::Metrics()
       queued_requests(families_, "signalbox_model_queue_requests",
                       "Texts that wait for a model now", {"model"}),
       queued_tokens(families_, "signalbox_model_queue_tokens", "Their tokens", {"model"}),
+      worker_fit(families_, "signalbox_worker_fit",
+                 "1: the worker is asked; 0: it fails its checks or is ejected",
+                 {"model", "worker"}),
+      worker_requests(families_, "signalbox_worker_requests",
+                      "Requests that are at a worker now, of this router", {"model", "worker"}),
+      worker_queue(families_, "signalbox_worker_queue_requests",
+                   "Requests that wait for a worker with room now", {"model"}),
       cache_operations(families_, "llm_cache_operations_total", "Operations of the response cache",
                        {"backend", "operation", "status"}),
       cache_hits(families_, "llm_cache_plugin_hits_total",
@@ -141,6 +160,8 @@ Metrics::Metrics()
                      "Configurations after the first, active or failed", {"result"}),
       config_version(families_, "llm_config_active_version",
                      "Generation of the configuration that serves"),
+      config_refused(families_, "signalbox_config_refused",
+                     "1: the file holds a configuration that does not serve; 0: it serves"),
       connections(families_, "signalbox_connections", "Connections of clients that are open now"),
       refused(families_, "signalbox_refused_total",
               "Connections and requests turned away before they were read, by what was full",
@@ -160,6 +181,7 @@ Metrics::Metrics()
   for (const char* reason : {"connections", "bodies"}) refused.with({reason});
   for (const char* result : {"exported", "dropped", "failed"}) spans.with({result});
   requests_in_flight.only();
+  config_refused.only();
   routing_latency.only();
   decisions.only();
   decision_latency.only();

@@ -30,6 +30,8 @@ class Metrics {
   Family<Gauge> in_flight, requests_in_flight;
   Family<Histogram> routing_latency, completion_latency, ttft, tpot;
   Family<Counter> prompt_tokens, completion_tokens, tokens, cost;
+  // What was spent, for a report by model and decision.
+  Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
   // Understanding.
   Family<Counter> signals, signal_errors, signal_matches;
   Family<Histogram> signal_latency;
@@ -46,6 +48,8 @@ class Metrics {
   Family<Histogram> passes;
   Family<Counter> pass_errors;
   Family<Gauge> queued_requests, queued_tokens;
+  // The servers of models.
+  Table worker_fit, worker_requests, worker_queue;
   // The cache, for whoever keeps one.
   Family<Counter> cache_operations, cache_hits, cache_misses;
   Family<Histogram> cache_latency;
@@ -55,7 +59,7 @@ class Metrics {
   Family<Counter> context_reads, context_events;
   // The process.
   Family<Counter> config_updates;
-  Family<Gauge> config_version;
+  Family<Gauge> config_version, config_refused;
   Family<Gauge> connections;
   Family<Counter> refused;
   Family<Counter> spans;

@@ -157,6 +157,16 @@ void Fleet::stop() {
   }
 }
 
+std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> Fleet::balancers()
+    const {
+  std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> out;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [model, known] : known_) {
+    if (auto held = known.balancer.lock()) out.emplace_back(model, std::move(held));
+  }
+  return out;
+}
+
 std::shared_ptr<workers::Balancer> Fleet::balancer(const config::Model& model, const Make& make) {
   const config::Reliability settings = model.reliability.value_or(config::Reliability{});
   const std::lock_guard lock(mutex_);

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "router/config/config.h"
 #include "router/upstream/backend.h"
@@ -29,6 +31,9 @@ class Fleet {
   /// it any longer.
   std::shared_ptr<workers::Balancer> balancer(const config::Model& model, const Make& make);
 
+  /// Those that somebody holds, with the names of their models.
+  std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> balancers() const;
+
   /// Nobody is asked any more, and no wait is ended from here. To be called before the loops on
   /// which requests wait are gone.
   void stop();
@@ -41,7 +46,7 @@ class Fleet {
   };
   class Watch;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Known, std::less<>> known_;  // by model name
   std::unique_ptr<Watch> watch_;                     // null until somebody has to be asked
   bool stopped_ = false;

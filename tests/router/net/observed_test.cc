@@ -170,6 +170,32 @@ TEST(Observed, counts_requests_by_model_decision_and_status) {
   EXPECT_NE(text.find("signalbox_build_info{version=\""), std::string::npos);
 }
 
+TEST(Observed, reports_costs_and_what_the_default_model_would_have_cost) {
+  Upstream worker([](Wire& wire, int) {
+    wire.read_request();
+    wire.send(ok(R"({"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":4,)"
+                 R"("prompt_tokens_details":{"cached_tokens":6}}})"));
+  });
+  config::Config config = configuration(worker.port());
+  config.providers.models.back().pricing = config::Pricing{"EUR", 100'000, 50'000, 0, 200'000};
+  const auto daemon = start(std::move(config));
+  ASSERT_TRUE(daemon);
+  EXPECT_EQ(chat(*daemon, "prove it").status, 200);
+  counts(*daemon, R"(signalbox_metered_replies_total{model="worker",decision="math"} 1)");
+  counts(*daemon, R"(signalbox_worker_fit{model="worker",worker="a"} 1)");
+  const Reply reply = ask(*daemon, get("/api/v1/costs"), "management");
+  EXPECT_EQ(reply.status, 200);
+  // 4 x 0.1 + 6 x 0.05 + 4 x 0.2, and 10 x 1 + 4 x 2.
+  for (const std::string_view part :
+       {R"("default_model":"general")",
+        R"("totals":[{"currency":"EUR","cost":1.5,"cost_on_default":18,"saved":16.5}])",
+        R"({"model":"worker","decision":"math","requests":1,"metered":1,)"
+        R"("tokens":{"cached":6,"completion":4,"prompt":4,"repeated":0},)"
+        R"("cost":{"EUR":1.5},"cost_on_default":{"EUR":18}})"}) {
+    EXPECT_NE(reply.body.find(part), std::string::npos) << part << " is not in\n" << reply.body;
+  }
+}
+
 TEST(Observed, shows_metrics_on_a_port_of_their_own) {
   config::Config config = configuration();
   config.observability.metrics.port = 0;

@@ -87,6 +87,50 @@ TEST(Metrics, counts_a_request) {
   EXPECT_EQ(text.find(R"(llm_model_cost_total{model="large")"), std::string::npos);
 }
 
+TEST(Metrics, counts_what_was_spent_by_model_and_decision) {
+  Metrics metrics;
+  Vocabulary words = vocabulary();
+  words.default_currency = "EUR";
+  const Meters meters(metrics, words);
+  Account account = answered();
+  account.tokens = Tokens{100, 60, 20};
+  account.cost_on_default = 2;
+  meters.record(account);
+  account.tokens.reset();
+  account.repeated = Tokens{100, 0, 20};
+  account.cost = 0;
+  meters.record(account);
+  account.repeated.reset();  // a reply that says nothing of its tokens
+  meters.record(account);
+  account.tokens = Tokens{1, 0, 1};
+  account.decision = "";
+  account.cost = account.cost_on_default = 0.25;
+  meters.record(account);
+  const std::string text = metrics.text();
+  for (const char* line : {
+           R"(signalbox_metered_replies_total{model="small",decision="math"} 2)",
+           R"(signalbox_tokens_total{model="small",decision="math",kind="prompt"} 40)",
+           R"(signalbox_tokens_total{model="small",decision="math",kind="cached"} 60)",
+           R"(signalbox_tokens_total{model="small",decision="math",kind="completion"} 20)",
+           R"(signalbox_tokens_total{model="small",decision="math",kind="repeated"} 120)",
+           R"(signalbox_cost_total{model="small",decision="math",currency="USD"} 0.5)",
+           R"(signalbox_cost_on_default_total{model="small",decision="math",currency="EUR"} 4)",
+           R"(signalbox_cost_total{model="small",decision="none",currency="USD"} 0.25)",
+           R"(signalbox_cost_on_default_total{model="small",decision="none",currency="USD"} 0.25)",
+       }) {
+    has_line(text, line);
+  }
+}
+
+TEST(Metrics, shows_no_row_of_a_table_that_is_gone) {
+  Metrics metrics;
+  metrics.worker_fit.set({{{"small", "a"}, 1}, {{"small", "b"}, 0}});
+  has_line(metrics.text(), R"(signalbox_worker_fit{model="small",worker="b"} 0)");
+  metrics.worker_fit.set({{{"small", "a"}, 0}});
+  has_line(metrics.text(), R"(signalbox_worker_fit{model="small",worker="a"} 0)");
+  EXPECT_EQ(metrics.text().find("worker=\"b\""), std::string::npos);
+}
+
 TEST(Metrics, never_takes_a_label_from_a_client) {
   Metrics metrics;
   const Meters meters(metrics, vocabulary());
