@@ -25,8 +25,9 @@ export async function freePorts(count) {
 }
 
 export class Daemon {
-  /// `configuration(port, managementPort)` returns the YAML. The program is the one that SIGNALBOX names.
-  static async start(configuration) {
+  /// `configuration(port, managementPort)` returns the YAML. The program is the one that SIGNALBOX names. `put(file, text)`
+  /// lays the file down where it is to be more than a file.
+  static async start(configuration, put = writeFile) {
     assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
     const daemon = new Daemon();
     const [port, managementPort] = await freePorts(2);
@@ -35,7 +36,7 @@ export class Daemon {
     daemon.folder = await mkdtemp(join(tmpdir(), "signalbox-e2e-"));
     const file = join(daemon.folder, "config.yaml");
     daemon.file = file;
-    await writeFile(file, configuration(port, managementPort));
+    await put(file, configuration(port, managementPort));
     daemon.log = "";
     daemon.process = spawn(process.env.SIGNALBOX, ["serve", "--config", file], {
       stdio: ["ignore", "ignore", "pipe"],

@@ -1,0 +1,177 @@
+// Configurations that change while requests come without a pause: by the swap of symbolic links that a kubelet makes of a
+// ConfigMap, and by the management API. Not one request may fail, whole or streaming.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { Agent, request as send } from "node:http";
+import { basename, dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+
+const kClients = 8;
+const kSwaps = 5;
+const kWaitMsMax = 20_000;
+
+let upstream;
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Yes" }, { content: "." }]) : completion({ content: "Yes." }));
+});
+after(async () => upstream?.stop());
+
+const configuration = (decision) => (port, managementPort) => `version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: scripted}
+  models:
+    - {name: scripted, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream.port}"}]}
+routing:
+  decisions:
+    - {name: ${decision}, modelRefs: [{model: scripted}]}
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+// A ConfigMap as a kubelet lays it down: config.yaml -> ..data/config.yaml, ..data -> ..TIME, which holds the file. A change is a new
+// ..TIME, a new link beside ..data that takes its place by renaming, and the old ..TIME removed.
+class Volume {
+  #time = 0;
+  async put(file, text) {
+    this.folder = dirname(file);
+    await this.swap(text);
+    await symlink(`..data/${basename(file)}`, file);
+  }
+  async swap(text) {
+    const old = this.#time;
+    const name = `..2026_11_22_10_00_${String(++this.#time).padStart(2, "0")}.123456789`;
+    await mkdir(join(this.folder, name));
+    await writeFile(join(this.folder, name, "config.yaml"), text);
+    await symlink(name, join(this.folder, "..data_tmp"));
+    await rename(join(this.folder, "..data_tmp"), join(this.folder, "..data"));
+    if (old) await rm(join(this.folder, this.current), { recursive: true });
+    this.current = name;
+  }
+}
+
+// Clients that ask one after the other, each on one connection, every second request as a stream.
+class Traffic {
+  #over = false;
+  #agent = new Agent({ keepAlive: true, maxSockets: kClients });
+  failures = [];
+  decisions = new Map();
+  constructor(daemon) {
+    this.#clients = Promise.all(Array.from({ length: kClients }, (_, i) => this.#run(`${daemon.url}/v1/chat/completions`, i)));
+  }
+  #clients;
+  async #run(url, client) {
+    for (let i = client; !this.#over; ++i) {
+      const stream = i % 2 === 0;
+      const reply = await this.#ask(url, { model: "auto", stream, messages: [{ role: "user", content: "x" }] });
+      const whole = stream ? reply.text?.trimEnd().endsWith("data: [DONE]") : reply.text?.includes('"Yes."');
+      if (reply.status !== 200 || !whole) this.failures.push(reply);
+      this.decisions.set(reply.decision, (this.decisions.get(reply.decision) ?? 0) + 1);
+    }
+  }
+  #ask(url, body) {
+    return new Promise((done) => {
+      const asked = send(url, { method: "POST", agent: this.#agent, headers: { "content-type": "application/json" } }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part) => (text += part));
+        response.on("error", (error) => done({ error: `${error}` }));
+        response.on("end", () => done({ status: response.statusCode, text, decision: response.headers["x-vsr-selected-decision"] }));
+      });
+      asked.on("error", (error) => done({ error: `${error}` }));
+      asked.end(JSON.stringify(body));
+    });
+  }
+  async #stop() {
+    this.#over = true;
+    await this.#clients;
+    this.#agent.destroy();
+  }
+  /// The number of requests, none of which may have failed.
+  async end() {
+    await this.#stop();
+    assert.deepEqual(this.failures, []);
+    return [...this.decisions.values()].reduce((sum, each) => sum + each, 0);
+  }
+}
+
+const metric = async (daemon, name) => {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
+};
+const status = async (daemon) => (await fetch(`${daemon.managementUrl}/config/status`)).json();
+const until = async (daemon, holds, what) => {
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(50)) {
+    if (await holds()) return;
+  }
+  assert.fail(`never came: ${what}; the log:\n${daemon.log}`);
+};
+
+describe("a ConfigMap", () => {
+  let daemon, volume, ports;
+  before(async () => {
+    volume = new Volume();
+    const first = (...free) => configuration("first")(...(ports = free));
+    daemon = await Daemon.start(first, (file, text) => volume.put(file, text));
+  });
+  after(async () => daemon?.stop());
+
+  test("is followed through the links without a request that fails", async () => {
+    const traffic = new Traffic(daemon);
+    for (let i = 1; i <= kSwaps; ++i) {
+      await volume.swap(configuration(`swap-${i}`)(...ports));
+      await until(daemon, async () => traffic.decisions.has(`swap-${i}`), `the ${i}th swap serves`);
+    }
+    const requests = await traffic.end();
+    assert.ok(requests > 100, `${requests} requests`);
+    assert.equal(await metric(daemon, 'llm_config_updates_total{result="active"}'), kSwaps);
+    assert.equal(await metric(daemon, "llm_config_active_version"), kSwaps + 1);
+  });
+
+  test("that is wrong changes nothing, and log, status and metrics say so until it is right", async () => {
+    const traffic = new Traffic(daemon);
+    await volume.swap(configuration("wrong")(...ports).replace("model: scripted}]", "model: nobody}]"));
+    await until(daemon, async () => (await metric(daemon, "signalbox_config_refused")) === 1, "it is refused");
+    assert.match(daemon.log, /routing\.decisions\[0\]\.modelRefs\[0\]\.model/);
+    assert.match(daemon.log, /refused; generation 6 keeps serving/);
+    assert.match(JSON.stringify((await status(daemon)).refused), /nobody/);
+    assert.equal(await metric(daemon, 'llm_config_updates_total{result="failed"}'), 1);
+    assert.equal(traffic.decisions.has("wrong"), false);
+    await volume.swap(configuration("right")(...ports));
+    await until(daemon, async () => traffic.decisions.has("right"), "the right one serves");
+    await traffic.end();
+    assert.equal(await metric(daemon, "signalbox_config_refused"), 0);
+    assert.equal((await status(daemon)).refused ?? null, null);
+  });
+});
+
+test("changes through the management API, and taking them back, fail no request", async () => {
+  const daemon = await Daemon.start(configuration("first"));
+  const traffic = new Traffic(daemon);
+  const versions = [];
+  for (let i = 1; i <= kSwaps; ++i) {
+    const decisions = [{ name: `patch-${i}`, modelRefs: [{ model: "scripted" }] }];
+    const response = await fetch(`${daemon.managementUrl}/config/router`, { method: "PATCH", body: JSON.stringify({ routing: { decisions } }) });
+    const body = await response.json();
+    assert.equal(response.status, 200, JSON.stringify(body));
+    versions.push(body.version);
+    await until(daemon, async () => traffic.decisions.has(`patch-${i}`), `the ${i}th change serves`);
+  }
+  const wrong = await fetch(`${daemon.managementUrl}/config/router`, { method: "PATCH", body: JSON.stringify({ routing: { strategy: "dice" } }) });
+  assert.equal(wrong.status, 400);
+  const back = await fetch(`${daemon.managementUrl}/config/router/rollback`, { method: "POST", body: JSON.stringify({ version: versions[0] }) });
+  assert.equal(back.status, 200);
+  assert.match(await readFile(daemon.file, "utf8"), /name: first/);
+  const seen = traffic.decisions.get("first");
+  await until(daemon, async () => traffic.decisions.get("first") > seen, "the first one serves again");
+  const requests = await traffic.end();
+  assert.ok(requests > 100, `${requests} requests`);
+  await daemon.stop();
+});
