@@ -99,7 +99,8 @@ struct Daemon::Impl {
                            fleet,
                            live,
                            [this] { return following.load(); },
-                           [this] { return serving.load(); }};
+                           [this] { return serving.load(); },
+                           [this]() -> const api::Compute& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
   std::unique_ptr<extproc::Server> envoy;  // null: not asked for

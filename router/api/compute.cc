@@ -55,6 +55,11 @@ bool Compute::submit(std::function<void()> work) {
   return true;
 }
 
+size_t Compute::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
 http::Task<bool> Compute::run(std::function<void()> work) {
   return http::asio::async_initiate<const http::asio::use_awaitable_t<http::Executor>, void(bool)>(
       Start{}, http::asio::use_awaitable_t<http::Executor>{}, this, std::move(work));

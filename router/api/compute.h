@@ -30,11 +30,14 @@ class Compute {
   /// queue is full and the work has not run.
   http::Task<bool> run(std::function<void()> work);
 
+  /// Pieces of work that no thread has begun.
+  size_t waiting() const;
+
  private:
   void loop();
 
   const size_t queue_max_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
   bool stopping_ = false;

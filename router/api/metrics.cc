@@ -110,6 +110,7 @@ void Scrape::look_at_process() const {
 std::string Scrape::text() const {
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
+  metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
   look_at_contexts();
   look_at_workers();
   look_at_process();

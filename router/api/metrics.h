@@ -16,10 +16,11 @@ class Scrape {
  public:
   using ReloaderOf = std::function<const router::Reloader*()>;  // null: the configuration stays
   using ServerOf = std::function<const http::Server*()>;        // of the data plane; null: not yet
+  using PoolOf = std::function<const Compute&()>;               // that understands requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, AnswerCache& cache,
          const Contexts& contexts, const upstream::Fleet& fleet, const router::Live& live,
-         ReloaderOf reloader, ServerOf server)
+         ReloaderOf reloader, ServerOf server, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -27,7 +28,8 @@ class Scrape {
         fleet_(fleet),
         live_(live),
         reloader_(std::move(reloader)),
-        server_(std::move(server)) {}
+        server_(std::move(server)),
+        pool_(std::move(pool)) {}
 
   /// Thread-safe.
   std::string text() const;
@@ -47,6 +49,7 @@ class Scrape {
   const router::Live& live_;
   const ReloaderOf reloader_;
   const ServerOf server_;
+  const PoolOf pool_;
 };
 
 /// For those who may: metrics.read. `scrape` outlives the route.

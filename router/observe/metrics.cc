@@ -125,6 +125,8 @@ Metrics::Metrics()
           {"model"}, kMicro),
       pass_errors(families_, "signalbox_model_pass_errors_total", "Passes that failed, by reason",
                   {"model", "reason"}),
+      undecided(families_, "signalbox_decision_queue_requests",
+                "Requests that wait for a thread to ask the router's own models"),
       queued_requests(families_, "signalbox_model_queue_requests",
                       "Texts that wait for a model now", {"model"}),
       queued_tokens(families_, "signalbox_model_queue_tokens", "Their tokens", {"model"}),

@@ -47,7 +47,7 @@ class Metrics {
   // The router's own models.
   Family<Histogram> passes;
   Family<Counter> pass_errors;
-  Family<Gauge> queued_requests, queued_tokens;
+  Family<Gauge> undecided, queued_requests, queued_tokens;
   // The servers of models.
   Table worker_fit, worker_requests, worker_queue;
   // The cache, for whoever keeps one.
