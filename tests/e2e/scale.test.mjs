@@ -1,0 +1,310 @@
+// Several routers behind a balancer, as deploy/scale has them: three daemons, a real Redis, a real HAProxy, OpenAI's client.
+// A router is killed, one is stopped and one is added under traffic, and every request that failed has to be one that the dead
+// one had begun to answer.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import OpenAI from "openai";
+
+import { Daemon, freePorts } from "./daemon.mjs";
+
+const kDeploy = resolve("../../deploy/scale"); // of the folder that tests/e2e/run changes to
+const kPath = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error === undefined;
+const missing = ["haproxy", "redis-server"].filter((program) => !isThere(program)).join(", ");
+const kSkip = missing !== "" && `${missing} not installed`;
+
+const kWorkers = 8; // requests of the traffic at a time
+const kGapMs = 15; // between two deltas of a stream, so that a death finds streams in the middle
+const kWaitMsMax = 20_000;
+
+/// A model's server: says what was last said, word by word, and counts who asked by x-request-id.
+class Worker {
+  static async start() {
+    const worker = new Worker();
+    worker.calls = [];
+    worker.server = createServer((request, response) => worker.#answer(request, response));
+    await new Promise((done) => worker.server.listen(0, "127.0.0.1", done));
+    worker.port = worker.server.address().port;
+    return worker;
+  }
+
+  async #answer(request, response) {
+    let body = "";
+    for await (const part of request.setEncoding("utf8")) body += part;
+    const asked = JSON.parse(body);
+    const call = { id: request.headers["x-request-id"], session: request.headers["x-session-id"] };
+    this.calls.push(call);
+    const said = asked.messages.at(-1).content;
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const all = (object, choice, more) => JSON.stringify({ id: "c", object, created: 1, model: "m", choices: choice, ...more });
+    if (said.startsWith("slow")) await pause(1_000);
+    if (!asked.stream) {
+      await pause(kGapMs);
+      const message = { role: "assistant", content: said };
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(all("chat.completion", [{ index: 0, message, finish_reason: "stop" }], { usage }));
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const chunk = (delta, reason = null) => `data: ${all("chat.completion.chunk", [{ index: 0, delta, finish_reason: reason }])}\n\n`;
+    for (const word of said.split(/(?<= )/)) {
+      response.write(chunk({ content: word }));
+      await pause(kGapMs);
+    }
+    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+  }
+
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
+
+/// Text of deploy/scale with what a test has to change; that every change still finds its place is part of the test.
+function changed(text, changes) {
+  for (const [from, to] of changes) {
+    assert.ok(text.search(from) >= 0, `deploy/scale: ${from} is not in it any more`);
+    text = text.replace(from, to);
+  }
+  return text;
+}
+
+let log = ""; // of the balancer
+
+async function listens(port) {
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+    const socket = connect(port, "127.0.0.1");
+    const open = await new Promise((done) => socket.on("connect", () => done(true)).on("error", () => done(false)));
+    socket.destroy();
+    if (open) return;
+  }
+  assert.fail(`nothing listens on ${port}; the balancer said:\n${log}`);
+}
+
+let folder, small, large, redis, redisPort, balancer, haproxy, balancerPort, client;
+const routers = []; // in the order of their names: router-1 is the first
+
+async function startRouter() {
+  const text = await readFile(join(kDeploy, "signalbox.yaml"), "utf8");
+  const daemon = await Daemon.start((port, managementPort) =>
+    changed(text, [
+      [/address: 0\.0\.0\.0, port: 8801/, `address: 127.0.0.1, port: ${port}`],
+      ["small.models.internal:8000", `127.0.0.1:${small.port}`],
+      ["large-1.models.internal:8000", `127.0.0.1:${large[0].port}`],
+      ["large-2.models.internal:8000", `127.0.0.1:${large[1].port}`],
+      ["cache.internal:6379", `127.0.0.1:${redisPort}`],
+      ["response_api: {enabled: false}", "response_api: {enabled: true}"], // something that must not be sent twice
+      [/services:\n/, `services:\n    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}\n`],
+    ]),
+  );
+  routers.push(daemon);
+  return daemon;
+}
+
+const portOf = (daemon) => new URL(daemon.url).port;
+
+/// Writes the balancer's configuration for the routers that there are. Who served a request is told in a header.
+async function configure() {
+  const text = await readFile(join(kDeploy, "haproxy.cfg"), "utf8");
+  const servers = routers.map((daemon, i) => `    server router-${i + 1} 127.0.0.1:${portOf(daemon)}\n`).join("");
+  await writeFile(
+    haproxy,
+    changed(text, [
+      ["bind :8800", `bind 127.0.0.1:${balancerPort}`],
+      ["default_backend routers", "default_backend routers\n    http-response set-header x-served-by %s"],
+      [/( {4}server router-\d .*\n){3}/, servers],
+    ]),
+  );
+}
+
+before(async () => {
+  if (kSkip) return;
+  folder = await mkdtemp(join(tmpdir(), "signalbox-scale-"));
+  small = await Worker.start();
+  large = [await Worker.start(), await Worker.start()];
+  [redisPort, balancerPort] = await freePorts(2);
+  const options = ["--port", redisPort, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  redis = spawn("redis-server", options.map(String), { stdio: "ignore" });
+  await listens(redisPort);
+  await Promise.all([startRouter(), startRouter(), startRouter()]);
+  haproxy = join(folder, "haproxy.cfg");
+  await configure();
+  balancer = spawn("haproxy", ["-W", "-db", "-f", haproxy], { env: kPath, stdio: ["ignore", "pipe", "pipe"] });
+  for (const stream of [balancer.stdout, balancer.stderr]) stream.setEncoding("utf8").on("data", (text) => (log += text));
+  await listens(balancerPort);
+  client = new OpenAI({ apiKey: "unused", baseURL: `http://127.0.0.1:${balancerPort}/v1`, maxRetries: 0 });
+});
+
+after(async () => {
+  if (kSkip) return;
+  balancer?.kill("SIGTERM");
+  for (const daemon of routers) await (daemon.killed ? rm(daemon.folder, { recursive: true }) : daemon.stop());
+  redis?.kill("SIGKILL");
+  await Promise.all([small, ...(large ?? [])].map((worker) => worker?.stop()));
+  await rm(folder, { recursive: true });
+});
+
+const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+
+/// One request, whole or streamed, with what became of it: {id, began, by, failed?}.
+async function ask(id, text, stream, at = client) {
+  const out = { id, began: performance.now() };
+  try {
+    const options = { headers: { "x-request-id": id } };
+    const { data, response } = await at.chat.completions.create(asked(text, { stream }), options).withResponse();
+    out.by = response.headers.get("x-served-by");
+    out.hit = response.headers.get("x-vsr-cache-hit") === "true";
+    let said = "";
+    let reason = stream ? undefined : data.choices[0].finish_reason;
+    if (!stream) said = data.choices[0].message.content;
+    else {
+      for await (const chunk of data) {
+        said += chunk.choices[0].delta.content ?? "";
+        reason = chunk.choices[0].finish_reason ?? reason;
+      }
+    }
+    if (said !== text || reason !== "stop") out.failed = `cut off after ${said.length} characters`;
+  } catch (error) {
+    out.failed = `${error.status ?? ""} ${error.message} ${error.cause ?? ""}`;
+    out.status = error.status;
+  }
+  return out;
+}
+
+/// Traffic until stop() is called: new questions and old ones, whole and streamed, on kept connections.
+function traffic(name) {
+  const done = [];
+  let over = false;
+  const worker = async (number) => {
+    for (let i = 0; !over; ++i) {
+      const text = i % 3 === 2 ? `Often asked ${name} ${number % 2}` : `One two three four ${name} ${number} ${i}`;
+      done.push(await ask(`${name}-${number}-${i}`, text, i % 2 === 0));
+    }
+  };
+  const all = Promise.all(Array.from({ length: kWorkers }, (_, i) => worker(i)));
+  return {
+    done,
+    /// Until so many more have an answer, with none of those that were on their way when it is called.
+    more: async (count) => {
+      const enough = done.length + kWorkers + count;
+      for (const end = Date.now() + kWaitMsMax; done.length < enough && Date.now() < end; ) await pause(20);
+      assert.ok(done.length >= enough, `${done.length} of ${enough} requests in ${kWaitMsMax} ms`);
+    },
+    stop: async () => {
+      over = true;
+      await all;
+      return done;
+    },
+  };
+}
+
+const failures = (requests) => requests.filter((request) => request.failed);
+const servers = (requests) => [...new Set(requests.map((request) => request.by))].filter(Boolean).sort();
+
+test("three routers share the work, and answers in Redis", { skip: kSkip }, async () => {
+  const direct = routers.map((daemon) => new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 }));
+  const calls = small.calls.length;
+  assert.equal((await ask("first", "What is asked everywhere", false, direct[0])).hit, false);
+  for (const [i, stream] of [[1, false], [2, true]]) {
+    const end = Date.now() + kWaitMsMax; // the answer is written behind the client's back
+    let second;
+    do second = await ask(`again-${i}`, "What is asked everywhere", stream, direct[i]);
+    while (!second.hit && Date.now() < end);
+    assert.equal(second.hit, true);
+    assert.equal(second.failed, undefined);
+  }
+  assert.ok(small.calls.length <= calls + 3, "a worker was asked again and again");
+
+  const running = traffic("share");
+  await running.more(30);
+  const requests = await running.stop();
+  assert.deepEqual(failures(requests), []);
+  assert.deepEqual(servers(requests), ["router-1", "router-2", "router-3"]);
+  assert.ok(requests.some((request) => request.hit));
+});
+
+test("a session has the same worker, whichever router it comes by", { skip: kSkip }, async () => {
+  for (let session = 0; session < 6; ++session) {
+    for (const [i, daemon] of routers.entries()) {
+      const body = JSON.stringify(asked(`Prove theorem ${session} to router ${i}`));
+      const headers = { "content-type": "application/json", "x-session-id": `session-${session}` };
+      const response = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers, body });
+      assert.equal(response.status, 200);
+      await response.arrayBuffer();
+    }
+  }
+  const sessions = large.map((worker) => new Set(worker.calls.map((call) => call.session)));
+  assert.equal(sessions[0].size + sessions[1].size, 6, "a session was at both workers");
+});
+
+test("what is killed fails only what it had begun to answer", { skip: kSkip }, async () => {
+  const running = traffic("kill");
+  await running.more(10);
+  // Requests that wait for their first byte: of calls that may be repeated, and of some that may not.
+  const silent = Array.from({ length: kWorkers }, (_, i) => ask(`silent-${i}`, `slow ${i}`, i % 2 === 0));
+  const kept = Array.from({ length: kWorkers }, async (_, i) => {
+    const options = { headers: { "x-request-id": `kept-${i}` } };
+    return client.responses.create({ model: "auto", input: `slow to keep ${i}` }, options).then(
+      () => 200,
+      (error) => error.status,
+    );
+  });
+  await pause(500);
+  const { process, exited } = routers[1];
+  process.kill("SIGKILL");
+  await exited;
+  routers[1].killed = true;
+  const dead = performance.now();
+  await running.more(30);
+  const requests = await running.stop();
+  for (const request of failures(requests)) {
+    assert.equal(request.by, "router-2", JSON.stringify(request));
+    assert.ok(request.began < dead, `began after the death: ${JSON.stringify(request)}`);
+  }
+  const later = requests.filter((request) => request.began > dead);
+  assert.ok(later.length >= 30);
+  assert.deepEqual(servers(later), ["router-1", "router-3"]);
+
+  const times = (id) => small.calls.filter((call) => call.id === id).length;
+  const answered = await Promise.all(silent);
+  assert.deepEqual(failures(answered), []);
+  const again = answered.filter(({ id }) => times(id) === 2);
+  assert.ok(again.length > 0 && again.every(({ by }) => by !== "router-2"), "none of them was at the dead router");
+  const statuses = await Promise.all(kept);
+  assert.ok(statuses.includes(502), `${statuses}: none of them was at the dead router`);
+  statuses.forEach((status, i) => {
+    assert.ok(status === 200 || status === 502, `${status}`);
+    assert.equal(times(`kept-${i}`), 1);
+  });
+});
+
+test("one that is added serves, and none notices", { skip: kSkip }, async () => {
+  const running = traffic("add");
+  await startRouter();
+  await configure();
+  balancer.kill("SIGUSR2");
+  const isServing = () => running.done.some((request) => request.by === "router-4");
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end && !isServing(); ) await pause(50);
+  await running.more(30);
+  const requests = await running.stop();
+  assert.deepEqual(failures(requests), []);
+  assert.deepEqual(servers(requests), ["router-1", "router-3", "router-4"], log);
+});
+
+test("one that is told to stop ends what it has begun, and none notices", { skip: kSkip }, async () => {
+  const running = traffic("stop");
+  await running.more(10);
+  await routers[0].stop();
+  routers.shift();
+  await running.more(30);
+  const requests = await running.stop();
+  assert.deepEqual(failures(requests), []);
+});
