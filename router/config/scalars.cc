@@ -97,14 +97,21 @@ void report(Reader& reader, const yaml::Node& node, const Scalar& scalar,
   }
 }
 
-// The scalar as a T by way of `convert_text`, between bounds; quoted text is a string and no
-// number.
+// What ends in a unit is no number in any notation, so quotes do not change what it is; JSON has
+// nothing but quotes for it.
+bool has_unit(std::string_view text) {
+  return !text.empty() && text.back() >= 'A' && text.back() <= 'z';
+}
+
+// The scalar as a T by way of `convert_text`, between bounds; quoted text without a unit is a
+// string and no number.
 template <class T, class Convert>
 bool read_between(Reader& reader, const yaml::Node& node, std::string_view expected, T low, T high,
                   T& out, const Convert& convert_text) {
   const auto scalar = reader.scalar(node, expected);
   if (!scalar) return false;
-  const std::optional<T> value = scalar->quoted ? std::nullopt : convert_text(scalar->text);
+  const bool is_string = scalar->quoted && !has_unit(scalar->text);
+  const std::optional<T> value = is_string ? std::nullopt : convert_text(scalar->text);
   if (!value || !(*value >= low && *value <= high)) {
     report(reader, node, *scalar, expected);
     return false;

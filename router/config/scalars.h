@@ -26,10 +26,10 @@ bool read_integer(Reader& reader, const yaml::Node& node, std::string_view expec
                   int64_t high, int64_t& out);
 bool read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,
                  double high, double& out);
-/// An integer, or one with KiB, MiB or GiB behind it.
+/// An integer, or one with KiB, MiB or GiB behind it, which may be quoted.
 bool read_bytes(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                 int64_t high, int64_t& out);
-/// A number with ms, s, m or h behind it, or several: "1m30s".
+/// A number with ms, s, m or h behind it, or several: "1m30s"; quoted or not.
 void read_duration(Reader& reader, const yaml::Node& node, std::string_view expected,
                    std::chrono::milliseconds low, std::chrono::milliseconds high,
                    std::chrono::milliseconds& out);

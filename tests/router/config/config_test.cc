@@ -129,12 +129,12 @@ TEST(Config, has_a_listener_when_the_file_names_none) {
 
 TEST(Config, reads_listeners_and_limits) {
   const Config config = parse_good(R"(version: v0.3
-listeners: [{name: x, address: "::", port: 0, timeout: 1m30s}, {name: y, port: 1, timeout: 250ms}]
+listeners: [{name: x, address: "::", port: 0, timeout: "1m30s"}, {name: y, port: 1, timeout: 250ms}]
 @providers
 global:
   router: {auto_model_name: pick, auto_model_names: [auto, best], strategy: confidence}
   services:
-    http: {header_bytes_max: 64KiB, body_bytes_max: 4096, idle_timeout: 1.5s, threads: 3}
+    http: {header_bytes_max: "64KiB", body_bytes_max: 4096, idle_timeout: 1.5s, threads: 3}
     management_api: {enabled: false, port: 9}
   model_catalog:
     embeddings:
