@@ -8,15 +8,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import OpenAI from "openai";
 
 import { Daemon, freePorts } from "./daemon.mjs";
+import { deployed, kDeploy } from "./deployed.mjs";
 
-const kDeploy = resolve("../../deploy/scale"); // of the folder that tests/e2e/run changes to
 const kPath = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error === undefined;
 const missing = ["haproxy", "redis-server"].filter((program) => !isThere(program)).join(", ");
@@ -68,15 +68,6 @@ class Worker {
   }
 }
 
-/// Text of deploy/scale with what a test has to change; that every change still finds its place is part of the test.
-function changed(text, changes) {
-  for (const [from, to] of changes) {
-    assert.ok(text.search(from) >= 0, `deploy/scale: ${from} is not in it any more`);
-    text = text.replace(from, to);
-  }
-  return text;
-}
-
 let log = ""; // of the balancer
 
 async function listens(port) {
@@ -93,18 +84,17 @@ let folder, small, large, redis, redisPort, balancer, haproxy, balancerPort, cli
 const routers = []; // in the order of their names: router-1 is the first
 
 async function startRouter() {
-  const text = await readFile(join(kDeploy, "signalbox.yaml"), "utf8");
-  const daemon = await Daemon.start((port, managementPort) =>
-    changed(text, [
-      [/address: 0\.0\.0\.0, port: 8801/, `address: 127.0.0.1, port: ${port}`],
-      ["small.models.internal:8000", `127.0.0.1:${small.port}`],
-      ["large-1.models.internal:8000", `127.0.0.1:${large[0].port}`],
-      ["large-2.models.internal:8000", `127.0.0.1:${large[1].port}`],
-      ["cache.internal:6379", `127.0.0.1:${redisPort}`],
-      ["response_api: {enabled: false}", "response_api: {enabled: true}"], // something that must not be sent twice
-      [/services:\n/, `services:\n    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}\n`],
-    ]),
-  );
+  const ports = {
+    "small.models.internal:8000": small.port,
+    "large-1.models.internal:8000": large[0].port,
+    "large-2.models.internal:8000": large[1].port,
+  };
+  const configuration = await deployed("scale/signalbox.yaml", ports, ({ global }) => {
+    assert.equal(global.stores.response_cache.redis.address, "cache.internal:6379");
+    global.stores.response_cache.redis.address = `127.0.0.1:${redisPort}`;
+    global.services.response_api.enabled = true; // something that must not be sent twice
+  });
+  const daemon = await Daemon.start(configuration);
   routers.push(daemon);
   return daemon;
 }
@@ -113,16 +103,18 @@ const portOf = (daemon) => new URL(daemon.url).port;
 
 /// Writes the balancer's configuration for the routers that there are. Who served a request is told in a header.
 async function configure() {
-  const text = await readFile(join(kDeploy, "haproxy.cfg"), "utf8");
+  let text = await readFile(`${kDeploy}/scale/haproxy.cfg`, "utf8");
   const servers = routers.map((daemon, i) => `    server router-${i + 1} 127.0.0.1:${portOf(daemon)}\n`).join("");
-  await writeFile(
-    haproxy,
-    changed(text, [
-      ["bind :8800", `bind 127.0.0.1:${balancerPort}`],
-      ["default_backend routers", "default_backend routers\n    http-response set-header x-served-by %s"],
-      [/( {4}server router-\d .*\n){3}/, servers],
-    ]),
-  );
+  const changes = [
+    ["bind :8800", `bind 127.0.0.1:${balancerPort}`],
+    ["default_backend routers", "default_backend routers\n    http-response set-header x-served-by %s"],
+    [/( {4}server router-\d .*\n){3}/, servers],
+  ];
+  for (const [from, to] of changes) {
+    assert.ok(text.search(from) >= 0, `haproxy.cfg: ${from} is not in it any more`);
+    text = text.replace(from, to);
+  }
+  await writeFile(haproxy, text);
 }
 
 before(async () => {
