@@ -9,16 +9,13 @@
 #include <string>
 
 #include "router/cache/remote.h"
+#include "router/remote/redis.h"
 
 namespace signalbox::router::cache {
 
 struct RedisOptions {
-  std::string host = {};
-  uint16_t port = 6379;
-  std::string username = {}, password = {};  // "": none
-  uint32_t db = 0;
+  remote::RedisServer server = {};
   std::string prefix = "signalbox:answers:";     // of every key
-  std::chrono::milliseconds connect_limit{200};  // to connect and log in
   std::chrono::milliseconds look_up_limit{100};  // of get()
   std::chrono::milliseconds write_limit{1000};   // of put() and remove()
   uint64_t log_max = 100'000;                    // heads in the stream, about; the oldest go

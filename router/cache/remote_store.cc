@@ -19,22 +19,6 @@ constexpr milliseconds kLastWrites{1000};
 
 }  // namespace
 
-bool Breaker::allows(TimePoint now) {
-  const std::lock_guard lock(mutex_);
-  if (failures_ < kFailuresMax) return true;
-  if (now < again_) return false;
-  again_ = now + kPause;  // this one finds out
-  return true;
-}
-
-bool Breaker::tell(bool well, TimePoint now) {
-  const std::lock_guard lock(mutex_);
-  const bool before = failures_ < kFailuresMax;
-  failures_ = well ? 0 : std::min(failures_ + 1, kFailuresMax);
-  if (!well) again_ = now + kPause;
-  return before != (failures_ < kFailuresMax);
-}
-
 RemoteStore::RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits)
     : remote_(std::move(remote)),
       heads_(limits),

@@ -11,26 +11,9 @@
 
 #include "router/cache/memory_store.h"
 #include "router/cache/remote.h"
+#include "router/remote/breaker.h"
 
 namespace signalbox::router::cache {
-
-/// When a server has failed a few times it is left alone for a while, so that requests do not wait
-/// for it one after the other. Thread-safe.
-class Breaker {
- public:
-  static constexpr int kFailuresMax = 3;
-  static constexpr std::chrono::milliseconds kPause{1000};
-
-  /// Whether to ask now; after a pause, one at a time until one succeeds.
-  bool allows(TimePoint now);
-  /// How it went; true when that changes whether the server counts as well.
-  bool tell(bool well, TimePoint now);
-
- private:
-  std::mutex mutex_;
-  int failures_ = 0;
-  TimePoint again_ = {};
-};
 
 /// find() asks the server and blocks as long as Remote::get() does; all else answers from memory.
 /// What is put and deleted goes to the server on a thread of its own, in that order; what finds no
@@ -75,7 +58,7 @@ class RemoteStore final : public Store {
 
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
-  Breaker breaker_;
+  remote::Breaker breaker_;
 
   std::mutex mutex_;
   std::condition_variable woken_;

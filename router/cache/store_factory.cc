@@ -5,42 +5,22 @@
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/remote_store.h"
-#include "router/config/endpoint.h"
+#include "router/remote/redis_config.h"
 
 namespace signalbox::router::cache {
 namespace {
-
-using std::chrono::milliseconds;
 
 Eviction eviction_of(std::string_view policy) {
   if (policy == "lru") return Eviction::kLru;
   return policy == "lfu" ? Eviction::kLfu : Eviction::kFifo;
 }
 
-void set_seconds(uint32_t seconds, milliseconds& into) {
-  if (seconds != 0) into = std::chrono::seconds(seconds);
-}
-
 Result<RedisOptions> redis_options(const config::Redis& redis) {
   RedisOptions out;
-  if (redis.use_tls) return fail(Code::kUnsupported, "redis.use_tls: TLS to Redis is not built");
-  if (redis.cluster_mode) return fail(Code::kUnsupported, "redis.cluster_mode is not built");
-  if (!redis.address.empty()) {
-    SIGNALBOX_TRY(const config::Endpoint endpoint, config::parse_endpoint(redis.address, false));
-    out.host = endpoint.host;
-    if (redis.address.find(':') != std::string::npos) out.port = endpoint.port;
-  } else {
-    out.host = redis.host;
-    if (redis.port != 0) out.port = redis.port;
-  }
-  if (out.host.empty()) return fail(Code::kInvalid, "redis: it needs an address or a host");
-  out.username = redis.username;
-  out.password = redis.password;
-  out.db = redis.db;
+  SIGNALBOX_TRY(out.server, remote::redis_server(redis));
   if (!redis.key_prefix.empty()) out.prefix = redis.key_prefix;
-  set_seconds(redis.dial_timeout, out.connect_limit);
-  set_seconds(redis.read_timeout, out.look_up_limit);
-  set_seconds(redis.write_timeout, out.write_limit);
+  remote::set_seconds(redis.read_timeout, out.look_up_limit);
+  remote::set_seconds(redis.write_timeout, out.write_limit);
   return out;
 }
 
@@ -49,13 +29,13 @@ Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
   if (valkey.tls_enabled)
     return fail(Code::kUnsupported, "valkey.tls_enabled: TLS to Valkey is not built");
   if (valkey.host.empty()) return fail(Code::kInvalid, "valkey: it needs a host");
-  out.host = valkey.host;
-  out.port = valkey.port;
-  out.password = valkey.password;
-  out.db = valkey.database;
+  out.server.host = valkey.host;
+  out.server.port = valkey.port;
+  out.server.password = valkey.password;
+  out.server.db = valkey.database;
   if (!valkey.collection_prefix.empty()) out.prefix = valkey.collection_prefix;
-  set_seconds(valkey.connect_timeout, out.connect_limit);
-  set_seconds(valkey.timeout, out.look_up_limit);
+  remote::set_seconds(valkey.connect_timeout, out.server.connect_limit);
+  remote::set_seconds(valkey.timeout, out.look_up_limit);
   return out;
 }
 

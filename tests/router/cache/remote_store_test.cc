@@ -156,7 +156,7 @@ TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
   shared.down = true;
   ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
   EXPECT_TRUE(has(store, "b")) << "it waits to be written";
-  for (int i = 0; i < Breaker::kFailuresMax; ++i) EXPECT_FALSE(store.find("a", now()));
+  for (int i = 0; i < remote::Breaker::kFailuresMax; ++i) EXPECT_FALSE(store.find("a", now()));
   const int before = shared.asked;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(store.find("a", now()).error().code, Code::kIo);
   EXPECT_LE(shared.asked, before + 1);
@@ -204,7 +204,7 @@ class Redis {
                    server_.folder().string()});
   }
   std::unique_ptr<Remote> remote() const {
-    return make_redis_remote({.host = "127.0.0.1", .port = server_.port()});
+    return make_redis_remote({.server = {.host = "127.0.0.1", .port = server_.port()}});
   }
   test::ServerProcess& server() { return server_; }
 

@@ -1,0 +1,17 @@
+#pragma once
+// Which server a `redis` of the configuration means.
+
+#include "base/error.h"
+#include "router/config/stores.h"
+#include "router/remote/redis.h"
+
+namespace signalbox::remote {
+
+/// Keys that are missing have the defaults of RedisServer. Errors: kInvalid for an address that is
+/// none, kUnsupported for what is not built.
+Result<RedisServer> redis_server(const config::Redis& redis);
+
+/// Nothing happens where `seconds` is 0, which stands for a key that is missing.
+void set_seconds(uint32_t seconds, std::chrono::milliseconds& into);
+
+}  // namespace signalbox::remote
