@@ -12,13 +12,7 @@ using remote::RedisValue;
 using std::chrono::milliseconds;
 using Command = remote::Redis::Command;
 
-constexpr std::string_view kChangesAtOnce = "512";
 constexpr std::string_view kHead = "head", kId = "id";
-
-/// Null when there is none, or another type.
-const RedisValue* item(const RedisValue& list, size_t i, RedisValue::Type type) {
-  return i < list.items.size() && list.items[i].type == type ? &list.items[i] : nullptr;
-}
 
 class RedisRemote final : public Remote {
  public:
@@ -52,25 +46,12 @@ class RedisRemote final : public Remote {
   }
 
   Result<std::vector<RemoteChange>> follow(std::string& cursor, milliseconds wait) override {
-    const std::string since = cursor.empty() ? "0-0" : cursor;
-    const std::string blocks = std::to_string(wait.count());
-    SIGNALBOX_TRY(const RedisValue value, redis_.run({"XREAD", "COUNT", kChangesAtOnce, "BLOCK",
-                                                      blocks, "STREAMS", log_, since},
-                                                     wait + options_.write_limit));
+    if (cursor.empty()) cursor = "0-0";
+    SIGNALBOX_TRY(auto entries, redis_.follow(log_, cursor, wait, options_.write_limit));
     std::vector<RemoteChange> out;
-    if (value.is_nil()) return out;
-    // [[stream, [[position, [field, value, ...]], ...]]]
-    const RedisValue* stream = item(value, 0, RedisValue::Type::kList);
-    const RedisValue* all = stream ? item(*stream, 1, RedisValue::Type::kList) : nullptr;
-    if (all == nullptr) return strange("XREAD");
-    for (const RedisValue& one : all->items) {
-      const RedisValue* position = item(one, 0, RedisValue::Type::kText);
-      const RedisValue* fields = item(one, 1, RedisValue::Type::kList);
-      if (position == nullptr || fields == nullptr) return strange("XREAD");
-      cursor = position->text;
-      const RedisValue* id = item(*fields, 1, RedisValue::Type::kText);
-      const RedisValue* head = item(*fields, 3, RedisValue::Type::kText);
-      if (id != nullptr && head != nullptr) out.push_back({id->text, head->text});
+    for (auto& entry : entries) {
+      // kId, the id, kHead, the head
+      if (entry.size() >= 4) out.push_back({std::move(entry[1]), std::move(entry[3])});
     }
     return out;
   }

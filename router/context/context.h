@@ -25,10 +25,15 @@ struct Context {
   uint32_t messages = 0;  // at least one
   int64_t created = 0;    // seconds since 1970
   bool pinned = false;    // stays in memory, and is not forgotten when it is idle
+  bool shared = false;    // is where other routers find it, too
 };
 
 /// "ctx_" and 64 hexadecimal digits.
 std::string id_of(std::string_view content);
 bool is_id(std::string_view text);
+
+/// What a key is called where its bytes lie: a hash of both, so that nothing a client says becomes
+/// a path or a name.
+std::string name_of(const Key& key);
 
 }  // namespace signalbox::context

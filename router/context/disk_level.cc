@@ -1,4 +1,4 @@
-// A file is named by a hash of its key, so that nothing a client says becomes a path.
+// A file is named by name_of() its key.
 
 #include "router/context/disk_level.h"
 
@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/sha256.h"
 #include "router/context/record.h"
 #include "router/context/zstd.h"
 
@@ -74,8 +73,7 @@ DiskLevel::~DiskLevel() {
 }
 
 fs::path DiskLevel::file_of(const Key& key, std::string_view extension) const {
-  return directory_ /
-         fmt::format("{}{}", sha256_hex(fmt::format("{}\n{}", key.tenant, key.id)), extension);
+  return directory_ / fmt::format("{}{}", name_of(key), extension);
 }
 
 Result<void> DiskLevel::sync() const {

@@ -1,9 +1,8 @@
 #pragma once
-// A level of the store below memory: where contexts are that nobody uses at the moment, smaller and
-// slower. What is built is one in memory (packed_level) and one on disk (disk_level); one that
-// several routers share, a Redis say, implements the same.
+// The level of the store below memory, of this router alone: where contexts are that nobody uses at
+// the moment, smaller and slower. One is in memory (packed_level), one on disk (disk_level). What
+// several routers share is below it, and another thing: shared_level.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +38,6 @@ class Level {
   virtual Result<void> pin(const Key& key, bool pinned) = 0;
   /// What it holds, to be asked once, first.
   virtual Recovered recover() = 0;
-  /// A context that somebody else has put there since, for levels that routers share.
-  virtual Result<std::optional<Context>> find(const Key&) { return std::nullopt; }
   /// Of what it holds, as it holds it.
   virtual uint64_t bytes() const = 0;
 };

@@ -1,4 +1,4 @@
-// It sleeps on a condition that nobody signals, since a stop has to wake it.
+// They sleep on a condition that nobody signals, since a stop has to wake them.
 
 #include "router/context/pager.h"
 
@@ -7,14 +7,39 @@
 #include <mutex>
 
 namespace signalbox::context {
+namespace {
 
-Pager::Pager(Store& store, std::chrono::milliseconds interval)
+using std::chrono::milliseconds;
+
+/// A stop waits for so long.
+constexpr milliseconds kFollowWait{500};
+/// Before a shared level that does not answer is asked again.
+constexpr milliseconds kRetryPause{500};
+
+int64_t now() {
+  return static_cast<int64_t>(std::time(nullptr));
+}
+
+/// False once it is to stop.
+bool sleep(const std::stop_token& stop, milliseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any sleeping;
+  std::unique_lock lock(mutex);
+  return !sleeping.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
+}
+
+}  // namespace
+
+Pager::Pager(Store& store, milliseconds interval)
     : thread_([&store, interval](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any sleep;
-        std::unique_lock lock(mutex);
-        while (!sleep.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); }))
-          store.page(static_cast<int64_t>(std::time(nullptr)));
+        while (sleep(stop, interval)) store.page(now());
+      }) {}
+
+Follower::Follower(Store& store)
+    : thread_([&store](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          if (!store.follow(kFollowWait, now()) && !sleep(stop, kRetryPause)) return;
+        }
       }) {}
 
 }  // namespace signalbox::context

@@ -1,5 +1,6 @@
 #pragma once
-// The thread that moves idle contexts out of memory.
+// The threads of a store: one moves idle contexts out of memory, one takes up what other routers
+// have done.
 
 #include <chrono>
 #include <thread>
@@ -15,6 +16,15 @@ class Pager {
 
  private:
   std::jthread thread_;  // stopped and waited for
+};
+
+class Follower {
+ public:
+  /// The store, which has a shared level, outlives it.
+  explicit Follower(Store& store);
+
+ private:
+  std::jthread thread_;
 };
 
 }  // namespace signalbox::context

@@ -86,6 +86,10 @@ bool is_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+std::string name_of(const Key& key) {
+  return sha256_hex(fmt::format("{}\n{}", key.tenant, key.id));
+}
+
 bool has_refs(const json::Document& request) {
   return !find_refs(request).empty();
 }

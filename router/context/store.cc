@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "router/context/store_change.h"
 
 namespace signalbox::context {
 namespace {
@@ -18,35 +19,18 @@ tl::unexpected<Error> not_found(const Key& key) {
 
 }  // namespace
 
-/// The right to change a context, waited for.
-class Store::Change {
- public:
-  Change(Store& store, Key key) : store_(store), key_(std::move(key)) {
-    std::unique_lock lock(store_.mutex_);
-    store_.changed_.wait(lock, [this] { return !store_.changing_.contains(key_); });
-    store_.changing_.insert(key_);
-  }
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-  ~Change() {
-    {
-      const std::lock_guard lock(store_.mutex_);
-      store_.changing_.erase(key_);
-    }
-    store_.changed_.notify_all();
-  }
+tl::unexpected<Error> Store::no_answer(const Key& key) {
+  return fail(Code::kUpstream,
+              "context {}: where routers share contexts nobody answers at the moment", key.id);
+}
 
- private:
-  Store& store_;
-  const Key key_;
-};
-
-Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now)
-    : below_(std::move(below)), limits_(limits) {
+Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now,
+             std::unique_ptr<SharedLevel> shared)
+    : below_(std::move(below)), shared_(std::move(shared)), limits_(limits) {
   Recovered recovered = below_->recover();
   rejected_ = std::move(recovered.rejected);
   stats_.damaged = rejected_.size();
-  for (Context& context : recovered.contexts) take_up(std::move(context), now);
+  for (Context& context : recovered.contexts) take_up(std::move(context), true, now);
 }
 
 void Store::set_limits(const Limits& limits) {
@@ -58,17 +42,21 @@ void Store::set_limits(const Limits& limits) {
 
 Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint32_t messages,
                               int64_t now) {
-  Context context{{std::string(tenant), id_of(content)}, content.size(), messages, now, false};
+  Context context{{std::string(tenant), id_of(content)}, content.size(), messages, now};
   const Key key = context.key;
-  bool is_new = true;
+  const bool asks_shared = shared_ != nullptr && meet(key).has_value();
+  bool is_new = true, is_far = false;
   {
     const Change change(*this, key);
+    int64_t ttl_s = 0;
     {
       const std::lock_guard lock(mutex_);
+      ttl_s = limits_.ttl_s;
       if (const auto found = entries_.find(key); found != entries_.end()) {
         is_new = false;
         use(found->second, now);
         context = found->second.context;
+        is_far = found->second.among == &far_;
       } else {
         if (context.bytes > limits_.context_bytes_max) {
           ++stats_.refused;
@@ -78,39 +66,41 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
         SIGNALBOX_TRY_VOID(reserve(key, context.bytes));
       }
     }
-    if (is_new) {
+    // What is far away is written there once more, too: it may have been damaged.
+    if (is_new || is_far) {
       const bool is_below = below_->is_durable();
       const Result<void> written = is_below ? below_->put(context, content) : Result<void>();
+      std::optional<uint64_t> packed;
+      if (written && asks_shared) {
+        const auto shared = shared_->put(context, content, ttl_s);
+        if (shared) packed = *shared;
+        if (!shared) failed(shared.error());
+      }
       const std::lock_guard lock(mutex_);
       if (!written) {
-        release(key, context.bytes);
+        if (is_new) release(key, context.bytes);
         return tl::unexpected(written.error());
       }
-      insert(context, std::make_shared<const std::string>(std::move(content)), is_below, now);
-      ++stats_.puts;
+      const auto at = is_new ? insert(std::move(context), nullptr, false, now) : entries_.find(key);
+      Entry& entry = at->second;
+      if (is_below) be_below(entry);
+      if (packed) be_shared(entry, *packed);
+      if (shared_ != nullptr && !packed) owed_.insert(key);
+      entry.touched = now;
+      hold(entry, std::make_shared<const std::string>(std::move(content)));
+      file(at);
+      context = entry.context;
+      stats_.puts += is_new;
     }
   }
-  if (is_new) make_room(now);
+  if (is_new || is_far) make_room(now);
   return Put{std::move(context), is_new};
 }
 
-// A level that others write to as well may have it.
-void Store::meet(const Key& key) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (entries_.contains(key)) return;
-  }
-  const Change change(*this, key);
-  auto found = below_->find(key);
-  if (!found) log::warn("context", "{}: {}", below_->name(), found.error().message);
-  if (!found || !*found) return;
-  const std::lock_guard lock(mutex_);
-  if (!entries_.contains(key)) take_up(**found, (*found)->created);
-}
-
 Result<Store::Content> Store::get(const Key& key, int64_t now) {
-  meet(key);
-  Context packed;
+  SIGNALBOX_TRY_VOID(meet(key));
+  Context known;
+  bool is_below = false;
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
@@ -123,48 +113,52 @@ Result<Store::Content> Store::get(const Key& key, int64_t now) {
       ++stats_.memory_hits;
       return found->second.content;
     }
-    packed = found->second.context;
+    known = found->second.context;
+    is_below = found->second.is_below;
   }
-  return page_in(packed, now);
+  return page_in(known, is_below, now);
 }
 
-Result<Store::Content> Store::page_in(const Context& context, int64_t now) {
-  Result<std::string> read = below_->get(context);
+Result<Store::Content> Store::page_in(const Context& context, bool is_below, int64_t now) {
+  bool is_far = false;
+  Result<std::string> read = this->read(context, is_below, is_far);
   Content content;
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(context.key);
-    // Somebody has dropped it, or is about to.
-    const bool is_going =
-        !read && read.error().code == Code::kNotFound && changing_.contains(context.key);
-    if (found == entries_.end() || is_going) {
+    const bool is_missing = !read && read.error().code == Code::kNotFound;
+    const bool is_changing = changing_.contains(context.key);
+    if (found != entries_.end() && found->second.content != nullptr) {  // another was faster
+      ++(is_far ? stats_.shared_hits : stats_.below_hits);
+      return found->second.content;
+    }
+    // Somebody has dropped it, or is about to; or it was nowhere else and is no longer there.
+    if (found == entries_.end() || (is_missing && (is_changing || !is_below))) {
       ++stats_.misses;
+      if (found != entries_.end() && !is_changing) erase(found);
       return not_found(context.key);
     }
-    Entry& entry = found->second;
     if (!read) {
+      if (read.error().code == Code::kUpstream) return no_answer(context.key);
       log::error("context", "{}: {}", context.key.id, read.error().message);
       if (read.error().code == Code::kIo)
         return fail(Code::kIo, "context {} cannot be read at the moment", context.key.id);
       ++stats_.damaged;
-      if (!changing_.contains(context.key)) erase(found);
+      if (!is_changing) erase(found);
       return fail(Code::kCorrupt, "context {} was damaged and is lost: store it again",
                   context.key.id);
     }
-    ++stats_.below_hits;
-    content = entry.content;
-    if (content == nullptr) {
-      content = std::make_shared<const std::string>(*std::move(read));
-      hold(entry, content);
-      file(found);
-    }
+    ++(is_far ? stats_.shared_hits : stats_.below_hits);
+    content = std::make_shared<const std::string>(*std::move(read));
+    hold(found->second, content);
+    file(found);
   }
   make_room(now);
   return content;
 }
 
 Result<Context> Store::find(const Key& key) {
-  meet(key);
+  SIGNALBOX_TRY_VOID(meet(key));
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return not_found(key);
@@ -172,8 +166,11 @@ Result<Context> Store::find(const Key& key) {
 }
 
 Result<Context> Store::pin(const Key& key, bool pinned) {
-  meet(key);
+  SIGNALBOX_TRY_VOID(meet(key));
   const Change change(*this, key);
+  Context wanted;
+  bool is_below = false;
+  int64_t ttl_s = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
@@ -182,30 +179,58 @@ Result<Context> Store::pin(const Key& key, bool pinned) {
     if (pinned) {
       SIGNALBOX_TRY_VOID(reserve_pin(found->second.context));
     }
+    wanted = found->second.context;
+    is_below = found->second.is_below;
+    ttl_s = limits_.ttl_s;
   }
-  const Result<void> kept = below_->pin(key, pinned);
+  wanted.pinned = pinned;
+  const Result<void> kept = keep_pin(wanted, is_below, ttl_s);
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
-  Context& context = found->second.context;
-  if (kept) {
-    context.pinned = pinned;
-    stats_.pinned += pinned ? 1 : -1;
-    file(found);
-  }
+  if (kept) mark_pinned(found, pinned);
   if (kept.has_value() != pinned) {
-    usage_[key.tenant].pinned_bytes -= context.bytes;
-    stats_.pinned_bytes -= context.bytes;
+    usage_[key.tenant].pinned_bytes -= wanted.bytes;
+    stats_.pinned_bytes -= wanted.bytes;
   }
   if (!kept) return tl::unexpected(kept.error());
-  return context;
+  return found->second.context;
+}
+
+Result<void> Store::keep_pin(Context wanted, bool is_below, int64_t ttl_s) {
+  if (wanted.shared) {
+    const auto shared = shared_->pin(wanted, ttl_s);
+    if (!shared) {
+      failed(shared.error());
+      return no_answer(wanted.key);
+    }
+  }
+  const Result<void> kept = is_below ? below_->pin(wanted.key, wanted.pinned) : Result<void>();
+  if (!kept && wanted.shared) {
+    wanted.pinned = !wanted.pinned;
+    static_cast<void>(shared_->pin(wanted, ttl_s));
+  }
+  return kept;
 }
 
 Result<void> Store::drop(const Key& key) {
-  meet(key);
+  SIGNALBOX_TRY_VOID(meet(key));
   const Change change(*this, key);
+  Context context;
+  int64_t ttl_s = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (!entries_.contains(key)) return not_found(key);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return not_found(key);
+    context = found->second.context;
+    ttl_s = limits_.ttl_s;
+  }
+  // There first: nobody may bring back what its client takes for gone.
+  if (shared_ != nullptr) {
+    const auto dropped = shared_->drop(context, ttl_s);
+    if (!dropped) {
+      failed(dropped.error());
+      return no_answer(key);
+    }
   }
   SIGNALBOX_TRY_VOID(below_->drop(key));
   const std::lock_guard lock(mutex_);
@@ -273,27 +298,29 @@ void Store::make_room(int64_t now) {
 
 void Store::expire(Order& order, int64_t now) {
   for (;;) {
-    Key key;
+    Context context;
     {
       const std::lock_guard lock(mutex_);
       const auto first = first_idle(order);
       if (limits_.ttl_s == 0 || first == order.end() || now - (*first)->second.used < limits_.ttl_s)
         return;
-      key = (*first)->first;
-      changing_.insert(key);
+      context = (*first)->second.context;
+      changing_.insert(context.key);
     }
-    const Result<void> dropped = below_->drop(key);
+    const Result<bool> is_used = context.shared ? is_used_elsewhere(context, now) : false;
+    Result<void> dropped;
+    if (is_used && !*is_used) dropped = below_->drop(context.key);
     {
       const std::lock_guard lock(mutex_);
-      changing_.erase(key);
-      if (dropped) {
-        erase(entries_.find(key));
+      changing_.erase(context.key);
+      if (dropped && is_used && !*is_used) {
+        erase(entries_.find(context.key));
         ++stats_.expired;
       }
     }
     changed_.notify_all();
-    if (dropped) continue;
-    log::error("context", "{}: {}", key.id, dropped.error().message);
+    if (dropped && is_used) continue;
+    if (!dropped) log::error("context", "{}: {}", context.key.id, dropped.error().message);
     return;
   }
 }
@@ -301,7 +328,11 @@ void Store::expire(Order& order, int64_t now) {
 void Store::page(int64_t now) {
   expire(packed_, now);
   expire(in_memory_, now);
+  expire(far_, now);
   make_room(now);
+  while (leave_below(now)) {
+  }
+  settle(now);
 }
 
 Stats Store::stats() const {
@@ -309,6 +340,7 @@ Stats Store::stats() const {
   const std::lock_guard lock(mutex_);
   Stats out = stats_;
   out.below_bytes = below_bytes;
+  for (const Key& key : owed_) out.owed += !entries_.find(key)->second.context.shared;
   return out;
 }
 

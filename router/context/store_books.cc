@@ -4,6 +4,12 @@
 #include "router/context/store.h"
 
 namespace signalbox::context {
+namespace {
+
+/// The shared level is told that a context is used so many times in what it keeps it for.
+constexpr int64_t kTouchesInTtl = 8;
+
+}  // namespace
 
 Result<void> Store::reserve(const Key& key, uint64_t bytes) {
   const auto found = usage_.find(key.tenant);
@@ -41,13 +47,13 @@ void Store::release(const Key& key, uint64_t bytes) {
   if (--found->second.contexts == 0) usage_.erase(found);
 }
 
-/// One that the level below has, limits or no limits.
-void Store::take_up(Context context, int64_t now) {
+/// One that a level below memory has, limits or no limits.
+Store::Entries::iterator Store::take_up(Context context, bool is_below, int64_t now) {
   Usage& usage = usage_[context.key.tenant];
   usage.bytes += context.bytes;
   ++usage.contexts;
   stats_.bytes += context.bytes;
-  insert(std::move(context), nullptr, true, now);
+  return insert(std::move(context), nullptr, is_below, now);
 }
 
 Result<void> Store::reserve_pin(const Context& context) {
@@ -66,15 +72,43 @@ Result<void> Store::reserve_pin(const Context& context) {
   return {};
 }
 
+void Store::mark_pinned(Entries::iterator at, bool pinned) {
+  at->second.context.pinned = pinned;
+  stats_.pinned += pinned ? 1 : -1;
+  file(at);
+}
+
 void Store::be_below(Entry& entry) {
   stats_.below += !entry.is_below;
   entry.is_below = true;
 }
 
+void Store::leave_below(Entry& entry) {
+  stats_.below -= entry.is_below;
+  entry.is_below = false;
+}
+
+void Store::be_shared(Entry& entry, uint64_t packed_bytes) {
+  stats_.shared += !entry.context.shared;
+  stats_.shared_bytes += packed_bytes - entry.shared_bytes;
+  entry.shared_bytes = packed_bytes;
+  entry.context.shared = true;
+}
+
+void Store::be_unshared(Entry& entry) {
+  stats_.shared -= entry.context.shared;
+  stats_.shared_bytes -= entry.shared_bytes;
+  entry.shared_bytes = 0;
+  entry.context.shared = false;
+}
+
 /// Into the order that it belongs to, as the one used last.
 void Store::file(Entries::iterator at) {
   Entry& entry = at->second;
-  Order& order = entry.context.pinned ? pinned_ : entry.content ? in_memory_ : packed_;
+  Order& order = entry.context.pinned ? pinned_
+                 : entry.content      ? in_memory_
+                 : entry.is_below     ? packed_
+                                      : far_;
   if (entry.among != nullptr) {
     order.splice(order.end(), *entry.among, entry.place);
   } else {
@@ -100,6 +134,7 @@ Store::Entries::iterator Store::insert(Context context, Content content, bool is
   Entry entry;
   entry.used = now;
   entry.context = std::move(context);
+  entry.context.shared = false;  // as be_shared() counts it
   Key key = entry.context.key;
   const auto at = entries_.emplace(std::move(key), std::move(entry)).first;
   ++stats_.contexts;
@@ -124,7 +159,9 @@ void Store::erase(Entries::iterator at) {
     usage_.find(at->first.tenant)->second.pinned_bytes -= entry.context.bytes;
   }
   --stats_.contexts;
-  stats_.below -= entry.is_below;
+  leave_below(entry);
+  be_unshared(entry);
+  owed_.erase(at->first);
   release(at->first, entry.context.bytes);
   entry.among->erase(entry.place);
   entries_.erase(at);
@@ -133,6 +170,8 @@ void Store::erase(Entries::iterator at) {
 void Store::use(Entry& entry, int64_t now) {
   entry.used = now;
   entry.among->splice(entry.among->end(), *entry.among, entry.place);
+  const bool is_known = now - entry.touched < limits_.ttl_s / kTouchesInTtl;
+  if (entry.context.shared && limits_.ttl_s != 0 && !is_known) owed_.insert(entry.context.key);
 }
 
 }  // namespace signalbox::context

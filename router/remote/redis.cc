@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kIdleMax = 8;
+constexpr std::string_view kEntriesAtOnce = "512";
 
 struct CloseContext {
   void operator()(redisContext* context) const { redisFree(context); }
@@ -58,6 +59,11 @@ RedisValue value_of(const redisReply& reply) {
       break;
   }
   return out;
+}
+
+/// Null when there is none, or one of another type.
+RedisValue* item(RedisValue& list, size_t i, RedisValue::Type type) {
+  return i < list.items.size() && list.items[i].type == type ? &list.items[i] : nullptr;
 }
 
 }  // namespace
@@ -193,6 +199,34 @@ Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands
 Result<RedisValue> Redis::run(const Command& command, milliseconds limit) {
   SIGNALBOX_TRY(auto all, run_all({&command, 1}, limit));
   return std::move(all.front());
+}
+
+Result<std::vector<std::vector<std::string>>> Redis::follow(std::string_view stream,
+                                                            std::string& cursor, milliseconds wait,
+                                                            milliseconds limit) {
+  using enum RedisValue::Type;
+  const std::string blocks = std::to_string(wait.count());
+  SIGNALBOX_TRY(RedisValue value,
+                run({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", blocks, "STREAMS", stream, cursor},
+                    wait + limit));
+  const auto strange = [this] {
+    return fail(Code::kIo, "{}: XREAD was answered by something else", name_);
+  };
+  std::vector<std::vector<std::string>> out;
+  if (value.is_nil()) return out;
+  // [[stream, [[position, [field, value, ...]], ...]]]
+  RedisValue* const only = item(value, 0, kList);
+  RedisValue* const all = only == nullptr ? nullptr : item(*only, 1, kList);
+  if (all == nullptr) return strange();
+  for (RedisValue& one : all->items) {
+    const RedisValue* position = item(one, 0, kText);
+    RedisValue* const fields = item(one, 1, kList);
+    if (position == nullptr || fields == nullptr) return strange();
+    cursor = position->text;
+    std::vector<std::string>& entry = out.emplace_back();
+    for (RedisValue& each : fields->items) entry.push_back(std::move(each.text));
+  }
+  return out;
 }
 
 }  // namespace signalbox::remote

@@ -54,6 +54,13 @@ class Redis {
   Result<std::vector<RedisValue>> run_all(std::span<const Command> commands,
                                           std::chrono::milliseconds limit);
 
+  /// The entries of a stream behind `cursor` ("0-0": all), oldest first, each as its fields and
+  /// values in turn; moves the cursor. Waits for one to come, at most `wait`, which is not part of
+  /// `limit`.
+  Result<std::vector<std::vector<std::string>>> follow(std::string_view stream, std::string& cursor,
+                                                       std::chrono::milliseconds wait,
+                                                       std::chrono::milliseconds limit);
+
   /// For log lines: "redis 127.0.0.1:6379".
   const std::string& name() const { return name_; }
 

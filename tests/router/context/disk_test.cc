@@ -188,49 +188,5 @@ TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
   EXPECT_EQ(text_of(store.get(there, kNow)), said("there"));  // it is in memory
 }
 
-// --- a level that several routers share ---
-
-class SharedLevel final : public Level {
- public:
-  std::string_view name() const override { return "shared"; }
-  bool is_durable() const override { return true; }
-  Result<void> put(const Context& context, std::string_view content) override {
-    all_[context.key] = {context, std::string(content)};
-    return {};
-  }
-  Result<std::string> get(const Context& context) override { return all_.at(context.key).second; }
-  Result<void> drop(const Key& key) override {
-    all_.erase(key);
-    return {};
-  }
-  Result<void> pin(const Key&, bool) override { return {}; }
-  Recovered recover() override { return {}; }
-  Result<std::optional<Context>> find(const Key& key) override {
-    const auto found = all_.find(key);
-    if (found == all_.end()) return std::nullopt;
-    return found->second.first;
-  }
-  uint64_t bytes() const override { return 0; }
-
- private:
-  std::map<Key, std::pair<Context, std::string>> all_;
-};
-
-TEST(SharedStore, finds_what_another_router_has_stored) {
-  auto level = std::make_unique<SharedLevel>();
-  SharedLevel& other_router = *level;
-  Store store({}, std::move(level), kNow);
-  const Context context{{"a", id_of(said("x"))}, said("x").size(), 1, kNow, false};
-  EXPECT_FALSE(store.get(context.key, kNow));
-  EXPECT_FALSE(store.find(context.key));
-  ASSERT_TRUE(other_router.put(context, said("x")));
-  EXPECT_EQ(store.find(context.key)->bytes, said("x").size());
-  EXPECT_EQ(text_of(store.get(context.key, kNow)), said("x"));
-  EXPECT_EQ(store.stats().contexts, 1U);
-  EXPECT_EQ(store.get({"b", context.key.id}, kNow).error().code, Code::kNotFound);
-  EXPECT_TRUE(store.drop(context.key));
-  EXPECT_FALSE(other_router.find(context.key)->has_value());
-}
-
 }  // namespace
 }  // namespace signalbox::context

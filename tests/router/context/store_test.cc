@@ -36,7 +36,7 @@ TEST_P(EachLevel, what_is_put_is_got_and_is_the_same_the_next_time) {
   EXPECT_EQ(second->context.created, kNow);
   EXPECT_EQ(text_of(store.get(first->context.key, kNow)), content);
   EXPECT_EQ(store.stats().contexts, 1U);
-  EXPECT_EQ(store.is_durable(), GetParam() == "disk");
+  EXPECT_EQ(store.is_durable(first->context), GetParam() == "disk");
   EXPECT_EQ(store.below(), GetParam());
 }
 

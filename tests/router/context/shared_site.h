@@ -1,0 +1,163 @@
+#pragma once
+// What routers share contexts through in tests: a double in memory that has a clock to turn, and a
+// real Redis.
+
+#include <ctime>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "router/context/redis_level.h"
+#include "tests/router/context/stores.h"
+#include "tests/router/server_process.h"
+
+namespace signalbox::context {
+
+/// The server of the double.
+struct SharedMemory {
+  struct Kept {
+    Context context;
+    std::string content;
+    int64_t until = 0;  // 0: for good
+  };
+  std::mutex mutex;
+  std::map<Key, Kept> kept;
+  std::map<Key, int64_t> dropped;
+  std::vector<std::pair<const void*, SharedChange>> log;
+  bool is_away = false;
+  int64_t now = kNow;
+  int puts = 0;
+};
+
+class SharedDouble final : public SharedLevel {
+ public:
+  explicit SharedDouble(SharedMemory& server) : server_(server) {}
+
+  std::string_view name() const override { return "double"; }
+  Result<uint64_t> put(const Context& context, std::string_view content, int64_t ttl_s) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    ++server_.puts;
+    Context now = context;
+    now.shared = true;
+    server_.kept[context.key] = {now, std::string(content), until(context, ttl_s)};
+    server_.dropped.erase(context.key);
+    tell(now, false);
+    return 10;
+  }
+  Result<std::string> get(const Context& context) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    const auto at = server_.kept.find(context.key);
+    if (at == server_.kept.end()) return fail(Code::kNotFound, "not there");
+    return at->second.content;
+  }
+  Result<std::optional<Shared>> find(const Key& key) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    const auto at = server_.kept.find(key);
+    if (at == server_.kept.end()) return std::nullopt;
+    return Shared{at->second.context, 10};
+  }
+  Result<bool> touch(const Context& context, int64_t ttl_s) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    const auto at = server_.kept.find(context.key);
+    if (at != server_.kept.end()) at->second.until = until(context, ttl_s);
+    return at != server_.kept.end();
+  }
+  Result<std::optional<int64_t>> idle(const Context& context, int64_t ttl_s) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    const auto at = server_.kept.find(context.key);
+    if (at == server_.kept.end()) return std::nullopt;
+    return at->second.until == 0 ? 0 : ttl_s - (at->second.until - server_.now);
+  }
+  Result<void> drop(const Context& context, int64_t) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    server_.kept.erase(context.key);
+    server_.dropped[context.key] = server_.now;
+    tell(context, true);
+    return {};
+  }
+  Result<void> pin(const Context& context, int64_t ttl_s) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    const auto at = server_.kept.find(context.key);
+    if (at == server_.kept.end()) return {};
+    at->second.context.pinned = context.pinned;
+    at->second.until = until(context, ttl_s);
+    tell(context, false);
+    return {};
+  }
+  Result<Survey> survey() override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    Survey out{std::to_string(server_.log.size()), {}};
+    for (const auto& [key, kept] : server_.kept) out.all.push_back({kept.context, 10});
+    return out;
+  }
+  Result<std::vector<std::optional<int64_t>>> dropped(std::span<const Key> keys) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    std::vector<std::optional<int64_t>> out;
+    for (const Key& key : keys) {
+      const auto at = server_.dropped.find(key);
+      out.push_back(at == server_.dropped.end() ? std::nullopt : std::optional(at->second));
+    }
+    return out;
+  }
+  Result<std::vector<SharedChange>> follow(std::string& cursor,
+                                           std::chrono::milliseconds) override {
+    const std::lock_guard lock(server_.mutex);
+    SIGNALBOX_TRY_VOID(answers());
+    std::vector<SharedChange> out;
+    for (size_t i = std::stoul(cursor); i < server_.log.size(); ++i) {
+      const auto& [by, change] = server_.log[i];
+      if (by != this || change.is_gone) out.push_back(change);
+    }
+    cursor = std::to_string(server_.log.size());
+    return out;
+  }
+
+ private:
+  Result<void> answers() {
+    std::erase_if(server_.kept, [this](const auto& each) {
+      return each.second.until != 0 && each.second.until <= server_.now;
+    });
+    if (server_.is_away) return fail(Code::kUpstream, "away");
+    return {};
+  }
+  int64_t until(const Context& context, int64_t ttl_s) const {
+    return context.pinned || ttl_s == 0 ? 0 : server_.now + ttl_s;
+  }
+  void tell(const Context& context, bool is_gone) {
+    server_.log.push_back({this, {{context, 10}, is_gone}});
+  }
+
+  SharedMemory& server_;
+};
+
+class RedisSite {
+ public:
+  static std::string program() {
+    return test::program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
+  }
+  /// What it has is lost when it ends, unless it writes it down.
+  void start(bool writes_down = false) {
+    server_.start({program(), "--port", std::to_string(server_.port()), "--bind", "127.0.0.1",
+                   "--save", "", "--appendonly", writes_down ? "yes" : "no", "--appendfsync",
+                   "always", "--maxmemory", "16mb", "--dir", server_.folder().string()});
+  }
+  std::unique_ptr<SharedLevel> level() const {
+    return make_redis_level({.server = {.host = "127.0.0.1", .port = server_.port()}});
+  }
+  test::ServerProcess& server() { return server_; }
+
+ private:
+  test::ServerProcess server_{"contexts"};
+};
+
+}  // namespace signalbox::context

@@ -1,0 +1,413 @@
+// Stores of several routers over one level that they share: the same stories over a double and over
+// a real Redis, and what only a real one can do: die, stand still, be full.
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "router/context/pager.h"
+#include "tests/router/context/shared_site.h"
+
+namespace signalbox::context {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kNoWait{1};
+
+class EachShared : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    if (GetParam() != "redis") return;
+    if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
+    site_ = std::make_unique<RedisSite>();
+    site_->start();
+  }
+  std::unique_ptr<SharedLevel> shared() {
+    return site_ ? site_->level() : std::make_unique<SharedDouble>(memory_);
+  }
+  std::unique_ptr<Store> router(const Limits& limits = {}) {
+    auto out = std::make_unique<Store>(limits, packed_level(), kNow, shared());
+    EXPECT_TRUE(out->follow(kNoWait, kNow));
+    return out;
+  }
+  void go_away() {
+    memory_.is_away = true;
+    if (site_) site_->server().end();
+  }
+  std::unique_ptr<RedisSite> site_;
+  SharedMemory memory_;
+};
+INSTANTIATE_TEST_SUITE_P(Shared, EachShared, testing::Values("double", "redis"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST_P(EachShared, what_one_router_stores_another_finds_byte_for_byte) {
+  const auto a = router(), b = router();
+  const std::string content = said("0123456789\\u0000\xC3\xA9", 10'000);
+  const auto stored = a->put("t", content, 3, kNow);
+  ASSERT_TRUE(stored);
+  EXPECT_TRUE(stored->context.shared);
+  EXPECT_TRUE(a->is_durable(stored->context));
+  const Key key = stored->context.key;
+  // Before b has been told of it.
+  EXPECT_EQ(text_of(b->get(key, kNow)), content);
+  EXPECT_EQ(b->stats().shared_hits, 1U);
+  EXPECT_EQ(b->find(key)->messages, 3U);
+  EXPECT_EQ(text_of(b->get(key, kNow)), content);
+  EXPECT_EQ(b->stats().memory_hits, 1U);
+  const auto again = b->put("t", content, 3, kNow + 5);
+  EXPECT_FALSE(again->is_new);
+  EXPECT_EQ(again->context.created, kNow);
+  EXPECT_EQ(b->get({"other", key.id}, kNow).error().code, Code::kNotFound);
+}
+
+TEST_P(EachShared, lists_and_limits_are_of_what_all_have_stored) {
+  Limits limits;
+  limits.tenant_contexts_max = 2;
+  const auto a = router(limits), b = router(limits);
+  const Key first = put(*a, said("1"), kNow, "t"), second = put(*b, said("2"), kNow, "t");
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  ASSERT_TRUE(b->follow(kNoWait, kNow));
+  EXPECT_EQ(a->list("t", "", 10).size(), 2U);
+  EXPECT_EQ(b->list("t", "", 10).size(), 2U);
+  EXPECT_EQ(a->put("t", said("3"), 1, kNow).error().code, Code::kTooLarge);
+  ASSERT_TRUE(b->drop(first));
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  EXPECT_TRUE(a->put("t", said("3"), 1, kNow));
+  EXPECT_EQ(a->stats().contexts, 2U);
+  // A router that comes later knows them, too.
+  EXPECT_EQ(router(limits)->list("t", "", 10).size(), 2U);
+}
+
+TEST_P(EachShared, what_is_dropped_is_gone_from_all) {
+  const auto a = router(), b = router();
+  const Key key = put(*a, said("x"));
+  EXPECT_EQ(text_of(b->get(key, kNow)), said("x"));
+  ASSERT_TRUE(b->drop(key));
+  EXPECT_EQ(b->get(key, kNow).error().code, Code::kNotFound);
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  EXPECT_EQ(a->get(key, kNow).error().code, Code::kNotFound);
+  EXPECT_EQ(a->stats().contexts, 0U);
+  // And comes back when it is stored again, whoever is told in which order.
+  put(*b, said("x"));
+  ASSERT_TRUE(b->follow(kNoWait, kNow));
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  EXPECT_EQ(text_of(a->get(key, kNow)), said("x"));
+  EXPECT_EQ(text_of(b->get(key, kNow)), said("x"));
+}
+
+TEST_P(EachShared, pins_are_shared) {
+  Limits limits;
+  limits.ttl_s = 1000;
+  const auto a = router(limits), b = router(limits);
+  const Key key = put(*a, said("x"));
+  ASSERT_TRUE(a->pin(key, true));
+  ASSERT_TRUE(b->follow(kNoWait, kNow));
+  EXPECT_TRUE(b->find(key)->pinned);
+  EXPECT_EQ(b->stats().pinned_bytes, said("x").size());
+  b->page(kNow + 5000);
+  EXPECT_TRUE(b->find(key)->pinned);
+  EXPECT_TRUE(router(limits)->find(key)->pinned);
+  EXPECT_FALSE(b->pin(key, false)->pinned);
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  EXPECT_FALSE(a->find(key)->pinned);
+  EXPECT_EQ(a->stats().pinned_bytes, 0U);
+}
+
+TEST_P(EachShared, one_that_is_idle_is_left_to_it_and_comes_back) {
+  Limits limits;
+  limits.idle_s = 10;
+  limits.local_idle_s = 100;
+  const auto a = router(limits);
+  const Key key = put(*a, said("x", 1000));
+  a->page(kNow + 10);
+  EXPECT_EQ(a->stats().in_memory, 0U);
+  EXPECT_EQ(a->stats().below, 1U);
+  a->page(kNow + 100);
+  EXPECT_EQ(a->stats().below, 0U);
+  EXPECT_EQ(a->stats().below_bytes, 0U);
+  EXPECT_EQ(a->stats().shared, 1U);
+  EXPECT_EQ(text_of(a->get(key, kNow + 101)), said("x", 1000));
+  EXPECT_EQ(a->stats().shared_hits, 1U);
+  limits.local_bytes = 10;
+  a->set_limits(limits);
+  a->page(kNow + 111);
+  EXPECT_EQ(a->stats().below, 0U) << "it is over the bytes";
+}
+
+TEST_P(EachShared, while_it_is_away_only_what_is_nowhere_else_is_missing) {
+  const auto a = router(), b = router();
+  const Key here = put(*a, said("here")), there = put(*b, said("there"));
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  go_away();
+  EXPECT_FALSE(a->follow(kNoWait, kNow));
+  EXPECT_EQ(text_of(a->get(here, kNow)), said("here"));
+  const std::string nobody = "where routers share contexts nobody answers at the moment";
+  for (const Key& key : {there, Key{"t", id_of("unknown")}}) {
+    const auto missing = a->get(key, kNow);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::kUpstream);
+    EXPECT_EQ(missing.error().message, fmt::format("context {}: {}", key.id, nobody));
+  }
+  EXPECT_EQ(a->drop(here).error().code, Code::kUpstream);
+  EXPECT_EQ(text_of(a->get(here, kNow)), said("here"));
+  EXPECT_EQ(a->pin(here, true).error().code, Code::kUpstream);
+  EXPECT_FALSE(a->find(here)->pinned);
+  EXPECT_EQ(a->stats().pinned_bytes, 0U);
+  const auto kept = a->put("a", said("new"), 1, kNow);
+  ASSERT_TRUE(kept);
+  EXPECT_FALSE(a->is_durable(kept->context));
+  EXPECT_EQ(text_of(a->get(kept->context.key, kNow)), said("new"));
+  EXPECT_EQ(a->stats().owed, 1U);
+  EXPECT_GT(a->stats().shared_failures, 0U);
+}
+
+/// Asks again and again, as the pager does; a breaker lets nobody through for a second.
+template <class Condition>
+bool comes_true(const Condition& condition) {
+  for (int i = 0; i < 200; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return condition();
+}
+
+TEST(SharedStore, what_was_stored_while_it_was_away_goes_there_afterwards) {
+  SharedMemory server;
+  Store a({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  Store b({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  ASSERT_TRUE(a.follow(kNoWait, kNow) && b.follow(kNoWait, kNow));
+  const Key both = put(a, said("both"));
+  EXPECT_TRUE(b.get(both, kNow));
+  server.is_away = true;
+  EXPECT_FALSE(a.follow(kNoWait, kNow));
+  const Key key = put(a, said("x"));
+  a.page(kNow);
+  server.is_away = false;
+  ASSERT_TRUE(b.drop(both));
+  a.page(kNow);
+  EXPECT_EQ(server.puts, 1) << "before it knows what others have dropped";
+  ASSERT_TRUE(a.follow(kNoWait, kNow));
+  EXPECT_EQ(a.get(both, kNow).error().code, Code::kNotFound);
+  a.page(kNow);
+  EXPECT_TRUE(a.find(key)->shared);
+  EXPECT_EQ(a.stats().owed, 0U);
+  EXPECT_EQ(text_of(b.get(key, kNow)), said("x"));
+}
+
+TEST(SharedStore, one_that_lost_everything_gets_back_what_routers_have) {
+  SharedMemory server;
+  Store a({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  Store b({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  ASSERT_TRUE(a.follow(kNoWait, kNow) && b.follow(kNoWait, kNow));
+  const Key key = put(a, said("x"));
+  ASSERT_TRUE(b.follow(kNoWait, kNow));
+  server.kept.clear();
+  server.is_away = true;
+  EXPECT_FALSE(a.follow(kNoWait, kNow) || b.follow(kNoWait, kNow));
+  server.is_away = false;
+  ASSERT_TRUE(b.follow(kNoWait, kNow));
+  EXPECT_EQ(b.get(key, kNow).error().code, Code::kNotFound);
+  ASSERT_TRUE(a.follow(kNoWait, kNow));
+  EXPECT_EQ(text_of(a.get(key, kNow)), said("x"));
+  a.page(kNow);
+  EXPECT_EQ(text_of(b.get(key, kNow)), said("x"));
+}
+
+TEST(SharedStore, what_one_router_uses_is_forgotten_by_none) {
+  SharedMemory server;
+  Limits limits;
+  limits.ttl_s = 1000;
+  Store a(limits, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  Store b(limits, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  ASSERT_TRUE(a.follow(kNoWait, kNow) && b.follow(kNoWait, kNow));
+  const Key key = put(a, said("x"));
+  ASSERT_TRUE(b.follow(kNoWait, kNow));
+  for (int64_t at = kNow + 500; at <= kNow + 2000; at += 500) {
+    server.now = at;
+    EXPECT_TRUE(a.get(key, at));
+    a.page(at);
+    b.page(at);
+  }
+  EXPECT_EQ(b.stats().contexts, 1U);
+  server.now = kNow + 3000;
+  a.page(server.now);
+  b.page(server.now);
+  EXPECT_EQ(a.stats().contexts + b.stats().contexts, 0U);
+  EXPECT_EQ(a.get(key, server.now).error().code, Code::kNotFound);
+}
+
+TEST(SharedStore, a_start_takes_what_others_have_dropped_off_the_disk_and_shares_the_rest) {
+  const Folder folder;
+  SharedMemory server;
+  const auto shared = [&] { return std::make_unique<SharedDouble>(server); };
+  Key dropped, kept, again;
+  {
+    Store a({}, disk_level(folder), kNow, shared());
+    ASSERT_TRUE(a.follow(kNoWait, kNow));
+    dropped = put(a, said("dropped"));
+    again = put(a, said("again"));
+    server.is_away = true;
+    kept = put(a, said("kept"));
+    EXPECT_TRUE(a.is_durable(*a.find(kept)));
+  }
+  server.is_away = false;
+  {
+    Store b({}, packed_level(), kNow, shared());
+    server.now = kNow + 10;
+    ASSERT_TRUE(b.drop(dropped));
+    ASSERT_TRUE(b.drop(again));
+    put(b, said("again"), kNow + 20);
+  }
+  Store a({}, disk_level(folder), kNow + 30, shared());
+  EXPECT_EQ(text_of(a.get(kept, kNow + 30)), said("kept"));
+  a.page(kNow + 30);
+  ASSERT_TRUE(a.follow(kNoWait, kNow + 30));
+  a.page(kNow + 30);
+  EXPECT_EQ(a.get(dropped, kNow + 30).error().code, Code::kNotFound);
+  EXPECT_EQ(text_of(a.get(again, kNow + 30)), said("again"));
+  EXPECT_TRUE(a.find(kept)->shared);
+  EXPECT_EQ(folder.files().size(), 2U);
+}
+
+// --- a real Redis ---
+
+class RealRedis : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
+    site_ = std::make_unique<RedisSite>();
+    site_->start();
+  }
+  std::unique_ptr<Store> router() const {
+    Limits limits;
+    limits.ttl_s = 0;  // the pager goes by the real time
+    auto out = std::make_unique<Store>(limits, packed_level(), kNow, site_->level());
+    EXPECT_TRUE(out->follow(kNoWait, kNow));
+    return out;
+  }
+  std::unique_ptr<RedisSite> site_;
+};
+
+TEST_F(RealRedis, that_is_killed_and_comes_back_empty_is_filled_again) {
+  const auto a = router(), b = router();
+  const Follower following_a(*a), following_b(*b);
+  const Pager paging(*a, milliseconds(20));
+  const Key key = put(*a, said("x", 1000));
+  site_->server().end();
+  const Key later = put(*a, said("y", 1000));
+  EXPECT_TRUE(comes_true([&] { return a->stats().owed > 0; }));
+  site_->start();
+  EXPECT_TRUE(comes_true([&] { return a->find(key)->shared && a->find(later)->shared; }));
+  EXPECT_TRUE(comes_true([&] { return b->get(key, kNow) && b->get(later, kNow); }));
+  EXPECT_EQ(text_of(b->get(later, kNow)), said("y", 1000));
+}
+
+TEST_F(RealRedis, that_stands_still_is_not_waited_for_beyond_the_limit) {
+  const auto a = router(), b = router();
+  const Key here = put(*a, said("here")), there = put(*b, said("there"));
+  site_->server().signal(SIGSTOP);
+  const auto began = Clock::now();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(text_of(a->get(here, kNow)), said("here"));
+    EXPECT_EQ(a->get(there, kNow).error().code, Code::kUpstream);
+  }
+  const auto took = Clock::now() - began;
+  EXPECT_LT(took, std::chrono::seconds(4)) << "three of 500 ms each, and then the breaker";
+  const auto here_only = Clock::now();
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(a->get(here, kNow));
+  EXPECT_LT(Clock::now() - here_only, milliseconds(100)) << "it is not asked for what is here";
+  site_->server().signal(SIGCONT);
+  EXPECT_TRUE(comes_true([&] { return a->get(there, kNow).has_value(); }));
+}
+
+TEST_F(RealRedis, that_is_full_says_so_and_nothing_is_lost) {
+  const auto a = router();
+  std::string noise;
+  for (uint32_t i = 1; noise.size() < 12'000'000; ++i)
+    noise += fmt::format("{:08x}", i * 2654435761U ^ (i << 7));
+  const auto first = a->put("a", said("x"), 1, kNow);
+  ASSERT_TRUE(first && first->context.shared);
+  // Of 16 MB.
+  for (size_t i = 0; i < 3; ++i) {
+    const auto stored = a->put("a", said(noise.substr(i)), 1, kNow);
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(text_of(a->get(stored->context.key, kNow)), said(noise.substr(i)));
+    EXPECT_EQ(a->is_durable(stored->context), stored->context.shared);
+  }
+  EXPECT_GT(a->stats().owed, 0U);
+  EXPECT_EQ(text_of(router()->get(first->context.key, kNow)), said("x"));
+}
+
+TEST_F(RealRedis, that_holds_something_else_is_not_believed_and_heals) {
+  const auto a = router(), b = router();
+  const Key key = put(*a, said("x", 1000));
+  remote::Redis redis({.host = "127.0.0.1", .port = site_->server().port()});
+  const std::string at = "signalbox:contexts:c:" + name_of(key);
+  const auto record = redis.run({"GET", at}, milliseconds(500));
+  ASSERT_TRUE(record && record->is_text());
+  std::string damaged = record->text;
+  damaged[damaged.size() - 6] ^= 1;
+  ASSERT_TRUE(redis.run({"SET", at, damaged}, milliseconds(500)));
+  EXPECT_EQ(b->get(key, kNow).error().code, Code::kCorrupt);
+  EXPECT_EQ(b->stats().damaged, 1U);
+  EXPECT_TRUE(b->put("a", said("x", 1000), 1, kNow));
+  EXPECT_EQ(text_of(router()->get(key, kNow)), said("x", 1000));
+  ASSERT_TRUE(redis.run({"SET", at, "nonsense"}, milliseconds(500)));
+  EXPECT_EQ(router()->get(key, kNow).error().code, Code::kNotFound);
+}
+
+TEST_F(RealRedis, many_threads_of_two_routers_see_whole_contexts_or_none) {
+  const auto a = router(), b = router();
+  const Follower following_a(*a), following_b(*b);
+  const Pager paging_a(*a, milliseconds(1)), paging_b(*b, milliseconds(1));
+  std::vector<std::string> contents;
+  std::vector<Key> keys;
+  for (char c = 'a'; c < 'g'; ++c) {
+    contents.push_back(said(std::string(1, c), 1000));
+    keys.push_back({"a", id_of(contents.back())});
+  }
+  const auto work = [&](Store& store, unsigned seed) {
+    for (int i = 0; i < 150; ++i) {
+      seed = seed * 1664525 + 1013904223;
+      const size_t which = (seed >> 8) % contents.size();
+      switch ((seed >> 16) % 6) {
+        case 0:
+          EXPECT_TRUE(store.put("a", contents[which], 1, kNow));
+          break;
+        case 1:
+          static_cast<void>(store.drop(keys[which]));
+          break;
+        case 2:
+          static_cast<void>(store.pin(keys[which], (seed >> 20) % 2 == 0));
+          break;
+        default:
+          const auto got = store.get(keys[which], kNow);
+          if (got) {
+            EXPECT_EQ(**got, contents[which]);
+          } else {
+            EXPECT_EQ(got.error().code, Code::kNotFound) << got.error().message;
+          }
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] { work(i % 2 == 0 ? *a : *b, i + 1); });
+  for (std::thread& each : threads) each.join();
+  const auto left = [](const Store& store) {
+    const Stats stats = store.stats();
+    return stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +
+           stats.pinned_bytes + stats.below + stats.below_bytes + stats.shared + stats.shared_bytes;
+  };
+  EXPECT_TRUE(comes_true([&] {
+    for (const Key& key : keys) static_cast<void>(a->drop(key));
+    return left(*a) + left(*b) == 0;
+  })) << left(*a)
+      << " and " << left(*b);
+  EXPECT_EQ(a->stats().damaged + b->stats().damaged, 0U);
+}
+
+}  // namespace
+}  // namespace signalbox::context
