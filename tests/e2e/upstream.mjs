@@ -84,10 +84,10 @@ export class RepeatingUpstream {
 // A model server that answers as a test tells it: `answer(asked)` returns {status, headers, body} or {events: [...]},
 // texts that are sent as they are, or objects that become events.
 export class ScriptedUpstream {
-  static async start() {
+  static async start(port = 0) {
     const upstream = new ScriptedUpstream();
     upstream.server = createServer((request, response) => upstream.#receive(request, response));
-    await new Promise((done) => upstream.server.listen(0, "127.0.0.1", done));
+    await new Promise((done) => upstream.server.listen(port, "127.0.0.1", done));
     upstream.port = upstream.server.address().port;
     return upstream;
   }

@@ -1,0 +1,35 @@
+// How pages are read and what is held against them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { missing, read } from "./blocks.mjs";
+
+test("a fence knows its language, its line and what the comments above it tell", () => {
+  const page = ["# A", "<!-- with a.yaml -->", "<!-- status 1 -->", "```sh", "false", "```", "", "```text", "x", "```"];
+  assert.deepEqual(read(page.join("\n")), {
+    blocks: [
+      { line: 4, language: "sh", text: "false", told: ["with a.yaml", "status 1"] },
+      { line: 8, language: "text", text: "x", told: [] },
+    ],
+    problems: [],
+  });
+});
+
+test("a command that nobody runs, a comment without a fence and a fence without an end are problems", () => {
+  const page = ["    curl localhost", "<!-- status 1 -->", "Words.", "```sh", "true"];
+  assert.deepEqual(read(page.join("\n")).problems, [
+    "line 1: a command outside of a fence",
+    'line 3: "status 1" has no fence below',
+    "line 4: a fence without an end",
+  ]);
+});
+
+test("shown lines have to come, in their order, with anything for three dots", () => {
+  const printed = "one\ntwo  (2.5 ms)\nthree\n";
+  assert.equal(missing("one\n...\nthree", printed), null);
+  assert.equal(missing("two (... ms)", printed), null);
+  assert.equal(missing("three\none", printed), "one");
+  assert.equal(missing("tw", printed), "tw");
+  assert.equal(missing("two (2x5 ms)", printed), "two (2x5 ms)");
+});

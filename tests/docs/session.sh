@@ -1,0 +1,46 @@
+# What a page's shell has besides bash: `signalbox serve` in a page means a second terminal, so it goes to the background
+# and the next command waits until it is ready. A second one on the page takes the place of the first.
+# Sourced by the shell of tests/docs/session.mjs, which sets MANAGEMENT_PORT.
+
+router=
+stop_router() {
+  [[ $router ]] || return 0
+  kill -TERM "$router"
+  local status=0
+  wait "$router" || status=$?
+  router=
+  ((status == 0)) || { echo "the router ended with status $status:"; cat router.log; }
+  return $status
+}
+
+# Gives a configuration that says nothing of the management port one that is free.
+free_management_port() {
+  ! grep -q management_api "$1" || return 0
+  local line="management_api: {port: $MANAGEMENT_PORT}"
+  if grep -q '^  services:$' "$1"; then
+    sed -i "s/^  services:\$/&\n    $line/" "$1"
+  elif grep -q '^global:$' "$1"; then
+    sed -i "s/^global:\$/&\n  services:\n    $line/" "$1"
+  else
+    printf 'global:\n  services:\n    %s\n' "$line" >> "$1"
+  fi
+}
+
+serve() {  # OPTION...
+  local file=deploy/config/default.yaml i tries
+  for ((i = 1; i < $#; ++i)); do
+    if [[ ${!i} == --config ]]; then ((++i)); file=${!i}; fi
+  done
+  stop_router
+  free_management_port "$file"
+  signalbox serve "$@" > router.log 2>&1 &
+  router=$!
+  for ((tries = 0; tries < 600; ++tries)); do
+    if curl --silent --fail --output /dev/null "localhost:$MANAGEMENT_PORT/ready"; then return 0; fi
+    kill -0 "$router" 2> /dev/null || break
+    sleep 0.1
+  done
+  echo "the router did not become ready:"
+  cat router.log
+  return 1
+}
