@@ -4,13 +4,14 @@
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 
 import { freePorts } from "../e2e/daemon.mjs";
 
 const kRoot = resolve("../.."); // of the folder that tests/docs/run changes to
 const kPorts = [8801, 8080, 9190, 8000, 50051];
 const kOwn = [".git", "build", "models", "deploy", "node_modules"];
+const kGrowing = ["signals"]; // of the models: pages put heads of their own beside its heads
 const kBlockMsMax = 60_000;
 
 export class Session {
@@ -43,7 +44,9 @@ export class Session {
     await symlink(process.env.SIGNALBOX, join(this.folder, "build/release/signalbox"));
     await mkdir(join(this.folder, "models"));
     for (const name of await readdir(join(kRoot, "models"))) {
-      await symlink(join(kRoot, "models", name), join(this.folder, "models", name));
+      const [from, to] = [join(kRoot, "models", name), join(this.folder, "models", name)];
+      if (kGrowing.includes(name)) await cp(from, to, { recursive: true });
+      else await symlink(from, to);
     }
     await cp(join(kRoot, "deploy"), join(this.folder, "deploy"), { recursive: true });
     for (const entry of await readdir(join(this.folder, "deploy"), { recursive: true, withFileTypes: true })) {
