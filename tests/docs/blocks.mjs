@@ -4,7 +4,7 @@
 // the rendered page does not see, may say
 //
 //     <!-- not run: WHY -->       these commands are for reading only
-//     <!-- with FILE -->          the router runs with this configuration; the page expects it of the reader
+//     <!-- with FILE -->          the router runs with this configuration, one of deploy/ or of this folder
 //     <!-- status N -->           the commands end with this exit status
 //     <!-- model server -->       a server of models answers on port 8000 from here on (the double in server.mjs)
 

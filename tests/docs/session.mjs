@@ -49,7 +49,10 @@ export class Session {
       else await symlink(from, to);
     }
     await cp(join(kRoot, "deploy"), join(this.folder, "deploy"), { recursive: true });
-    for (const entry of await readdir(join(this.folder, "deploy"), { recursive: true, withFileTypes: true })) {
+    for (const name of await readdir(".")) {
+      if (name.endsWith(".yaml")) await cp(name, join(this.folder, name));
+    }
+    for (const entry of await readdir(this.folder, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile() || !entry.name.endsWith(".yaml")) continue;
       const file = join(entry.parentPath ?? entry.path, entry.name);
       await writeFile(file, this.#swap(await readFile(file, "utf8")));
