@@ -3,6 +3,9 @@
 #include "engine/entities.h"
 
 #include <algorithm>
+#include <map>
+
+#include "base/utf8.h"
 
 namespace signalbox::engine {
 namespace {
@@ -15,6 +18,25 @@ bool is_space(char c) {
 void trim(std::string_view text, Entity& entity) {
   while (entity.begin < entity.end && is_space(text[entity.begin])) ++entity.begin;
   while (entity.end > entity.begin && is_space(text[entity.end - 1])) --entity.end;
+}
+
+/// Letters and digits of the scripts up to Cyrillic and Armenian, whose words stand between spaces.
+bool is_in_spaced_word(char32_t c) {
+  if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  return (c >= 0xC0 && c < 0x590) || (c >= 0x1E00 && c < 0x2000);
+}
+
+char32_t last_of(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return utf8::decode(text, begin).code_point;
+}
+
+/// Whether `next` goes on with the word that `token` is in.
+bool is_inside_word(std::string_view text, tokenizer::Span token, tokenizer::Span next) {
+  return token.begin < token.end && token.end == next.begin && next.begin < next.end &&
+         is_in_spaced_word(last_of(text.substr(0, token.end))) &&
+         is_in_spaced_word(utf8::decode(text, next.begin).code_point);
 }
 
 // Collects tokens of one entity after another.
@@ -81,28 +103,56 @@ EntityReader::Tag EntityReader::tag_of(std::string_view label) {
   }
 }
 
+// Of a row (labels), among those of a type if one is given.
+size_t EntityReader::likeliest(std::span<const float> row, const std::string_view* type) const {
+  size_t best = tags_.size();
+  for (size_t i = 0; i < tags_.size(); ++i) {
+    if (type != nullptr && tags_[i].type != *type) continue;
+    if (best == tags_.size() || row[i] > row[best]) best = i;
+  }
+  return best;
+}
+
+// rows (tokens, labels).
+std::string_view EntityReader::type_of_word(std::span<const float> rows) const {
+  std::map<std::string_view, float> sums;
+  for (size_t i = 0; i < rows.size(); ++i) sums[tags_[i % tags_.size()].type] += rows[i];
+  return std::ranges::max_element(sums, {}, [](const auto& each) { return each.second; })->first;
+}
+
 std::vector<Entity> EntityReader::read(std::string_view text, const tokenizer::Encoding& encoding,
                                        tokenizer::Span tokens,
                                        std::span<const float> probabilities) const {
   Builder entities(text);
   const size_t labels = tags_.size();
+  uint32_t past = tokens.begin;  // the word
+  std::string_view type;         // of it
+  bool in_pieces = false;
   for (uint32_t token = tokens.begin; token < tokens.end; ++token) {
     const tokenizer::Span span = encoding.offsets[token];
     if (span.begin == span.end) continue;  // special, or nothing of the text
+    const bool goes_on_inside = token < past;
+    if (!goes_on_inside) {
+      for (past = token + 1; past < tokens.end; ++past)
+        if (!is_inside_word(text, encoding.offsets[past - 1], encoding.offsets[past])) break;
+      in_pieces = past > token + 1;
+      if (in_pieces)
+        type = type_of_word(probabilities.subspan(token * labels, (past - token) * labels));
+    }
     const auto row = probabilities.subspan(token * labels, labels);
-    const auto best = std::ranges::max_element(row);
-    const Tag& tag = tags_[best - row.begin()];
+    const size_t best = likeliest(row, in_pieces ? &type : nullptr);
+    const Tag& tag = tags_[best];
     if (tag.place == 'O') {
       entities.close();
       continue;
     }
-    const bool goes_on = tag.place == 'I' || tag.place == 'E';
+    const bool goes_on = goes_on_inside || tag.place == 'I' || tag.place == 'E';
     if (goes_on && entities.is_open(tag.type)) {
-      entities.extend(span, *best);
+      entities.extend(span, row[best]);
     } else {
-      entities.begin(tag.type, span, *best);
+      entities.begin(tag.type, span, row[best]);
     }
-    if (tag.place == 'E' || tag.place == 'S') entities.close();
+    if (token + 1 >= past && (tag.place == 'E' || tag.place == 'S')) entities.close();
   }
   return entities.take();
 }

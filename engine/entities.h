@@ -20,8 +20,10 @@ class EntityReader {
   explicit EntityReader(std::span<const std::string> labels);
 
   /// probabilities (tokens, labels) for the tokens of `encoding`, of which `tokens` are those of
-  /// the text. Each token has its likeliest label. A token that goes on where nothing of its type
-  /// is open begins: a model that misses a beginning has still found something.
+  /// the text. Each token has its likeliest label; the pieces of one word, in scripts that write
+  /// spaces between words, have one type, that which is likeliest for all of them. A token that
+  /// goes on where nothing of its type is open begins: a model that misses a beginning has still
+  /// found something.
   std::vector<Entity> read(std::string_view text, const tokenizer::Encoding& encoding,
                            tokenizer::Span tokens, std::span<const float> probabilities) const;
 
@@ -31,6 +33,8 @@ class EntityReader {
     std::string type;  // "" for 'O'
   };
   static Tag tag_of(std::string_view label);
+  size_t likeliest(std::span<const float> row, const std::string_view* type) const;
+  std::string_view type_of_word(std::span<const float> rows) const;
 
   std::vector<Tag> tags_;  // (labels)
 };

@@ -14,7 +14,7 @@ std::vector<router::PiiEntity> with_rules(std::string_view text,
     model.push_back({router::upper_ascii(entity.type), entity.begin, entity.end,
                      static_cast<double>(entity.score), router::PiiSource::kModel});
   }
-  return router::merge_pii(router::find_pii_by_rules(text), std::move(model));
+  return router::merge_pii(text, router::find_pii_by_rules(text), std::move(model));
 }
 
 }  // namespace signalbox::tools

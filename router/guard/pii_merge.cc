@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace signalbox::router {
 namespace {
@@ -52,9 +53,64 @@ void add_unchecked(Accepted& in, PiiEntity entity) {
   in.emplace(begin, std::move(wider));
 }
 
+/// What stands on each of its lines, if it has several.
+std::vector<PiiEntity> by_line(std::string_view text, std::vector<PiiEntity> found) {
+  constexpr std::string_view kBreaks = "\r\n";
+  constexpr std::string_view kSpaces = " \t\r\n";
+  std::vector<PiiEntity> out;
+  out.reserve(found.size());
+  for (PiiEntity& entity : found) {
+    const std::string_view whole = text.substr(0, entity.end);
+    if (entity.type == "STREET_ADDRESS" ||
+        whole.find_first_of(kBreaks, entity.begin) == std::string_view::npos) {
+      out.push_back(std::move(entity));
+      continue;
+    }
+    for (size_t begin = whole.find_first_not_of(kSpaces, entity.begin);
+         begin != std::string_view::npos;) {
+      const size_t end = std::min(whole.find_first_of(kBreaks, begin), entity.end);
+      PiiEntity line = entity;
+      line.begin = begin;
+      line.end = text.substr(0, end).find_last_not_of(kSpaces) + 1;
+      out.push_back(std::move(line));
+      begin = whole.find_first_not_of(kSpaces, end);
+    }
+  }
+  return out;
+}
+
+/// Names with nothing but a space between them made one; in the order of the text.
+std::vector<PiiEntity> with_whole_names(std::string_view text, std::vector<PiiEntity> found) {
+  const auto place = [](const PiiEntity& each) {
+    return std::tie(each.begin, each.end, each.type);
+  };
+  std::sort(found.begin(), found.end(), [&](const PiiEntity& a, const PiiEntity& b) {
+    return place(a) != place(b) ? place(a) < place(b) : a.score > b.score;
+  });
+  // Windows that overlap find one thing twice.
+  found.erase(std::unique(found.begin(), found.end(),
+                          [&](const auto& a, const auto& b) { return place(a) == place(b); }),
+              found.end());
+  std::vector<PiiEntity> out;
+  out.reserve(found.size());
+  for (PiiEntity& entity : found) {
+    const bool goes_on = !out.empty() && entity.type == "PERSON" && out.back().type == "PERSON" &&
+                         out.back().end + 1 == entity.begin && text[out.back().end] == ' ';
+    if (!goes_on) {
+      out.push_back(std::move(entity));
+      continue;
+    }
+    out.back().end = entity.end;
+    out.back().score = std::min(out.back().score, entity.score);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::vector<PiiEntity> merge_pii(std::vector<PiiEntity> rules, std::vector<PiiEntity> model) {
+std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> rules,
+                                 std::vector<PiiEntity> model) {
+  model = with_whole_names(text, by_line(text, std::move(model)));
   std::stable_sort(model.begin(), model.end(),
                    [](const PiiEntity& a, const PiiEntity& b) { return a.score > b.score; });
   const auto unsure = std::find_if(model.begin(), model.end(),

@@ -1,6 +1,7 @@
 #pragma once
 // What rules and a model have found in one text, made one list.
 
+#include <string_view>
 #include <vector>
 
 #include "router/guard/pii_rules.h"
@@ -14,7 +15,10 @@ inline constexpr double kPiiModelSure = 0.5;
 /// its extent (is_checked_pii()), and what overlaps it is taken for the same thing. Elsewhere a
 /// model that is sure decides: what a rule calls otherwise gives way, and two of one type become
 /// one that covers both. Of two findings of the model itself, as two windows have them, the surer
-/// stays. `rules` is find_pii_by_rules()'s; of the model any order.
-std::vector<PiiEntity> merge_pii(std::vector<PiiEntity> rules, std::vector<PiiEntity> model);
+/// stays, and a line break ends what it has found, unless it is an address: models that see no
+/// white space take the lines of a signature for one name. `rules` is find_pii_by_rules()'s of
+/// `text`; of the model any order.
+std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> rules,
+                                 std::vector<PiiEntity> model);
 
 }  // namespace signalbox::router

@@ -73,7 +73,7 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
     }
   }
   for (size_t i = 0; i < texts.size(); ++i)
-    found.in.push_back(merge_pii(find_pii_by_rules(texts[i]), std::move(marked[i])));
+    found.in.push_back(merge_pii(texts[i], find_pii_by_rules(texts[i]), std::move(marked[i])));
   return found;
 }
 

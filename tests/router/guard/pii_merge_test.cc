@@ -8,6 +8,8 @@
 namespace signalbox::router {
 namespace {
 
+const std::string kBlank(1000, 'x');  // where only places matter
+
 struct Finding {
   const char* type;
   size_t begin, end;
@@ -21,10 +23,11 @@ std::vector<PiiEntity> entities(std::initializer_list<Finding> findings, PiiSour
   return out;
 }
 
-std::string merged(std::initializer_list<Finding> rules, std::initializer_list<Finding> model) {
+std::string merged(std::initializer_list<Finding> rules, std::initializer_list<Finding> model,
+                   std::string_view text = kBlank) {
   std::string out;
   for (const PiiEntity& each :
-       merge_pii(entities(rules, PiiSource::kRule), entities(model, PiiSource::kModel))) {
+       merge_pii(text, entities(rules, PiiSource::kRule), entities(model, PiiSource::kModel))) {
     out += fmt::format("{}{} {}-{} {} {}", out.empty() ? "" : ", ", each.type, each.begin, each.end,
                        each.score, pii_source_name(each.source));
   }
@@ -71,6 +74,23 @@ TEST(MergePii, DoesNotFollowAModelThatIsUnsure) {
 TEST(MergePii, TakesTheSurerOfTwoWindows) {
   EXPECT_EQ(merged({}, {{"PERSON", 4, 9, 0.7}, {"PERSON", 4, 15, 0.8}, {"GPE", 10, 15, 0.6}}),
             "PERSON 4-15 0.8 model");
+}
+
+TEST(MergePii, EndsWhatAModelHasFoundWithTheLineUnlessItIsAnAddress) {
+  constexpr std::string_view kSignature = "Ada Lovelace \r\n  Engines Ltd\n12 Main St\nLondon";
+  EXPECT_EQ(merged({}, {{"PERSON", 0, 28}, {"STREET_ADDRESS", 29, 46}}, kSignature),
+            "PERSON 0-12 0.9 model, PERSON 17-28 0.9 model, STREET_ADDRESS 29-46 0.9 model");
+  EXPECT_EQ(merged({}, {{"PERSON", 12, 15}}, kSignature), "");
+}
+
+TEST(MergePii, MakesOneNameOfNamesWithASpaceBetween) {
+  EXPECT_EQ(merged({}, {{"PERSON", 0, 3, 0.9}, {"PERSON", 4, 12, 0.8}, {"PERSON", 0, 3, 0.7}},
+                   "Ada Lovelace"),
+            "PERSON 0-12 0.8 model");
+  EXPECT_EQ(merged({}, {{"PERSON", 0, 3}, {"PERSON", 4, 7}}, "Ada,Bob"),
+            "PERSON 0-3 0.9 model, PERSON 4-7 0.9 model");
+  EXPECT_EQ(merged({}, {{"PERSON", 0, 3}, {"GPE", 4, 10}}, "Ada London"),
+            "PERSON 0-3 0.9 model, GPE 4-10 0.9 model");
 }
 
 }  // namespace
