@@ -145,9 +145,9 @@ TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
   const RandomNetwork random =
       network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
   const auto model = open(random);
-  const std::string text = "a long text", pair = "some more";
+  const std::string text = "a long text", pair = "s o m e m o r e";
   const Answer found = answer(*model, {text, pair, kNoAdapter, Marked::kPair});
-  ASSERT_EQ(found.tokens.size(), 8u);    // letters
+  ASSERT_EQ(found.tokens.size(), 8u);    // letters, each a word
   ASSERT_EQ(found.entities.size(), 8u);  // each begins one
   EXPECT_EQ(found.entities.front().begin, 0u);
   EXPECT_EQ(found.entities.back().end, pair.size());
