@@ -123,7 +123,7 @@ describe("a ConfigMap", () => {
   });
   after(async () => daemon?.stop());
 
-  test("is followed through the links without a request that fails", async () => {
+  test("is followed through the links without a request that fails", async (t) => {
     const traffic = new Traffic(daemon);
     for (let i = 1; i <= kSwaps; ++i) {
       await volume.swap(configuration(`swap-${i}`)(...ports));
@@ -131,6 +131,7 @@ describe("a ConfigMap", () => {
     }
     const requests = await traffic.end();
     assert.ok(requests > 100, `${requests} requests`);
+    t.diagnostic(`${requests} requests, none failed`);
     assert.equal(await metric(daemon, 'llm_config_updates_total{result="active"}'), kSwaps);
     assert.equal(await metric(daemon, "llm_config_active_version"), kSwaps + 1);
   });
@@ -152,7 +153,7 @@ describe("a ConfigMap", () => {
   });
 });
 
-test("changes through the management API, and taking them back, fail no request", async () => {
+test("changes through the management API, and taking them back, fail no request", async (t) => {
   const daemon = await Daemon.start(configuration("first"));
   const traffic = new Traffic(daemon);
   const versions = [];
@@ -173,5 +174,6 @@ test("changes through the management API, and taking them back, fail no request"
   await until(daemon, async () => traffic.decisions.get("first") > seen, "the first one serves again");
   const requests = await traffic.end();
   assert.ok(requests > 100, `${requests} requests`);
+  t.diagnostic(`${requests} requests, none failed`);
   await daemon.stop();
 });
