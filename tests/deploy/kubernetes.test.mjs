@@ -199,6 +199,7 @@ describe("the chart", () => {
         nodeSelector: { "node.kubernetes.io/instance-type": "large" },
         tolerations: [{ key: "llm", operator: "Exists", effect: "NoSchedule" }],
         podLabels: { team: "edge" },
+        podAnnotations: { "example.org/owner": "edge" },
       }),
     );
     assert.equal(workload.spec.replicas, 3);
