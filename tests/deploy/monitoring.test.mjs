@@ -4,8 +4,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -154,6 +155,21 @@ test("the dashboard is what its source makes", async () => {
   assert.deepEqual(JSON.parse(text), dashboard(), "run: node deploy/grafana/make.mjs");
 });
 
+test("panels have ids of their own and lie beside each other", () => {
+  const { panels } = dashboard();
+  assert.equal(new Set(panels.map((panel) => panel.id)).size, panels.length);
+  const taken = new Set();
+  for (const { title, gridPos } of panels) {
+    assert.ok(gridPos.x + gridPos.w <= 24, title);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; ++x) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; ++y) {
+        assert.ok(!taken.has(`${x} ${y}`), title);
+        taken.add(`${x} ${y}`);
+      }
+    }
+  }
+});
+
 test("every query of every panel finds what the traffic left", { skip }, async () => {
   const empty = [];
   let queries = 0;
@@ -192,13 +208,21 @@ test("the metric that autoscaling asks for is there", { skip }, async () => {
   assert.equal((await prometheus.now(query)).length, 1, query);
 });
 
-test("promtool accepts the metrics, the rules and their tests", { skip: missing() }, async () => {
+test("promtool accepts the metrics, the rules and their tests", { skip: missing() }, async (t) => {
   const promtool = (...options) => {
     const done = spawnSync("promtool", options, { encoding: "utf8", input: options.input });
     assert.equal(done.status, 0, `promtool ${options.join(" ")}:\n${done.stdout}${done.stderr}`);
   };
   promtool("check", "rules", kRules);
   promtool("check", "config", resolve("../../deploy/prometheus/prometheus.yaml"));
+  // Debian's Prometheus is built without Kubernetes' service discovery, so all but that is checked.
+  const inside = parse(await readFile(resolve("../../deploy/prometheus/kubernetes.yaml"), "utf8"));
+  assert.deepEqual(inside.scrape_configs[0].kubernetes_sd_configs, [{ role: "pod" }]);
+  delete inside.scrape_configs[0].kubernetes_sd_configs;
+  const folder = await mkdtemp(join(tmpdir(), "signalbox-deploy-"));
+  t.after(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "config.json"), JSON.stringify({ ...inside, rule_files: [kRules] }));
+  promtool("check", "config", join(folder, "config.json"));
   promtool("test", "rules", "alerts.test.yaml");
   if (skip) return;
   const input = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
