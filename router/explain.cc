@@ -90,6 +90,8 @@ class Explainer {
           out_.member("why", kMoot);
         } else {
           out_.member("score", type.readings[i].score);
+          if (const auto threshold = type.signals->threshold(i))
+            out_.member("threshold", *threshold);
           write_evidence(type, i);
         }
       }

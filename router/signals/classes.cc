@@ -41,6 +41,9 @@ class Signals : public SignalType {
   size_t size() const override { return task_.signals.size(); }
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
+  std::optional<double> threshold(size_t) const override {
+    return task_.threshold > 0 ? std::optional(task_.threshold) : std::nullopt;
+  }
   bool is_moot(const ChatRequest& request) const override {
     return request.user_text().empty() || (task_.needs_answer && !has_answer(request));
   }

@@ -41,6 +41,9 @@ class Signals : public EmbeddingSignals {
   size_t size() const override { return signals_.size(); }
   std::string_view name(size_t signal) const override { return signals_[signal].name; }
   Wording wording() const override { return {"score", "nearest"}; }
+  std::optional<double> threshold(size_t signal) const override {
+    return signals_[signal].threshold;
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {

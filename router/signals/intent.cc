@@ -29,6 +29,9 @@ class Signals : public NamedSignals<config::IntentSignal> {
   std::string_view type() const override { return "intent"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"share of votes", "nearest"}; }
+  std::optional<double> threshold(size_t signal) const override {
+    return signals_[signal].threshold;
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {

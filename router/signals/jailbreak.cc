@@ -54,6 +54,11 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     return Needs::kEmbedder;
   }
   Wording wording() const override { return {"score", "nearest"}; }
+  std::optional<double> threshold(size_t signal) const override {
+    if (signals_[signal].method == Method::kHybrid) return {};
+    return signals_[signal].method == Method::kContrastive ? least_margin(signal)
+                                                           : least_probability(signal);
+  }
   std::string_view unavailable(size_t signal) const override {
     if (compares(signal) || classifies(signal)) return "";
     const config::JailbreakSignal& config = signals_[signal];
@@ -103,6 +108,17 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     return classifier_.model != nullptr && signals_[signal].method != Method::kContrastive;
   }
 
+  double least_margin(size_t signal) const {
+    const bool hybrid = signals_[signal].method == Method::kHybrid;
+    const double own = hybrid ? 0 : signals_[signal].threshold;
+    return own > 0 ? own : kContrastiveThreshold;
+  }
+  double least_probability(size_t signal) const {
+    const double own = signals_[signal].threshold;
+    if (own > 0) return own;
+    return guard_.threshold > 0 ? guard_.threshold : kAttemptThreshold;
+  }
+
   Result<Reading> compare(uint32_t signal, const std::vector<std::string_view>& texts,
                           Inputs& inputs, std::vector<Evidence>& evidence, bool& whole) const {
     Reading out;
@@ -118,9 +134,7 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
       nearest = attempt.nearest;
     }
     if (!nearest.empty()) evidence.push_back({signal, nearest, out.score});
-    const bool hybrid = signals_[signal].method == Method::kHybrid;
-    const double own = hybrid ? 0 : signals_[signal].threshold;
-    out.matched = !nearest.empty() && out.score >= (own > 0 ? own : kContrastiveThreshold);
+    out.matched = !nearest.empty() && out.score >= least_margin(signal);
     if (out.matched) out.confidence = std::clamp(out.score, 0.0, 1.0);
     return out;
   }
@@ -137,10 +151,7 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
       out.score = std::max(out.score, sum);
       if (out.score >= kCertain) break;
     }
-    double threshold = signals_[signal].threshold;
-    if (threshold <= 0) threshold = guard_.threshold;
-    if (threshold <= 0) threshold = kAttemptThreshold;
-    out.matched = out.score >= threshold;
+    out.matched = out.score >= least_probability(signal);
     if (out.matched) out.confidence = std::min(out.score, 1.0);
     return out;
   }

@@ -184,6 +184,10 @@ class Signals : public NamedSignals<config::LanguageSignal> {
   std::string_view type() const override { return "language"; }
   Needs needs() const override { return Needs::kRequest; }
   Wording wording() const override { return {"share", ""}; }
+  std::optional<double> threshold(size_t signal) const override {
+    const double own = signals_[signal].threshold;
+    return own > 0 ? own : kDefaultThreshold;
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>&) const override {
@@ -191,9 +195,7 @@ class Signals : public NamedSignals<config::LanguageSignal> {
     for (size_t i = 0; i < signals_.size(); ++i) {
       const auto found = shares.find(signals_[i].name);
       const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
-      const double threshold =
-          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
-      const bool matched = share >= threshold;
+      const bool matched = share >= *threshold(i);
       out[i] = {matched, matched ? share : 0, share};
     }
     return {};

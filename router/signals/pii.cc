@@ -28,6 +28,10 @@ class Signals : public NamedSignals<config::PiiSignal> {
   std::string_view type() const override { return "pii"; }
   Needs needs() const override { return Needs::kClassifier; }
   Wording wording() const override { return {"score", "found"}; }
+  std::optional<double> threshold(size_t signal) const override {
+    const double own = signals_[signal].threshold;
+    return own > 0 ? own : threshold_;
+  }
   std::string_view lacks(size_t) const override { return lacks_; }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
@@ -43,12 +47,11 @@ class Signals : public NamedSignals<config::PiiSignal> {
     }
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<double>& found = signals_[i].include_history ? ever : now;
-      const double threshold = signals_[i].threshold > 0 ? signals_[i].threshold : threshold_;
       for (size_t t = 0; t < types.size(); ++t) {
         const auto& allowed = allowed_[i];
         if (std::find(allowed.begin(), allowed.end(), types[t]) != allowed.end()) continue;
         out[i].score = std::max(out[i].score, found[t]);
-        if (found[t] < threshold) continue;
+        if (found[t] < *threshold(i)) continue;
         out[i].matched = true;
         out[i].confidence = std::max(out[i].confidence, std::min(found[t], 1.0));
         evidence.push_back({i, types[t], found[t]});

@@ -30,6 +30,10 @@ class Signals : public NamedSignals<config::PreferenceSignal> {
   std::string_view type() const override { return "preference"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"score", "nearest"}; }
+  std::optional<double> threshold(size_t signal) const override {
+    const double own = signals_[signal].threshold;
+    return own > 0 ? own : kDefaultThreshold;
+  }
   std::string_view unavailable(size_t signal) const override {
     const config::PreferenceSignal& each = signals_[signal];
     return each.examples.empty() && each.description.empty()
@@ -48,9 +52,7 @@ class Signals : public NamedSignals<config::PreferenceSignal> {
       const PrototypeBank::Score score = banks_[i].score(query);
       out[i].score = score.score;
       if (!score.nearest.empty()) evidence.push_back({i, score.nearest, score.best});
-      const double threshold =
-          signals_[i].threshold > 0 ? signals_[i].threshold : kDefaultThreshold;
-      if (score.nearest.empty() || score.score < threshold) continue;
+      if (score.nearest.empty() || score.score < *threshold(i)) continue;
       if (best == signals_.size() || score.score > out[best].score) best = i;
     }
     if (best == signals_.size()) return {};

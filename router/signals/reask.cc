@@ -14,6 +14,9 @@ class Signals : public NamedSignals<config::ReaskSignal> {
   std::string_view type() const override { return "reask"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"least similarity", ""}; }
+  std::optional<double> threshold(size_t signal) const override {
+    return signals_[signal].threshold;
+  }
   bool is_moot(const ChatRequest& request) const override {
     return request.user_texts().size() < 2;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,12 @@ class SignalType {
     return {};
   }
   virtual Wording wording() const { return {}; }
+  /// The score from which on a signal matches, for explanations; none where more than one number
+  /// decides.
+  virtual std::optional<double> threshold(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
   /// Whether the request has nothing for these signals to look at: then none of them matches, and
   /// that is known without a model, there or not.
   virtual bool is_moot(const ChatRequest& request) const {
