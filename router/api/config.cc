@@ -42,15 +42,25 @@ Answer no_file() {
 }
 
 bool wants_yaml(const http::Request& request) {
-  if (request.query() == "?format=yaml") return true;
+  if (request.query() == "?format=yaml" || request.query() == "?format=file") return true;
   const auto accept = request.headers.find("accept");
   return accept && accept->find("yaml") != std::string_view::npos;
+}
+
+bool may_change(const http::Request& request, const State& state) {
+  return state.access.check(kConfigWrite, request.headers.find("authorization"),
+                            request.headers.find("origin")) == Access::Verdict::kGranted;
 }
 
 Answer get(const http::Request& request, const State& state) {
   const std::string etag = etag_of(state);
   const auto known = request.headers.find("if-none-match");
   if (known && names(*known, etag)) return {304, "", "application/json", etag};
+  if (request.query() == "?format=file" && may_change(request, state)) {
+    auto text = config::as_written(state.text, state.config().source);
+    if (!text) return Answer::of(failure_of(text.error()));
+    if (*text) return {200, **std::move(text), "application/yaml", etag};
+  }
   const bool yaml = wants_yaml(request);
   const bool secrets = state.access.shows_secrets(request.headers.find("authorization"));
   auto shown = config::show(state.text, state.config().source,

@@ -240,6 +240,14 @@ Result<std::string> show(std::string_view text, std::string_view name, Syntax sy
   return out.take();
 }
 
+Result<std::optional<std::string>> as_written(std::string_view text, std::string_view name) {
+  SIGNALBOX_TRY(const Node root, read(text, name));
+  Node masked = root;
+  mask(masked, false);
+  if (yaml::write(masked) != yaml::write(root)) return std::nullopt;
+  return std::string(text);
+}
+
 Result<std::string> replaced(std::string_view current, std::string_view sent,
                              std::string_view name) {
   SIGNALBOX_TRY(Node root, read(sent, name));

@@ -5,6 +5,7 @@
 // A secret is shown as kMasked; a document that comes back with it keeps the value that the current
 // one has at the same place. References to the environment are no secrets and stay.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,10 @@ Result<std::string> management_of(std::string_view text, std::string_view name);
 /// messages. Errors: kInvalid, kTooLarge.
 Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,
                          bool with_secrets);
+
+/// The text itself, comments included, where no secret stands in it; none where one does.
+/// Comments are not looked into: for whoever may change the file. Errors like show().
+Result<std::optional<std::string>> as_written(std::string_view text, std::string_view name);
 
 /// What to write for a whole document that a client sends: YAML as it came, comments included,
 /// unless masked values have to be filled in. Errors: those of reading it, and kInvalid for a
