@@ -16,9 +16,11 @@
 #include "router/api/config.h"
 #include "router/api/context_routes.h"
 #include "router/api/costs.h"
+#include "router/api/dashboard.h"
 #include "router/api/embeddings.h"
 #include "router/api/errors.h"
 #include "router/api/eval.h"
+#include "router/api/explain.h"
 #include "router/api/health.h"
 #include "router/api/hosts.h"
 #include "router/api/info.h"
@@ -84,6 +86,7 @@ struct Daemon::Impl {
   mutable upstream::Fleet fleet;  // like the stats
   // As do numbers and the record of requests.
   mutable observe::Metrics metrics;
+  observe::History history{metrics};
   mutable observe::Replay replay;
   mutable api::AnswerCache cache;                 // the answers
   mutable api::Contexts contexts;                 // what requests refer to
@@ -197,7 +200,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
     for (api::Route& route : more) routes.push_back(std::move(route));
   };
   add(api::config_routes(live, *admin, [this] { return following.load(); }));
-  add(api::info_routes(live, ready, *admin));
+  add(api::info_routes(live, ready, *admin, metrics));
   add(api::replay_routes(replay, live, *admin));
   routes.push_back(api::costs_route(metrics, live, *admin));
   routes.push_back(api::metrics_route(scrape, live, *admin));
@@ -205,7 +208,10 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(api::classify_routes(live, *asked));
   add(api::embedding_routes(live, *asked));
   routes.push_back(api::eval_route(live, *asked));
+  routes.push_back(api::explain_route(live, *asked));
+  add(api::dashboard_routes(history, live, *admin));
   routes.push_back(api::openapi_route(routes));
+  add(api::dashboard_files());
   const auto admits = [this, loading = api::Hosts(initial)](const http::Request& request) {
     const auto host = request.headers.find("host");
     const auto state = live.get();
@@ -241,6 +247,7 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
     SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(api)));
   }
   management->start();
+  if (api.enabled) history.start();
   return {};
 }
 

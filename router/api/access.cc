@@ -21,7 +21,7 @@ Roles default_roles() {
       "classify.invoke", "replay.read", "data.read", "cache.read",   "compression.read"};
   std::vector<std::string> editor = viewer;
   for (const char* more : {"config.write", "learning.ingest", "replay.detail", "data.write",
-                           "cache.invalidate", "compression.preview"}) {
+                           "cache.invalidate", "compression.preview", "chat.invoke"}) {
     editor.emplace_back(more);
   }
   return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
@@ -60,7 +60,7 @@ bool is_local_page(std::string_view origin) {
 }
 
 bool changes_something(std::string_view permission) {
-  return permission == kConfigWrite || permission == kCacheInvalidate;
+  return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat;
 }
 
 }  // namespace
@@ -121,7 +121,21 @@ Access::Verdict Access::check(std::string_view permission,
   }
   const Token* token = find(authorization);
   if (token == nullptr) return Verdict::kUnknown;
+  if (permission == kAnyone) return Verdict::kGranted;
   return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
+}
+
+std::vector<std::string_view> Access::granted(std::optional<std::string_view> authorization,
+                                              std::optional<std::string_view> origin) const {
+  std::vector<std::string_view> out;
+  for (const std::string_view permission :
+       {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat,
+        std::string_view("metrics.read"), std::string_view("replay.read"),
+        std::string_view("replay.detail")}) {
+    if (check(permission, authorization, origin) == Verdict::kGranted) out.push_back(permission);
+  }
+  if (shows_secrets(authorization)) out.push_back(kSecretView);
+  return out;
 }
 
 bool Access::shows_secrets(std::optional<std::string_view> authorization) const {

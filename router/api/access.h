@@ -17,6 +17,9 @@ inline constexpr std::string_view kCacheRead = "cache.read";
 inline constexpr std::string_view kCacheInvalidate = "cache.invalidate";
 inline constexpr std::string_view kClassify = "classify.invoke";
 inline constexpr std::string_view kSecretView = "secret_view";
+inline constexpr std::string_view kChat = "chat.invoke";  // ours: models are asked, which costs
+/// Of what everybody who is let in may do.
+inline constexpr std::string_view kAnyone = "";
 
 /// Whether only programs of this machine can connect to the address; localhost is one.
 bool is_loopback(std::string_view address);
@@ -36,6 +39,11 @@ class Access {
   /// asked by a page of another site in a browser on this machine.
   Verdict check(std::string_view permission, std::optional<std::string_view> authorization,
                 std::optional<std::string_view> origin) const;
+
+  bool asks_for_tokens() const { return asks_for_tokens_; }
+  /// All that the caller may do, of the permissions that routes ask for.
+  std::vector<std::string_view> granted(std::optional<std::string_view> authorization,
+                                        std::optional<std::string_view> origin) const;
 
   /// Whether the caller may read secrets; without tokens nobody may.
   bool shows_secrets(std::optional<std::string_view> authorization) const;

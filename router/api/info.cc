@@ -5,7 +5,11 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+
+#include "engine/model_path.h"
+#include "engine/tier.h"
 
 namespace signalbox::api {
 namespace {
@@ -22,10 +26,71 @@ std::string memory_used() {
   return fmt::format("{} MB", resident * ::sysconf(_SC_PAGESIZE) / 1'000'000);
 }
 
+std::string_view dtype_name(config::ModelDtype dtype) {
+  return dtype == config::ModelDtype::kI8     ? "int8"
+         : dtype == config::ModelDtype::kBF16 ? "bf16"
+                                              : "f32";
+}
+
+/// Of the files with weights in a directory; 0 without any.
+int64_t weights_bytes(const std::filesystem::path& directory) {
+  int64_t sum = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const uintmax_t bytes = entry.file_size(error);
+    if (!error) sum += static_cast<int64_t>(bytes);
+  }
+  return sum;
+}
+
+/// The trunk that a path leads to, and what all files together take.
+void write_weights(json::Writer& out, std::string_view path) {
+  if (path.empty()) return;
+  const auto found = engine::find_model(path);
+  if (!found) return;
+  int64_t bytes = weights_bytes(found->trunk) + weights_bytes(found->adapter);
+  for (const std::filesystem::path& head : found->heads) bytes += weights_bytes(head);
+  if (bytes == 0) return;
+  out.member("trunk", found->trunk.lexically_normal().string()).member("weights_bytes", bytes);
+}
+
+/// The value that a share of the observations does not exceed, taken as even within a bucket.
+double quantile(const observe::Histogram& histogram, double share) {
+  const std::vector<uint64_t> counts = histogram.counts();
+  uint64_t all = 0, below = 0;
+  for (const uint64_t count : counts) all += count;
+  const double rank = share * static_cast<double>(all);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const auto upto = static_cast<double>(below + counts[i]);
+    if (counts[i] > 0 && upto >= rank) {
+      const double low = i == 0 ? 0 : histogram.bounds()[i - 1];
+      const double high = i < histogram.bounds().size() ? histogram.bounds()[i] : low;
+      return low +
+             (high - low) * (rank - static_cast<double>(below)) / static_cast<double>(counts[i]);
+    }
+    below += counts[i];
+  }
+  return 0;
+}
+
+void write_latency(json::Writer& out, const observe::Histogram& passes) {
+  uint64_t all = 0;
+  for (const uint64_t count : passes.counts()) all += count;
+  out.key("latency").begin_object().member("passes", static_cast<int64_t>(all));
+  out.member("mean_ms", all == 0 ? 0 : 1000 * passes.sum() / static_cast<double>(all));
+  out.member("p50_ms", 1000 * quantile(passes, 0.5))
+      .member("p95_ms", 1000 * quantile(passes, 0.95));
+  out.end_object();
+}
+
 void write_model(json::Writer& out, std::string_view name, std::string_view type,
-                 std::string_view path, const engine::TextModel* model, bool loaded) {
+                 std::string_view path, const engine::TextModel* model, bool loaded,
+                 const observe::Histogram* passes) {
   out.begin_object().member("name", name).member("type", type).member("loaded", loaded);
   out.member("model_path", path);
+  write_weights(out, path);
+  if (passes != nullptr) write_latency(out, *passes);
   if (model != nullptr) {
     out.key("categories").begin_array();
     for (const engine::HeadInfo& head : model->heads()) {
@@ -39,22 +104,29 @@ void write_model(json::Writer& out, std::string_view name, std::string_view type
   out.end_object();
 }
 
-Answer models(const http::Request&, const State& state) {
+Answer models(const State& state, observe::Metrics& metrics) {
   const router::Models& models = state.router->models();
+  const auto passes_of = [&](const void* model) -> const observe::Histogram* {
+    const std::string_view name = state.observer->meters().engine_name(model);
+    return name.empty() ? nullptr : &metrics.passes.with({std::string(name)});
+  };
   json::Writer out;
   out.begin_object().key("models").begin_array();
   write_model(out, "embedding", "embedding", state.config().embedding_model.path,
               dynamic_cast<const engine::TextModel*>(models.embedder.get()),
-              models.embedder != nullptr);
+              models.embedder != nullptr, passes_of(models.embedder.get()));
   for (const std::string_view type : kTypes) {
     const std::string directory = router::classifier_directory(state.config(), type);
     if (directory.empty()) continue;
     const auto found = models.classifiers.find(directory);
     const bool loaded = found != models.classifiers.end();
     write_model(out, fmt::format("{}_classifier", type), type, directory,
-                loaded ? found->second.get() : nullptr, loaded);
+                loaded ? found->second.get() : nullptr, loaded,
+                loaded ? passes_of(found->second.get()) : nullptr);
   }
   out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
+  out.member("tier", engine::kernel_tier());
+  out.member("dtype", dtype_name(state.config().http.model_dtype));
   out.member("architecture", "x86_64").member("os", "linux").member("memory_usage", memory_used());
   return {200, out.member("gpu_available", false).end_object().end_object().take()};
 }
@@ -101,9 +173,11 @@ http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
 }  // namespace
 
 std::vector<Route> info_routes(const router::Live& live, const std::atomic<bool>& ready,
-                               Compute& pool) {
+                               Compute& pool, observe::Metrics& metrics) {
   std::vector<Route> routes;
-  routes.push_back(management_route("GET", "/info/models", kConfigRead, live, pool, models));
+  routes.push_back(management_route(
+      "GET", "/info/models", kConfigRead, live, pool,
+      [&metrics](const auto&, const State& state) { return models(state, metrics); }));
   routes.push_back(
       management_route("GET", "/info/classifier", kConfigRead, live, pool, classifier));
   routes.push_back({"GET", "/startup-status", [&live, &ready](http::Exchange exchange) {

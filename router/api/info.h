@@ -4,12 +4,13 @@
 #include <atomic>
 
 #include "router/api/classifiers.h"
+#include "router/observe/metrics.h"
 
 namespace signalbox::api {
 
-/// /startup-status answers at any time and nobody needs a token for it. All three outlive the
+/// /startup-status answers at any time and nobody needs a token for it. All outlive the
 /// routes.
 std::vector<Route> info_routes(const router::Live& live, const std::atomic<bool>& ready,
-                               Compute& pool);
+                               Compute& pool, observe::Metrics& metrics);
 
 }  // namespace signalbox::api

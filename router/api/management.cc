@@ -70,6 +70,14 @@ std::optional<Failure> refusal(const Access& access, std::string_view permission
   return Failure{500, "INTERNAL_ERROR", "no verdict"};
 }
 
+/// Why the caller is not answered; nothing for one who may be.
+std::optional<Failure> refusal(const router::State* state, std::string_view permission,
+                               const http::Request& request) {
+  if (state == nullptr)
+    return Failure{503, "SERVICE_UNAVAILABLE", "the router is still loading its models"};
+  return refusal(state->access, permission, request);
+}
+
 class Handler {
  public:
   Handler(std::string_view permission, const router::Live& live, Compute& pool, Work work)
@@ -78,9 +86,7 @@ class Handler {
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = live_.get();
     Answer answer;
-    if (!state) {
-      answer = Answer::of({503, "SERVICE_UNAVAILABLE", "the router is still loading its models"});
-    } else if (auto refused = refusal(state->access, permission_, exchange.request)) {
+    if (auto refused = refusal(state.get(), permission_, exchange.request)) {
       answer = Answer::of(*refused);
     } else {
       std::function<void()> run = [&] { answer = answer_of(exchange.request, *state); };
@@ -104,6 +110,27 @@ class Handler {
   const router::Live& live_;
   Compute& pool_;
   Work work_;
+};
+
+class PassageHandler {
+ public:
+  PassageHandler(std::string_view permission, const router::Live& live, Passage passage)
+      : permission_(permission), live_(live), passage_(std::move(passage)) {}
+
+  http::Task<> operator()(http::Exchange exchange) const {
+    const auto state = live_.get();
+    if (auto refused = refusal(state.get(), permission_, exchange.request)) {
+      const Answer answer = Answer::of(*refused);
+      co_await send(exchange, answer);
+    } else {
+      co_await passage_(exchange, state);
+    }
+  }
+
+ private:
+  std::string_view permission_;
+  const router::Live& live_;
+  Passage passage_;
 };
 
 }  // namespace
@@ -137,6 +164,11 @@ std::string timestamp(std::chrono::system_clock::time_point when) {
 Route management_route(std::string method, std::string path, std::string_view permission,
                        const router::Live& live, Compute& pool, Work work) {
   return {std::move(method), std::move(path), Handler(permission, live, pool, std::move(work))};
+}
+
+Route management_passage(std::string method, std::string path, std::string_view permission,
+                         const router::Live& live, Passage passage) {
+  return {std::move(method), std::move(path), PassageHandler(permission, live, std::move(passage))};
 }
 
 }  // namespace signalbox::api

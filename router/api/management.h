@@ -46,4 +46,11 @@ using Work = std::function<Answer(const http::Request& request, const router::St
 Route management_route(std::string method, std::string path, std::string_view permission,
                        const router::Live& live, Compute& pool, Work work);
 
+/// Answers by itself, on the loop.
+using Passage = std::function<http::Task<>(http::Exchange exchange,
+                                           std::shared_ptr<const router::State> state)>;
+/// The same for what a pool cannot do, as a stream.
+Route management_passage(std::string method, std::string path, std::string_view permission,
+                         const router::Live& live, Passage passage);
+
 }  // namespace signalbox::api

@@ -9,8 +9,9 @@ namespace signalbox::api {
 namespace {
 
 bool matches(const Route& route, std::string_view path) {
-  return path == route.path || (route.path.ends_with('/') && path.size() > route.path.size() &&
-                                path.starts_with(route.path));
+  const bool prefix = route.path.size() > 1 && route.path.ends_with('/');
+  return path == route.path ||
+         (prefix && path.size() > route.path.size() && path.starts_with(route.path));
 }
 
 bool accepts(const Route& route, std::string_view method) {

@@ -11,7 +11,7 @@ namespace signalbox::api {
 
 struct Route {
   std::string method;  // GET answers HEAD too
-  std::string path;    // whole, or a prefix that ends in '/'
+  std::string path;    // whole, or a prefix that ends in '/'; "/" is whole
   http::Handler handler;
 };
 

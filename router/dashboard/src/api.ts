@@ -1,0 +1,202 @@
+// What the management API says, as types, and the one place that calls it.
+
+export interface Access {
+  version: string;
+  asks_for_token: boolean;
+  permissions: string[];
+}
+
+export interface Leaf {
+  type: string;
+  name: string;
+  matched: boolean | null;
+  confidence?: number;
+  why?: string;
+}
+export interface Branch {
+  operator: "AND" | "OR" | "NOT";
+  matched: boolean | null;
+  confidence?: number;
+  conditions: RuleNode[];
+}
+export type RuleNode = Leaf | Branch;
+
+export interface Signal {
+  matched: boolean | null;
+  confidence?: number;
+  score?: number;
+  threshold?: number;
+  why?: string;
+  evidence?: string[];
+}
+export interface Traced {
+  decision: string;
+  priority: number;
+  selected: boolean;
+  matched: boolean | null;
+  confidence?: number;
+  rules: RuleNode;
+}
+export interface Personal {
+  type: string;
+  start: number;
+  end: number;
+  score: number;
+  source: string;
+}
+export interface Explained {
+  request: string;
+  text: string;
+  decision: {
+    name: string;
+    description: string;
+    priority: number;
+    tier?: number;
+    algorithm: string;
+    models: string[];
+    plugins: string[];
+  } | null;
+  plan: {
+    path: "upstream" | "fast_response" | "blocked" | "error";
+    recipe?: string;
+    confidence?: number;
+    bypassed?: boolean;
+    model?: string;
+    asked_for?: string;
+    message?: string;
+    method?: string;
+    reason?: string;
+    reasoning?: boolean;
+    headers?: Record<string, string>;
+    body?: string;
+  };
+  rests_on_missing: boolean;
+  degraded?: string;
+  signals: Record<string, Record<string, Signal>>;
+  trace: Traced[];
+  cost: {
+    ms: number;
+    rules_ms: number;
+    signals: Record<string, { ms: number; failed: boolean }>;
+    passes: { model: string; ms: number }[];
+  };
+  personal: Personal[];
+}
+
+export interface Step {
+  at: number;
+  requests?: number;
+  failed?: number;
+  blocked?: number;
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  saved_tokens?: number;
+  cost?: number;
+  models?: Record<string, number>;
+  decisions?: Record<string, number>;
+  cache?: Record<string, number>;
+  routing?: number[];
+  upstream?: number[];
+  ttft?: number[];
+}
+export interface Traffic {
+  step: number;
+  began: number;
+  in_flight: number;
+  next: number;
+  bounds: { routing: number[]; upstream: number[]; ttft: number[] };
+  steps: Step[];
+}
+
+export interface Record_ {
+  id: string;
+  timestamp?: string;
+  request_id: string;
+  path: string;
+  status: number;
+  response_path: string;
+  stream: boolean;
+  recipe?: string;
+  decision?: string;
+  confidence?: number;
+  category?: string;
+  algorithm?: string;
+  selected_model?: string;
+  cache?: string;
+  degraded?: string;
+  jailbreak?: string;
+  pii_types?: string[];
+  error?: string;
+  total_ms?: number;
+  routing_ms?: number;
+  upstream_ms?: number;
+  ttft_ms?: number;
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  cost?: number;
+  hallucination?: string;
+  signals?: Record<string, string[]>;
+  request_body?: string;
+  response_body?: string;
+  [more: string]: unknown;
+}
+
+export interface Model {
+  name: string;
+  type: string;
+  loaded: boolean;
+  model_path: string;
+  categories?: string[];
+  metadata?: Record<string, string>;
+  trunk?: string;
+  weights_bytes?: number;
+  latency?: { passes: number; mean_ms: number; p50_ms: number; p95_ms: number };
+}
+
+/// A refusal as the API words it.
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const kTokenKey = "signalbox.token";
+export const token = {
+  get: () => sessionStorage.getItem(kTokenKey) ?? "",
+  set: (value: string) => (value ? sessionStorage.setItem(kTokenKey, value) : sessionStorage.removeItem(kTokenKey)),
+};
+
+export async function call(path: string, options: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(options.headers);
+  if (token.get()) headers.set("Authorization", `Bearer ${token.get()}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...options, headers, cache: "no-store" });
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw error;
+    throw new Refused(0, "the router does not answer");
+  }
+  if (response.ok) return response;
+  const text = await response.text();
+  let message = text || response.statusText;
+  try {
+    const said = JSON.parse(text).error;
+    message = said?.message ?? said ?? message;
+  } catch {
+    // Not JSON: as it is.
+  }
+  throw new Refused(response.status, message);
+}
+
+export const json = async <T>(path: string, options?: RequestInit): Promise<T> => (await call(path, options)).json();
+
+export const post = <T>(path: string, body: unknown, options: RequestInit = {}): Promise<T> =>
+  json<T>(path, {
+    ...options,
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });

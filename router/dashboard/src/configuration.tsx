@@ -1,0 +1,299 @@
+// The configuration that serves: edited with its mistakes shown as one types, compared, applied, rolled back.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { Refused, call, json, post } from "./api";
+import { diff, lines } from "./diff";
+import { Notice } from "./parts";
+import { count } from "./words";
+
+interface Review {
+  valid: boolean;
+  errors: string[];
+  notices: string[];
+  takes_restart: string[];
+}
+interface Version {
+  version: string;
+  timestamp?: string;
+}
+interface Status {
+  file: string;
+  generation: number;
+  since: string;
+  refused: { why: string; at: string } | null;
+}
+
+const kPauseMs = 400;
+
+/// "config.yaml:14: ..." names a line.
+const lineOf = (message: string): number | null => {
+  const found = /^[^\s:]*:(\d+):/.exec(message);
+  return found ? Number(found[1]) : null;
+};
+
+function Editor({ text, bad, disabled, onInput, area }: {
+  text: string;
+  bad: Set<number>;
+  disabled: boolean;
+  onInput: (text: string) => void;
+  area: { current: HTMLTextAreaElement | null };
+}) {
+  const gutter = useRef<HTMLDivElement>(null);
+  const total = text.split("\n").length;
+  return (
+    <div class="editor">
+      <div class="gutter" ref={gutter} aria-hidden="true">
+        {Array.from({ length: total }, (_, i) => (
+          <span class={bad.has(i + 1) ? "bad" : ""}>{i + 1}</span>
+        ))}
+      </div>
+      <textarea
+        ref={area}
+        class="code"
+        aria-label="Configuration as YAML"
+        aria-invalid={bad.size > 0}
+        aria-describedby="review"
+        spellcheck={false}
+        wrap="off"
+        readOnly={disabled}
+        value={text}
+        onInput={(event) => onInput(event.currentTarget.value)}
+        onScroll={(event) => {
+          if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
+        }}
+      />
+    </div>
+  );
+}
+
+function Said({ review, jump }: { review: Review; jump: (line: number) => void }) {
+  return (
+    <>
+      {review.errors.length > 0 && (
+        <ul class="said bad" aria-label="Mistakes">
+          {review.errors.flatMap((each) => each.split("\n")).map((each) => {
+            const line = lineOf(each);
+            return <li>{line ? <button class="link" onClick={() => jump(line)}>{each}</button> : each}</li>;
+          })}
+        </ul>
+      )}
+      {review.takes_restart.length > 0 && (
+        <ul class="said warn" aria-label="Takes a restart">
+          {review.takes_restart.map((each) => (
+            <li>Takes a restart: {each}</li>
+          ))}
+        </ul>
+      )}
+      {review.notices.length > 0 && (
+        <details>
+          <summary>{count(review.notices.length, "notice")}</summary>
+          <ul class="said">
+            {review.notices.map((each) => (
+              <li>{each}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+export function Configuration({ may }: { may: (permission: string) => boolean }) {
+  const [serving, setServing] = useState<{ text: string; etag: string } | null>(null);
+  const [text, setText] = useState("");
+  const [review, setReview] = useState<Review | null>(null);
+  const [status, setStatus] = useState<Status | null>(null);
+  const [versions, setVersions] = useState<Version[]>([]);
+  const [view, setView] = useState<"edit" | "compare">("edit");
+  const [asking, setAsking] = useState<null | { what: "apply" } | { what: "rollback"; version: string }>(null);
+  const [said, setSaid] = useState<{ kind: "ok" | "bad"; text: string } | null>(null);
+  const [busy, setBusy] = useState(false);
+  const area = useRef<HTMLTextAreaElement | null>(null);
+  const turn = useRef(0);
+  const mayWrite = may("config.write");
+
+  const load = async () => {
+    try {
+      const response = await call("/config/router?format=file");
+      const now = { text: await response.text(), etag: response.headers.get("etag") ?? "" };
+      setServing(now);
+      setText(now.text);
+      setStatus(await json<Status>("/config/status"));
+      setVersions(await json<Version[]>("/config/router/versions").catch(() => []));
+    } catch (caught) {
+      setSaid({ kind: "bad", text: (caught as Error).message });
+    }
+  };
+  useEffect(() => void load(), []);
+
+  useEffect(() => {
+    if (!mayWrite || !serving) return;
+    const mine = ++turn.current;
+    const timer = setTimeout(async () => {
+      try {
+        const found = await post<Review>("/config/router/validate", text, { headers: {} });
+        if (mine === turn.current) setReview(found);
+      } catch (caught) {
+        if (mine === turn.current && caught instanceof Refused)
+          setReview({ valid: false, errors: [caught.message], notices: [], takes_restart: [] });
+      }
+    }, kPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, serving?.etag, mayWrite]);
+
+  const pieces = useMemo(() => (serving ? diff(lines(serving.text), lines(text)) : []), [serving, text]);
+  const changed = serving !== null && serving.text !== text;
+  const bad = useMemo(() => new Set((review?.errors ?? []).flatMap((each) => each.split("\n")).map(lineOf).filter((line) => line !== null)), [review]);
+
+  const jump = (line: number) => {
+    setView("edit");
+    setTimeout(() => {
+      const element = area.current;
+      if (!element) return;
+      const begin = text.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+      const end = text.indexOf("\n", begin);
+      element.focus();
+      element.setSelectionRange(begin, end < 0 ? text.length : end);
+      element.scrollTop = Math.max(0, (line - 6) * parseFloat(getComputedStyle(element).lineHeight));
+    });
+  };
+  const change = async (run: () => Promise<{ message: string }>) => {
+    setBusy(true);
+    setAsking(null);
+    try {
+      const done = await run();
+      await load();
+      setView("edit");
+      setSaid({ kind: "ok", text: done.message });
+    } catch (caught) {
+      setSaid({ kind: "bad", text: (caught as Error).message });
+    }
+    setBusy(false);
+  };
+  const apply = () =>
+    change(() => json("/config/router", { method: "PUT", headers: { "If-Match": serving!.etag, "Content-Type": "application/yaml" }, body: text }));
+  const rollBack = (version: string) => change(() => post("/config/router/rollback", { version }));
+
+  if (!serving) {
+    return (
+      <>
+        <h1>Configuration</h1>
+        {said ? <Notice kind={said.kind}>{said.text}</Notice> : <p class="muted">Reading…</p>}
+      </>
+    );
+  }
+  return (
+    <>
+      <div class="head">
+        <h1>Configuration</h1>
+        {status && (
+          <span class="muted">
+            {status.file && `${status.file.split("/").at(-1)}, `}generation {status.generation}, since{" "}
+            {new Date(status.since).toLocaleString("en-GB")}
+          </span>
+        )}
+      </div>
+      {status?.refused && <Notice kind="bad">The file on disk is newer and was refused: {status.refused.why}</Notice>}
+      {said && <Notice kind={said.kind}>{said.text}</Notice>}
+      {!mayWrite && <Notice>Your role may read the configuration, not change it.</Notice>}
+      <div class="row wrap">
+        <div class="row" role="group" aria-label="View">
+          <button class="tab" aria-pressed={view === "edit"} onClick={() => setView("edit")}>
+            {mayWrite ? "Edit" : "Read"}
+          </button>
+          <button class="tab" aria-pressed={view === "compare"} onClick={() => setView("compare")} disabled={!changed}>
+            Compare
+          </button>
+        </div>
+        <span class="grow" />
+        {mayWrite && (
+          <>
+            <button disabled={!changed || busy} onClick={() => setText(serving.text)}>
+              Discard
+            </button>
+            <button class="primary" disabled={!changed || busy || !review?.valid} onClick={() => (setAsking({ what: "apply" }), setView("compare"))}>
+              Apply…
+            </button>
+          </>
+        )}
+      </div>
+      {asking && (
+        <div class="notice warn row wrap" role="alertdialog" aria-label="Confirm">
+          <span>
+            {asking.what === "apply"
+              ? "The file is replaced, and what is below serves from now on. Requests that have begun end as they began."
+              : `The configuration goes back to version ${asking.version}.`}
+          </span>
+          <span class="grow" />
+          <button onClick={() => setAsking(null)}>Cancel</button>
+          <button class="primary" autofocus onClick={() => void (asking.what === "apply" ? apply() : rollBack(asking.version))}>
+            {asking.what === "apply" ? "Apply" : "Roll back"}
+          </button>
+        </div>
+      )}
+      {view === "edit" ? (
+        <Editor text={text} bad={bad} disabled={!mayWrite || busy} onInput={setText} area={area} />
+      ) : (
+        <pre class="code changes tall" tabindex={0} aria-label="Changes to the configuration">
+          {pieces.map((piece, i) => {
+            if (piece.kind !== "same") return piece.kind === "gone" ? <del>{piece.text}</del> : <ins>{piece.text}</ins>;
+            const all = lines(piece.text);
+            if (all.length <= 7) return piece.text;
+            const before = i === 0 ? [] : all.slice(0, 3), after = i === pieces.length - 1 ? [] : all.slice(-3);
+            return (
+              <>
+                {before.join("")}
+                <span class="gap">{`⋯ ${all.length - before.length - after.length} lines as they are ⋯\n`}</span>
+                {after.join("")}
+              </>
+            );
+          })}
+        </pre>
+      )}
+      {mayWrite && (
+        <div id="review" aria-live="polite">
+          {review && (
+            <>
+              <p class={review.valid ? "ok-text" : "bad-text"}>
+                {review.valid ? (changed ? "Valid." : "Valid, and as it serves.") : count(review.errors.flatMap((each) => each.split("\n")).length, "mistake")}
+              </p>
+              <Said review={review} jump={jump} />
+            </>
+          )}
+        </div>
+      )}
+      <section class="card">
+        <h2>Versions</h2>
+        {versions.length === 0 ? (
+          <p class="muted">None yet: the file that a change replaces is kept here, the last ten of them.</p>
+        ) : (
+          <table class="plain">
+            <thead class="sr">
+              <tr>
+                <th scope="col">Version</th>
+                <th scope="col">Action</th>
+              </tr>
+            </thead>
+            <tbody>
+              {versions.map((each) => (
+                <tr>
+                  <th scope="row" class="num">
+                    {each.timestamp ?? each.version}
+                  </th>
+                  <td class="right">
+                    {mayWrite && (
+                      <button disabled={busy} onClick={() => setAsking({ what: "rollback", version: each.version })} aria-label={`Roll back to ${each.version}`}>
+                        Roll back…
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+    </>
+  );
+}

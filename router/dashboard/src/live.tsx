@@ -1,0 +1,235 @@
+// Traffic as it passes: the last minutes from the router's own history, then every step as it ends.
+
+import { useMemo, useRef, useState } from "preact/hooks";
+
+import { type Step, type Traffic, json } from "./api";
+import { Chart, type Line } from "./chart";
+import { Notice, useEvery } from "./parts";
+import { count, ms } from "./words";
+
+const kMinutes = [1, 5, 15];
+const kStepsMax = 450;
+const kLinesMax = 6; // of a chart by name; the rest is one more
+
+/// The value below which a share of the observations lies, by its bucket; null without any.
+export function quantile(counts: number[] | undefined, bounds: number[], share: number): number | null {
+  const all = counts?.reduce((sum, each) => sum + each, 0) ?? 0;
+  if (!counts || all === 0) return null;
+  let below = 0;
+  for (let i = 0; i < counts.length; ++i) {
+    const here = counts[i]!;
+    if (below + here >= share * all) {
+      const low = i === 0 ? 0 : bounds[i - 1]!;
+      const high = bounds[i] ?? low;
+      return low + ((high - low) * (share * all - below)) / here;
+    }
+    below += here;
+  }
+  return null;
+}
+
+const plus = (a: number[] | undefined, b: number[] | undefined): number[] | undefined =>
+  !a ? b : !b ? a : Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) + (b[i] ?? 0));
+
+type Counted = "requests" | "failed" | "blocked" | "saved_tokens" | "prompt_tokens" | "completion_tokens" | "cost";
+type Named = "models" | "decisions" | "cache";
+type Timed = "routing" | "upstream" | "ttft";
+
+/// Steps one after the other as one: charts of long windows have no more points than pixels.
+function joined(steps: Step[], by: number): Step[] {
+  const out: Step[] = [];
+  for (let i = 0; i < steps.length; i += by) out.push(sum(steps.slice(i, i + by)));
+  return out;
+}
+
+/// Labels for what has no name.
+const kNames: Record<string, string> = { unknown: "no model", none: "no decision" };
+
+function sum(steps: Step[]): Step {
+  const out: Step = { at: steps.at(-1)?.at ?? 0 };
+  for (const step of steps) {
+    for (const key of ["requests", "failed", "blocked", "saved_tokens", "prompt_tokens", "completion_tokens", "cost"] as Counted[])
+      if (step[key]) out[key] = (out[key] ?? 0) + step[key];
+    for (const key of ["models", "decisions", "cache"] as Named[])
+      for (const [label, value] of Object.entries(step[key] ?? {})) {
+        const name = kNames[label] ?? label;
+        out[key] ??= {};
+        out[key][name] = (out[key][name] ?? 0) + value;
+      }
+    for (const key of ["routing", "upstream", "ttft"] as Timed[]) out[key] = plus(out[key], step[key]);
+  }
+  return out;
+}
+
+const hits = (step: Step) => (step.cache?.hit ?? 0) + (step.cache?.near ?? 0);
+const rate = (value: number) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2).replace(/\.?0+$/, ""));
+const perSecond = (value: number) => `${rate(value)}/s`;
+const seconds = (value: number) => ms(value * 1000);
+const percent = (part: number, whole: number) => (whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–");
+
+function linesByName(steps: Step[], key: "models" | "decisions", width: number): Line[] {
+  const totals = Object.entries(sum(steps)[key] ?? {}).sort((a, b) => b[1] - a[1]);
+  const shown = totals.slice(0, kLinesMax).map(([name]) => name);
+  const lines: Line[] = shown.map((name) => ({ label: name, values: steps.map((step) => (step[key]?.[name] ?? 0) / width) }));
+  if (totals.length > kLinesMax) {
+    const others = totals.slice(kLinesMax).map(([name]) => name);
+    lines.push({
+      label: "others",
+      values: steps.map((step) => others.reduce((all, name) => all + (step[key]?.[name] ?? 0), 0) / width),
+      colour: "--muted",
+    });
+  }
+  return lines;
+}
+
+function Shares({ title, named }: { title: string; named: Record<string, number> }) {
+  const rows = Object.entries(named).sort((a, b) => b[1] - a[1]);
+  const all = rows.reduce((total, [, value]) => total + value, 0);
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      {rows.length === 0 ? (
+        <p class="muted">None in this window.</p>
+      ) : (
+        <table class="plain">
+          <thead class="sr">
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Requests</th>
+              <th scope="col">Share</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, value]) => (
+              <tr>
+                <th scope="row">{name}</th>
+                <td class="num">{value.toLocaleString("en")}</td>
+                <td class="num muted">{percent(value, all)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+export function Live() {
+  const [traffic, setTraffic] = useState<Traffic | null>(null);
+  const [minutes, setMinutes] = useState(5);
+  const [error, setError] = useState("");
+  const known = useRef<Traffic | null>(null);
+
+  useEvery(2000, async () => {
+    try {
+      const before = known.current;
+      const now = await json<Traffic>(`/api/v1/traffic?from=${before?.next ?? 0}`);
+      const follows = before !== null && before.began === now.began;
+      known.current = { ...now, steps: [...(follows ? before.steps : []), ...now.steps].slice(-kStepsMax) };
+      setTraffic(known.current);
+      setError("");
+    } catch (caught) {
+      setError((caught as Error).message);
+    }
+  });
+
+  const view = useMemo(() => {
+    if (!traffic) return null;
+    const window = traffic.steps.slice(-Math.round((minutes * 60) / traffic.step));
+    const by = Math.max(1, Math.round(minutes / 2));
+    // Joined by the clock, so that a point stays as it is when the next comes.
+    const skip = (traffic.next - window.length) % by === 0 ? 0 : by - ((traffic.next - window.length) % by);
+    const steps = joined(window.slice(skip), by);
+    return { window, steps, width: by * traffic.step, times: steps.map((step) => step.at) };
+  }, [traffic, minutes]);
+
+  if (!traffic || !view) {
+    return (
+      <>
+        <h1>Live traffic</h1>
+        {error ? <Notice kind="bad">{error}</Notice> : <p class="muted">Reading…</p>}
+      </>
+    );
+  }
+  const { window, steps, width, times } = view;
+  const total = sum(window);
+  const recent = sum(window.slice(-5));
+  const requests = total.requests ?? 0;
+  const lookups = Object.values(total.cache ?? {}).reduce((all, each) => all + each, 0);
+  const { bounds } = traffic;
+  const tiles: [string, string, string?][] = [
+    ["Requests", perSecond((recent.requests ?? 0) / (Math.min(5, Math.max(1, window.length)) * traffic.step)), "over the last 10 seconds"],
+    ["In flight", traffic.in_flight.toLocaleString("en"), "now"],
+    ["Routing", seconds2(quantile(total.routing, bounds.routing, 0.5)), `p95 ${seconds2(quantile(total.routing, bounds.routing, 0.95))}`],
+    ["Model reply", seconds2(quantile(total.upstream, bounds.upstream, 0.5)), `p95 ${seconds2(quantile(total.upstream, bounds.upstream, 0.95))}`],
+    ["First token", seconds2(quantile(total.ttft, bounds.ttft, 0.5)), `p95 ${seconds2(quantile(total.ttft, bounds.ttft, 0.95))}`],
+    ["Failed", (total.failed ?? 0).toLocaleString("en"), percent(total.failed ?? 0, requests)],
+    ["Blocked", (total.blocked ?? 0).toLocaleString("en"), percent(total.blocked ?? 0, requests)],
+    ["Cache hits", percent(hits(total), lookups), `${count(hits(total), "hit")} of ${lookups.toLocaleString("en")}`],
+    ["Tokens saved", (total.saved_tokens ?? 0).toLocaleString("en"), `of ${((total.saved_tokens ?? 0) + (total.prompt_tokens ?? 0) + (total.completion_tokens ?? 0)).toLocaleString("en")}`],
+  ];
+  const counts = (of: (step: Step) => number) => steps.map((step) => of(step) / width);
+  return (
+    <>
+      <div class="head">
+        <h1>Live traffic</h1>
+        <span class="grow" />
+        <div class="row" role="group" aria-label="Window">
+          {kMinutes.map((each) => (
+            <button class="tab" aria-pressed={each === minutes} onClick={() => setMinutes(each)}>
+              {each} min
+            </button>
+          ))}
+        </div>
+      </div>
+      {error && <Notice kind="bad">{error}</Notice>}
+      {requests === 0 && (
+        <Notice>
+          No request in this window yet. Send one to the router's OpenAI listener, or by “Send it” on the page <a href="#/why">Why</a>.
+        </Notice>
+      )}
+      <dl class="tiles">
+        {tiles.map(([name, value, more]) => (
+          <div class="card">
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              {more && <small class="muted">{more}</small>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <div class="charts">
+        <Chart
+          title="Requests"
+          times={times}
+          unit={perSecond}
+          lines={[
+            { label: "all", values: counts((step) => step.requests ?? 0), colour: "--line-1" },
+            { label: "failed", values: counts((step) => step.failed ?? 0), colour: "--bad" },
+            { label: "blocked", values: counts((step) => step.blocked ?? 0), colour: "--warn" },
+          ]}
+        />
+        <Chart
+          title="Time of the model's reply"
+          times={times}
+          unit={seconds}
+          lines={[
+            { label: "p50", values: steps.map((step) => quantile(step.upstream, bounds.upstream, 0.5)), colour: "--line-1" },
+            { label: "p95", values: steps.map((step) => quantile(step.upstream, bounds.upstream, 0.95)), colour: "--line-2" },
+            { label: "p99", values: steps.map((step) => quantile(step.upstream, bounds.upstream, 0.99)), colour: "--line-3" },
+          ]}
+        />
+        <Chart title="Decisions" times={times} unit={perSecond} lines={linesByName(steps, "decisions", width)} />
+        <Chart title="Models" times={times} unit={perSecond} lines={linesByName(steps, "models", width)} />
+      </div>
+      <div class="columns">
+        <Shares title="By decision" named={total.decisions ?? {}} />
+        <Shares title="By model" named={total.models ?? {}} />
+        <Shares title="Cache lookups" named={total.cache ?? {}} />
+      </div>
+    </>
+  );
+}
+
+const seconds2 = (value: number | null) => (value === null ? "–" : seconds(value));

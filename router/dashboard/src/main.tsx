@@ -1,0 +1,174 @@
+// The shell: who is looking, which page, light or dark.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import "./app.css";
+import { type Access, Refused, json, token } from "./api";
+import { Configuration } from "./configuration";
+import { Decisions } from "./decisions";
+import { Live } from "./live";
+import { Models } from "./models";
+import { Notice } from "./parts";
+import { Why } from "./why";
+
+const kPages = [
+  { path: "why", title: "Why", needs: "classify.invoke" },
+  { path: "live", title: "Live", needs: "metrics.read" },
+  { path: "decisions", title: "Decisions", needs: "replay.read" },
+  { path: "configuration", title: "Configuration", needs: "config.read" },
+  { path: "models", title: "Models", needs: "config.read" },
+] as const;
+
+type Theme = "auto" | "light" | "dark";
+const kThemeKey = "signalbox.theme";
+
+function useTheme(): [Theme, () => void] {
+  const [theme, setTheme] = useState<Theme>((localStorage.getItem(kThemeKey) as Theme) ?? "auto");
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    localStorage.setItem(kThemeKey, theme);
+    dispatchEvent(new Event("themechange"));
+  }, [theme]);
+  const next: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+  return [theme, () => setTheme(next[theme])];
+}
+
+const pageOf = () => location.hash.replace(/^#\/?/, "").split("?")[0] || "why";
+
+function SignIn({ done }: { done: () => Promise<void> }) {
+  const [failed, setFailed] = useState(false);
+  return (
+    <main class="page narrow">
+      <h1>Sign in</h1>
+      <p class="muted">
+        This router asks for a token. It stays in this browser tab and goes nowhere but to this address.
+      </p>
+      <form
+        class="card stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          token.set(new FormData(event.currentTarget).get("token") as string);
+          setFailed(false);
+          void done().then(() => setFailed(true));
+        }}
+      >
+        <label class="stack tight">
+          Token
+          <input name="token" type="password" autocomplete="current-password" required autofocus />
+        </label>
+        {failed && <Notice kind="bad">That token is not known here.</Notice>}
+        <div>
+          <button class="primary">Sign in</button>
+        </div>
+      </form>
+    </main>
+  );
+}
+
+function App() {
+  const [access, setAccess] = useState<Access | "refused" | "starting" | null>(null);
+  const [page, setPage] = useState(pageOf());
+  const [theme, nextTheme] = useTheme();
+
+  const ask = async () => {
+    try {
+      setAccess(await json<Access>("/api/v1/access"));
+    } catch (error) {
+      if ((error as Refused).status === 401) {
+        token.set("");
+        return setAccess("refused");
+      }
+      setAccess("starting");
+      setTimeout(ask, 1000);
+    }
+  };
+  useEffect(() => {
+    void ask();
+    const moved = () => {
+      setPage(pageOf());
+      document.querySelector("main")?.focus();
+    };
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+
+  const known = access !== null && typeof access === "object" ? access : null;
+  const may = (permission: string) => known?.permissions.includes(permission) ?? false;
+  const current = kPages.find((each) => each.path === page) ?? kPages[0];
+  useEffect(() => {
+    document.title = `${current.title} · Signalbox`;
+  }, [page]);
+
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector("main")?.focus())}>
+        Skip to the page
+      </a>
+      <header class="bar">
+        <span class="brand">
+          <img src="/icon.svg" alt="" width="22" height="22" />
+          Signalbox
+        </span>
+        {known && (
+          <nav aria-label="Pages">
+            {kPages
+              .filter((each) => may(each.needs))
+              .map((each) => (
+                <a href={`#/${each.path}`} aria-current={each === current ? "page" : undefined}>
+                  {each.title}
+                </a>
+              ))}
+          </nav>
+        )}
+        <span class="grow" />
+        <button class="quiet" onClick={nextTheme} aria-label={`Colours: ${theme}`} title="Colours: as the system, light, dark">
+          <span aria-hidden="true">{theme === "auto" ? "◐ Auto" : theme === "light" ? "○ Light" : "● Dark"}</span>
+        </button>
+        {known?.asks_for_token && (
+          <button
+            class="quiet"
+            onClick={() => {
+              token.set("");
+              setAccess("refused");
+            }}
+          >
+            Sign out
+          </button>
+        )}
+      </header>
+      {access === null && <main class="page" aria-busy="true" />}
+      {access === "starting" && (
+        <main class="page">
+          <Notice>The router is starting, or does not answer. Trying again every second.</Notice>
+        </main>
+      )}
+      {access === "refused" && <SignIn done={ask} />}
+      {known && (
+        <main class="page" id="main" tabindex={-1}>
+          {!may(current.needs) ? (
+            <Notice>
+              Your role does not have the permission <code>{current.needs}</code>, which this page needs.
+            </Notice>
+          ) : current.path === "why" ? (
+            <Why may={may} />
+          ) : current.path === "live" ? (
+            <Live />
+          ) : current.path === "decisions" ? (
+            <Decisions may={may} />
+          ) : current.path === "configuration" ? (
+            <Configuration may={may} />
+          ) : (
+            <Models />
+          )}
+        </main>
+      )}
+      {known && <footer class="foot muted">Signalbox {known.version}</footer>}
+    </>
+  );
+}
+
+const root = document.getElementById("app")!;
+root.textContent = "";
+render(<App />, root);

@@ -1,0 +1,109 @@
+// The router's own models: what is configured, what is loaded, and how fast it is here.
+
+import { useState } from "preact/hooks";
+
+import { type Model, json } from "./api";
+import { Notice, useEvery } from "./parts";
+import { bytes, ms } from "./words";
+
+interface Info {
+  models: Model[];
+  system: { version: string; architecture: string; memory_usage: string; tier?: string; dtype?: string };
+}
+
+export function Models() {
+  const [info, setInfo] = useState<Info | null>(null);
+  const [error, setError] = useState("");
+  useEvery(5000, async () => {
+    try {
+      setInfo(await json<Info>("/info/models"));
+      setError("");
+    } catch (caught) {
+      setError((caught as Error).message);
+    }
+  });
+  const system = info?.system;
+  return (
+    <>
+      <h1>Models of the router</h1>
+      {error && <Notice kind="bad">{error}</Notice>}
+      {system && (
+        <dl class="tiles few">
+          {(
+            [
+              ["Kernels", system.tier ?? "–", "the tier that runs on this processor"],
+              ["Precision", system.dtype ?? "–", "of what no file holds packed already"],
+              ["Memory", system.memory_usage, "of the process, resident"],
+            ] as const
+          ).map(([name, value, more]) => (
+            <div class="card">
+              <dt>{name}</dt>
+              <dd>
+                {value}
+                <small class="muted">{more}</small>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {info && info.models.length === 0 && <p class="card empty muted">The configuration names no model.</p>}
+      {info && info.models.length > 0 && (
+        <div class="card scroll" tabindex={0} role="region" aria-label="Models">
+          <table class="list">
+            <thead>
+              <tr>
+                <th scope="col">Model</th>
+                <th scope="col">State</th>
+                <th scope="col">Shape</th>
+                <th scope="col" class="right">
+                  Weights
+                </th>
+                <th scope="col" class="right">
+                  Passes
+                </th>
+                <th scope="col" class="right">
+                  p50
+                </th>
+                <th scope="col" class="right">
+                  p95
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {info.models.map((model) => {
+                const timed = model.latency && model.latency.passes > 0 ? model.latency : null;
+                return (
+                  <tr>
+                    <th scope="row">
+                      {model.name.replaceAll("_", " ")}
+                      <span class="aside path">{model.model_path || "not configured"}</span>
+                      {model.trunk && model.trunk !== model.model_path && <span class="aside path">on {model.trunk}</span>}
+                      {(model.categories?.length ?? 0) > 0 && (
+                        <details>
+                          <summary>{model.categories!.length} labels</summary>
+                          <span class="muted">{model.categories!.join(", ")}</span>
+                        </details>
+                      )}
+                    </th>
+                    <td>
+                      <span class={`pill ${model.loaded ? "ok" : ""}`}>{model.loaded ? "loaded" : "not loaded"}</span>
+                    </td>
+                    <td class="num">
+                      {model.metadata
+                        ? `${model.metadata.layers} × ${model.metadata.hidden}, ${Number(model.metadata.tokens_max).toLocaleString("en")} tokens`
+                        : "–"}
+                    </td>
+                    <td class="num right">{model.weights_bytes ? bytes(model.weights_bytes) : "–"}</td>
+                    <td class="num right">{timed ? timed.passes.toLocaleString("en") : "–"}</td>
+                    <td class="num right">{timed ? ms(timed.p50_ms) : "–"}</td>
+                    <td class="num right">{timed ? ms(timed.p95_ms) : "–"}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}

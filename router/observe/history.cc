@@ -1,0 +1,177 @@
+// Series only grow, so a difference of two looks is what happened between them.
+
+#include "router/observe/history.h"
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+
+namespace signalbox::observe {
+namespace {
+
+using Clock = std::chrono::system_clock;
+
+int64_t seconds_of(Clock::time_point at) {
+  return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+}
+
+double total(const FamilyBase& family) {
+  double sum = 0;
+  for (const Series& series : family.series()) sum += series.value;
+  return sum;
+}
+
+std::map<std::string, double> by_label(const FamilyBase& family, size_t label) {
+  std::map<std::string, double> out;
+  for (const Series& series : family.series()) out[series.labels[label]] += series.value;
+  return out;
+}
+
+/// All series of a histogram as one.
+std::vector<uint64_t> counts_of(const FamilyBase& family) {
+  std::vector<uint64_t> out;
+  for (const Series& series : family.series()) {
+    out.resize(std::max(out.size(), series.counts.size()));
+    for (size_t i = 0; i < series.counts.size(); ++i) out[i] += series.counts[i];
+  }
+  return out;
+}
+
+bool is_refusal(std::string_view reason) {
+  return reason == "pii_policy_denied" || reason == "jailbreak_block" ||
+         reason == "response_blocked";
+}
+
+void write(json::Writer& out, std::string_view key, double now, double before) {
+  if (now > before) out.member(key, now - before);
+}
+
+void write(json::Writer& out, std::string_view key, const std::map<std::string, double>& now,
+           const std::map<std::string, double>& before) {
+  bool open = false;
+  for (const auto& [name, value] : now) {
+    const auto was = before.find(name);
+    const double more = was == before.end() ? value : value - was->second;
+    if (more <= 0) continue;
+    if (!open) out.key(key).begin_object();
+    open = true;
+    out.member(name, more);
+  }
+  if (open) out.end_object();
+}
+
+void write(json::Writer& out, std::string_view key, const std::vector<uint64_t>& now,
+           const std::vector<uint64_t>& before) {
+  if (now == before) return;
+  out.key(key).begin_array();
+  for (size_t i = 0; i < now.size(); ++i)
+    out.integer(static_cast<int64_t>(now[i] - (i < before.size() ? before[i] : 0)));
+  out.end_array();
+}
+
+void write_bounds(json::Writer& out, std::string_view key, const FamilyBase& family) {
+  out.key(key).begin_array();
+  const std::vector<Series> all = family.series();
+  if (!all.empty()) {
+    for (const double bound : all.front().bounds) out.number(bound);
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+History::History(const Metrics& metrics)
+    : metrics_(metrics), began_(seconds_of(Clock::now())), before_(look()) {}
+
+History::~History() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void History::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void History::run() {
+  auto next = std::chrono::steady_clock::now();
+  while (true) {
+    next += kStep;
+    {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_until(lock, next, [this] { return stopping_; })) return;
+    }
+    step(Clock::now());
+  }
+}
+
+History::Totals History::look() const {
+  Totals out;
+  out.models = by_label(metrics_.requests, 0);
+  out.decisions = by_label(metrics_.requests, 1);
+  for (const auto& [model, count] : out.models) out.requests += count;
+  for (const auto& [reason, count] : by_label(metrics_.errors, 1))
+    (is_refusal(reason) ? out.blocked : out.failed) += count;
+  out.prompt = total(metrics_.prompt_tokens);
+  out.completion = total(metrics_.completion_tokens);
+  const auto tokens = by_label(metrics_.spent_tokens, 2);
+  if (const auto repeated = tokens.find("repeated"); repeated != tokens.end())
+    out.saved = repeated->second;
+  out.cost = total(metrics_.cost);
+  out.cache = by_label(metrics_.cache_operations, 2);
+  out.routing = counts_of(metrics_.routing_latency);
+  out.upstream = counts_of(metrics_.completion_latency);
+  out.ttft = counts_of(metrics_.ttft);
+  return out;
+}
+
+std::string History::encode(Clock::time_point at, const Totals& now, const Totals& before) {
+  json::Writer out;
+  out.begin_object().member("at", seconds_of(at));
+  write(out, "requests", now.requests, before.requests);
+  write(out, "failed", now.failed, before.failed);
+  write(out, "blocked", now.blocked, before.blocked);
+  write(out, "prompt_tokens", now.prompt, before.prompt);
+  write(out, "completion_tokens", now.completion, before.completion);
+  write(out, "saved_tokens", now.saved, before.saved);
+  write(out, "cost", now.cost, before.cost);
+  write(out, "models", now.models, before.models);
+  write(out, "decisions", now.decisions, before.decisions);
+  write(out, "cache", now.cache, before.cache);
+  write(out, "routing", now.routing, before.routing);
+  write(out, "upstream", now.upstream, before.upstream);
+  write(out, "ttft", now.ttft, before.ttft);
+  return out.end_object().take();
+}
+
+void History::step(Clock::time_point now) {
+  Totals totals = look();
+  const std::lock_guard lock(mutex_);
+  steps_.push_back(encode(now, totals, before_));
+  before_ = std::move(totals);
+  if (steps_.size() <= kStepsMax) return;
+  steps_.pop_front();
+  ++first_;
+}
+
+std::string History::json(uint64_t from) const {
+  json::Writer out;
+  out.begin_object().member("step", static_cast<int64_t>(kStep.count())).member("began", began_);
+  out.member("in_flight", total(metrics_.requests_in_flight));
+  out.key("bounds").begin_object();
+  write_bounds(out, "routing", metrics_.routing_latency);
+  write_bounds(out, "upstream", metrics_.completion_latency);
+  write_bounds(out, "ttft", metrics_.ttft);
+  out.end_object();
+  const std::lock_guard lock(mutex_);
+  const uint64_t next = first_ + steps_.size();
+  const size_t skip = from > first_ && from <= next ? from - first_ : 0;
+  out.member("next", static_cast<int64_t>(next)).key("steps").begin_array();
+  for (size_t i = skip; i < steps_.size(); ++i) out.raw(steps_[i]);
+  return out.end_array().end_object().take();
+}
+
+}  // namespace signalbox::observe

@@ -1,0 +1,153 @@
+// What the dashboard asks the management listener for, over sockets; the pages themselves are
+// tested in a browser (tests/dashboard).
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
+#include "tests/router/net/started.h"
+
+namespace signalbox::test {
+namespace {
+
+std::string configuration(std::string_view management = "") {
+  return fmt::format(R"(
+version: v0.3
+listeners: [{{name: http, address: 127.0.0.1, port: 0, timeout: 20s}}]
+providers:
+  defaults: {{default_model: general}}
+  models:
+    - {{name: general, backend_refs: [{{name: echo, type: echo}}]}}
+    - {{name: expert, backend_refs: [{{name: echo, type: echo}}]}}
+routing:
+  signals:
+    keywords: [{{name: proof, keywords: [theorem]}}, {{name: slang, keywords: [yo]}}]
+    language: [{{name: en, threshold: 0.4}}]
+  decisions:
+    - name: maths
+      priority: 10
+      rules: {{type: keyword, name: proof}}
+      modelRefs: [{{model: expert}}]
+      plugins: [{{type: system_prompt, configuration: {{system_prompt: Prove it.}}}}]
+    - {{name: english, priority: 5, rules: {{type: language, name: en}}, modelRefs: [{{model: general}}]}}
+global: {{services: {{management_api: {{bind_address: 127.0.0.1, port: 0{}}}}}}}
+)",
+                     management);
+}
+
+class Dashboard : public testing::Test {
+ protected:
+  explicit Dashboard(std::string_view management = "")
+      : daemon_(started(configuration(management))) {}
+
+  Reply send(const std::string& request) const {
+    Wire client = Wire::connect(daemon_->port("management"));
+    client.send(request);
+    return client.read_reply();
+  }
+  Reply explain(std::string_view body) const { return send(post("/api/v1/explain", body)); }
+
+  std::unique_ptr<router::Daemon> daemon_;
+};
+
+TEST_F(Dashboard, explains_by_the_way_of_a_real_request) {
+  const Reply reply =
+      explain(R"({"request":{"model":"auto","messages":[{"role":"user","content":"a theorem"}]}})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(member(reply.body, "decision.name"), "maths");
+  EXPECT_EQ(member(reply.body, "plan.path"), "upstream");
+  EXPECT_EQ(member(reply.body, "plan.model"), "expert");
+  EXPECT_EQ(member(reply.body, "request"),
+            R"({"model":"auto","messages":[{"role":"user","content":"a theorem"}]})");
+  EXPECT_NE(member(reply.body, "plan.body").find("Prove it."), std::string::npos);
+  EXPECT_EQ(member(reply.body, "signals.keyword.proof.matched"), "true");
+  // Settled by the keyword.
+  EXPECT_EQ(member(reply.body, "signals.language.en.matched"), "null");
+  EXPECT_EQ(member(reply.body, "cost.signals.language"), "none");
+  EXPECT_NE(member(reply.body, "cost.signals.keyword.ms"), "none");
+}
+
+TEST_F(Dashboard, computes_what_is_not_needed_where_it_is_asked_to) {
+  const Reply reply = explain(R"({"text":"a theorem of the day","all":true})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_NE(member(reply.body, "signals.language.en.matched"), "null");
+  EXPECT_EQ(member(reply.body, "signals.language.en.threshold"), "0.4");
+}
+
+TEST_F(Dashboard, marks_personal_data_by_code_points) {
+  const Reply reply = explain(R"({"text":"Für ada@example.org"})");
+  EXPECT_EQ(member(reply.body, "personal.0.type"), "EMAIL_ADDRESS");
+  EXPECT_EQ(member(reply.body, "personal.0.start"), "4");
+  EXPECT_EQ(member(reply.body, "personal.0.end"), "19");
+}
+
+TEST_F(Dashboard, refuses_what_is_no_request) {
+  EXPECT_EQ(explain("{}").status, 400);
+  EXPECT_EQ(explain(R"({"request":7})").status, 400);
+  EXPECT_EQ(explain(R"({"request":{"model":"auto"}})").status, 400);
+  EXPECT_EQ(explain(R"({"text":"a","recipe":"nobody's"})").status, 400);
+  EXPECT_EQ(send(get("/api/v1/traffic?from=x")).status, 400);
+}
+
+TEST_F(Dashboard, serves_its_files_and_nothing_below_them) {
+  const Reply page = send(get("/"));
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.headers.find("content-type").value_or(""), "text/html; charset=utf-8");
+  EXPECT_NE(page.headers.find("content-security-policy").value_or("").find("default-src 'none'"),
+            std::string_view::npos);
+  EXPECT_EQ(send(get("/nowhere")).status, 404);
+  EXPECT_EQ(send(post("/", "{}")).status, 405);
+}
+
+TEST_F(Dashboard, sends_for_real) {
+  const Reply reply = send(post(
+      "/api/v1/chat", R"({"model":"auto","messages":[{"role":"user","content":"a theorem"}]})"));
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.headers.find("x-vsr-selected-model").value_or(""), "expert");
+}
+
+TEST_F(Dashboard, says_what_everybody_may_do_on_this_machine) {
+  const Reply reply = send(get("/api/v1/access"));
+  EXPECT_EQ(member(reply.body, "asks_for_token"), "false");
+  EXPECT_NE(reply.body.find("\"chat.invoke\""), std::string::npos);
+  EXPECT_EQ(reply.body.find("\"secret_view\""), std::string::npos);
+}
+
+class GuardedDashboard : public Dashboard {
+ protected:
+  GuardedDashboard() : Dashboard(with_tokens()) {}
+
+  static std::string with_tokens() {
+    ::setenv("DASHBOARD_TEST_VIEWER", "v", 1);
+    ::setenv("DASHBOARD_TEST_OPERATOR", "o", 1);
+    return ", auth: {mode: bearer, tokens: [{env: DASHBOARD_TEST_VIEWER, role: viewer}, {env: "
+           "DASHBOARD_TEST_OPERATOR, role: operator}]}";
+  }
+  Reply as(std::string_view token, std::string request) const {
+    const size_t line = request.find("\r\n") + 2;
+    request.insert(line, fmt::format("Authorization: Bearer {}\r\n", token));
+    return send(request);
+  }
+};
+
+TEST_F(GuardedDashboard, lets_roles_do_what_they_may) {
+  const std::string chat =
+      post("/api/v1/chat", R"({"model":"auto","messages":[{"role":"user","content":"hi"}]})");
+  EXPECT_EQ(send(get("/")).status, 200);
+  EXPECT_EQ(send(get("/api/v1/access")).status, 401);
+  EXPECT_EQ(send(chat).status, 401);
+  EXPECT_EQ(as("x", get("/api/v1/access")).status, 401);
+  EXPECT_EQ(as("v", chat).status, 403);
+  EXPECT_EQ(as("o", chat).status, 200);
+  const Reply viewer = as("v", get("/api/v1/access"));
+  EXPECT_EQ(viewer.status, 200);
+  EXPECT_EQ(viewer.body.find("chat.invoke"), std::string::npos);
+  EXPECT_EQ(viewer.body.find("config.write"), std::string::npos);
+  EXPECT_NE(viewer.body.find("replay.read"), std::string::npos);
+  EXPECT_NE(as("o", get("/api/v1/access")).body.find("chat.invoke"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,132 @@
+// What people who watch are told of the last minutes.
+
+#include "router/observe/history.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "router/observe/meters.h"
+
+namespace signalbox::observe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::system_clock;
+
+Account answered() {
+  Account account;
+  account.began = TimePoint(milliseconds(1000));
+  account.understood = account.sent = account.began + milliseconds(2);
+  account.ended = account.began + milliseconds(100);
+  account.decided = true;
+  account.model = "small";
+  account.decision = "math";
+  account.status = 200;
+  account.tokens = Tokens{100, 0, 20};
+  return account;
+}
+
+struct Watched {
+  Metrics metrics;
+  Meters meters{metrics, {.models = {{"small", ""}}, .decisions = {"math"}, .cache = "memory"}};
+  History history{metrics};
+  system_clock::time_point now{seconds(1'000'000)};
+
+  void step() { history.step(now += History::kStep); }
+  json::Document told(uint64_t from = 0) const {
+    auto document = json::Document::parse(history.json(from));
+    EXPECT_TRUE(document) << document.error().message;
+    return *std::move(document);
+  }
+};
+
+std::vector<std::string> raw(const json::Document& told) {
+  std::vector<std::string> out;
+  for (const json::Value& step : told.root().find("steps")->items()) out.emplace_back(step.raw());
+  return out;
+}
+
+TEST(History, tells_what_a_step_has_added) {
+  Watched watched;
+  watched.meters.record(answered());
+  watched.meters.record(answered());
+  watched.step();
+  watched.step();
+  Account kept = answered();
+  kept.sent = kept.began;
+  kept.tokens.reset();
+  kept.cache = CacheUse::kHit;
+  kept.repeated = Tokens{100, 0, 20};
+  watched.meters.record(kept);
+  Account refused = answered();
+  refused.sent = refused.began;
+  refused.tokens.reset();
+  refused.model.clear();
+  refused.error = "jailbreak_block";
+  watched.meters.record(refused);
+  watched.step();
+
+  const json::Document told = watched.told();
+  const std::vector<std::string> steps = raw(told);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(
+      steps[0].find(R"({"at":1000002,"requests":2,"prompt_tokens":200,"completion_tokens":40,)"
+                    R"("models":{"small":2},"decisions":{"math":2},"routing":[)"),
+      0u)
+      << steps[0];
+  EXPECT_EQ(steps[1], R"({"at":1000004})");
+  EXPECT_EQ(steps[2].find(R"({"at":1000006,"requests":2,"blocked":1,"saved_tokens":120,)"
+                          R"("models":{"small":1,"unknown":1},"decisions":{"math":2},)"
+                          R"("cache":{"hit":1},)"),
+            0u)
+      << steps[2];
+}
+
+TEST(History, counts_times_by_bound) {
+  Watched watched;
+  watched.meters.record(answered());
+  watched.step();
+  const json::Document told = watched.told();
+  const auto step = *told.root().find("steps")->items().begin();
+  const auto bounds = *told.root().find("bounds")->find("upstream");
+  std::vector<double> uppers;
+  for (const json::Value& bound : bounds.items()) uppers.push_back(*bound.number());
+  size_t at = 0, bucket = uppers.size() + 1, counts = 0;
+  for (const json::Value& count : step.find("upstream")->items()) {
+    if (*count.integer() == 1) bucket = at;
+    ++at;
+    counts += static_cast<size_t>(*count.integer());
+  }
+  EXPECT_EQ(at, uppers.size() + 1);
+  EXPECT_EQ(counts, 1u);
+  ASSERT_LT(bucket, uppers.size());
+  EXPECT_GE(uppers[bucket], 0.098);
+}
+
+TEST(History, goes_on_from_a_number_and_forgets_the_oldest) {
+  Watched watched;
+  for (int i = 0; i < 5; ++i) watched.step();
+  EXPECT_EQ(*watched.told().root().find("next")->integer(), 5);
+  EXPECT_EQ(raw(watched.told(3)).size(), 2u);
+  EXPECT_EQ(raw(watched.told(5)).size(), 0u);
+  // A number that is still to come is of another process.
+  EXPECT_EQ(raw(watched.told(6)).size(), 5u);
+  for (size_t i = 0; i < History::kStepsMax; ++i) watched.step();
+  EXPECT_EQ(raw(watched.told()).size(), History::kStepsMax);
+  EXPECT_EQ(raw(watched.told(2)).size(), History::kStepsMax);
+  EXPECT_EQ(raw(watched.told(5 + History::kStepsMax - 1)).size(), 1u);
+}
+
+TEST(History, stops_at_once) {
+  const auto began = std::chrono::steady_clock::now();
+  {
+    Watched watched;
+    watched.history.start();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, History::kStep);
+}
+
+}  // namespace
+}  // namespace signalbox::observe
