@@ -133,6 +133,7 @@ export class PacedUpstream {
   async #answer(request, response) {
     let body = "";
     for await (const part of request.setEncoding("utf8")) body += part;
+    Object.assign(this, { body, headers: request.headers });
     this.closed = new Promise((done) => response.on("close", done));
     if (!JSON.parse(body).stream) {
       const whole = completion({ content: this.tokens.join("") }).body;

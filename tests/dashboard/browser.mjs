@@ -1,0 +1,54 @@
+// A browser with one page on a daemon's dashboard, which notes what the page asks for and what it complains of.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import { chromium } from "playwright-core";
+
+const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const startBrowser = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+
+export class Visit {
+  /// `options` are the browser context's: viewport, colorScheme.
+  static async of(browser, url, options = {}) {
+    const visit = new Visit();
+    visit.context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    visit.page = await visit.context.newPage();
+    visit.url = url;
+    visit.asked = [];
+    visit.complaints = [];
+    visit.page.on("request", (request) => visit.asked.push(request.url()));
+    visit.page.on("pageerror", (error) => visit.complaints.push(String(error)));
+    visit.page.on("console", (message) => {
+      // A status that is not 2xx is logged by the browser itself.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) visit.complaints.push(message.text());
+    });
+    return visit;
+  }
+
+  async open(page = "why") {
+    await this.page.goto(`${this.url}/#/${page}`);
+    await this.page.waitForFunction((title) => document.title.startsWith(title), page[0].toUpperCase() + page.slice(1));
+    await this.page.locator("main h1").waitFor();
+  }
+
+  /// What axe finds that is serious or worse: "rule: selector".
+  async serious() {
+    await this.page.evaluate(kAxe);
+    const found = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    return found.violations
+      .filter((each) => ["serious", "critical"].includes(each.impact))
+      .flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.target} (${node.failureSummary})`));
+  }
+
+  /// Whether the page is wider than the window.
+  overflow() {
+    return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  }
+
+  close() {
+    return this.context.close();
+  }
+}
