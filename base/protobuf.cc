@@ -63,6 +63,11 @@ Result<float> Field::float32() const {
   return std::bit_cast<float>(static_cast<uint32_t>(value_));
 }
 
+Result<uint64_t> Field::fixed64() const {
+  SIGNALBOX_TRY_VOID(expect(WireType::kFixed64));
+  return value_;
+}
+
 Result<std::optional<Field>> Reader::next() {
   if (position_ == message_.size()) return std::nullopt;
   const size_t begin = position_;
@@ -126,6 +131,17 @@ Writer& Writer::varint(uint32_t number, uint64_t value) {
   append(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kVarint));
   append(value);
   return *this;
+}
+
+Writer& Writer::fixed64(uint32_t number, uint64_t value) {
+  append(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kFixed64));
+  for (int shift = 0; shift < 64; shift += 8)
+    out_.push_back(static_cast<char>(value >> shift & 0xFF));
+  return *this;
+}
+
+Writer& Writer::float64(uint32_t number, double value) {
+  return fixed64(number, std::bit_cast<uint64_t>(value));
 }
 
 Writer& Writer::bytes(uint32_t number, std::string_view value) {

@@ -28,6 +28,8 @@ class Field {
   /// int32: a varint, negative ones in ten bytes.
   Result<int32_t> int32() const;
   Result<float> float32() const;
+  /// fixed64, and the bits of a double.
+  Result<uint64_t> fixed64() const;
 
  private:
   friend class Reader;
@@ -62,6 +64,8 @@ class Reader {
 class Writer {
  public:
   Writer& varint(uint32_t number, uint64_t value);
+  Writer& fixed64(uint32_t number, uint64_t value);
+  Writer& float64(uint32_t number, double value);
   /// A string, bytes, or a message.
   Writer& bytes(uint32_t number, std::string_view value);
   Writer& message(uint32_t number, const Writer& value) { return bytes(number, value.out_); }

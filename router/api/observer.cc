@@ -116,7 +116,9 @@ void Observer::start() {
   // Shared by the copies of the std::function; used by the exporter's thread alone.
   auto poster = std::make_shared<upstream::Poster>(collector_, kExportLimit);
   exporter_ = std::make_unique<observe::Exporter>(
-      [poster](const std::string& body) { return poster->post(observe::kOtlpPath, body); },
+      [poster](const std::string& body) {
+        return poster->post(observe::kOtlpPath, observe::kOtlpType, body);
+      },
       std::move(who), metrics_.spans);
 }
 

@@ -74,7 +74,7 @@ void Exporter::run() {
 }
 
 bool Exporter::send_batch(std::vector<Account> batch) {
-  const Result<void> sent = send_(otlp_json(resource_, batch));
+  const Result<void> sent = send_(otlp_request(resource_, batch));
   (sent ? exported_ : failed_).add(static_cast<double>(batch.size()));
   // Once an outage: a collector that is down is no news each second.
   if (!sent && !complained_)

@@ -29,7 +29,7 @@ struct ExporterOptions {
 /// Thread-safe.
 class Exporter {
  public:
-  /// Posts a body in OTLP's JSON and waits, within a limit of its own. Called on the exporter's
+  /// Posts a body of OTLP's and waits, within a limit of its own. Called on the exporter's
   /// thread.
   using Send = std::function<Result<void>(const std::string& body)>;
 

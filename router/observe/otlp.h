@@ -1,7 +1,7 @@
 #pragma once
-// OTLP's trace export in its JSON encoding (OpenTelemetry protocol 1.0, opentelemetry/proto/
-// collector/trace/v1): the specification makes servers take it beside protobuf at the same path,
-// and it needs no generated code.
+// OTLP's trace export as protobuf over HTTP (OpenTelemetry protocol 1.0, opentelemetry/proto/
+// collector/trace/v1), the encoding that the specification asks of every collector; its JSON is
+// left to their choice. Six messages, so nothing generated.
 
 #include <span>
 #include <string>
@@ -19,8 +19,9 @@ struct Resource {
 };
 
 inline constexpr std::string_view kOtlpPath = "/v1/traces";
+inline constexpr std::string_view kOtlpType = "application/x-protobuf";
 
 /// An ExportTraceServiceRequest with the spans of these requests.
-std::string otlp_json(const Resource& resource, std::span<const Account> accounts);
+std::string otlp_request(const Resource& resource, std::span<const Account> accounts);
 
 }  // namespace signalbox::observe

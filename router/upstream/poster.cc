@@ -49,9 +49,9 @@ Poster::Poster(const config::BackendRef& to, std::chrono::milliseconds limit) {
 
 Poster::~Poster() = default;
 
-Result<void> Poster::post(std::string_view target, std::string_view body) {
+Result<void> Poster::post(std::string_view target, std::string_view type, std::string_view body) {
   http::Headers headers;
-  headers.add("Content-Type", "application/json");
+  headers.add("Content-Type", type);
   const http::Headers none;
   http::Interrupt interrupt;
   http::Deadline limit(impl_->loop, [&] { interrupt.raise(Code::kDeadline); });

@@ -18,9 +18,9 @@ class Poster {
   Poster(const config::BackendRef& to, std::chrono::milliseconds limit);
   ~Poster();
 
-  /// Posts JSON and waits for the whole reply. Errors: kUpstream for a status that is not 2xx too,
-  /// kDeadline, kUnsupported.
-  Result<void> post(std::string_view target, std::string_view body);
+  /// Posts a body of a type and waits for the whole reply. Errors: kUpstream for a status that is
+  /// not 2xx too, kDeadline, kUnsupported.
+  Result<void> post(std::string_view target, std::string_view type, std::string_view body);
 
  private:
   struct Impl;

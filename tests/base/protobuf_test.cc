@@ -63,7 +63,12 @@ TEST(Protobuf, names_the_wire_type_that_was_expected) {
 TEST(Protobuf, writes_what_it_reads) {
   Writer inner, out;
   inner.bytes(2, "testing");
-  out.varint(1, 150).varint(1000, 0).varint(3, UINT64_MAX).message(4, inner).bytes(5, "");
+  out.varint(1, 150)
+      .varint(1000, 0)
+      .varint(3, UINT64_MAX)
+      .message(4, inner)
+      .bytes(5, "")
+      .float64(6, -2);
   const std::string message = std::move(out).take();
   EXPECT_TRUE(message.starts_with("\x08\x96\x01"));
   Reader reader(message);
@@ -74,6 +79,7 @@ TEST(Protobuf, writes_what_it_reads) {
   EXPECT_EQ(reader.next().value()->varint().value(), UINT64_MAX);
   EXPECT_EQ(reader.next().value()->bytes().value(), "\x12\x07testing");
   EXPECT_EQ(reader.next().value()->bytes().value(), "");
+  EXPECT_EQ(reader.next().value()->fixed64().value(), 0xC000'0000'0000'0000U);
   EXPECT_FALSE(reader.next().value());
 }
 

@@ -13,6 +13,7 @@
 #include "router/config/load.h"
 #include "router/serve.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/observe/otlp_read.h"
 
 namespace signalbox::test {
 namespace {
@@ -297,18 +298,16 @@ TEST(Observed, sends_the_spans_of_a_request_to_a_collector) {
   const std::lock_guard lock(mutex);
   EXPECT_TRUE(exported.starts_with("POST /v1/traces HTTP/1.1\r\n")) << exported;
   EXPECT_EQ(exported.find("secret"), std::string::npos);
-  const auto document = json::Document::parse(exported.substr(exported.find("\r\n\r\n") + 4));
-  ASSERT_TRUE(document) << exported;
-  const json::Value resource = *document->root().find("resourceSpans")->items().begin();
-  EXPECT_NE(resource.find("resource")->raw().find("tested"), std::string_view::npos);
-  const json::Value scope = *resource.find("scopeSpans")->items().begin();
+  EXPECT_EQ(header_of(exported, "Content-Type"), "application/x-protobuf");
+  const auto read = read_export(exported.substr(exported.find("\r\n\r\n") + 4));
+  EXPECT_EQ(read.resource.at("service.name"), "\n\6tested");
   const std::string told = header_of(worker_saw, "traceparent");
   std::string names;
-  for (const json::Value& span : scope.find("spans")->items()) {
-    names += std::string(span.find("name")->text()) + "\n";
-    EXPECT_EQ(span.find("traceId")->text(), told.substr(3, 32));
-    if (span.find("name")->text() == "semantic_router.upstream.request") {
-      EXPECT_EQ(span.find("spanId")->text(), told.substr(36, 16)) << "the worker's parent";
+  for (const ReadSpan& span : read.spans) {
+    names += span.name + "\n";
+    EXPECT_EQ(span.trace, told.substr(3, 32));
+    if (span.name == "semantic_router.upstream.request") {
+      EXPECT_EQ(span.id, told.substr(36, 16)) << "the worker's parent";
     }
   }
   EXPECT_EQ(names,

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <future>
 
-#include "base/json.h"
+#include "tests/router/observe/otlp_read.h"
 
 namespace signalbox::observe {
 namespace {
@@ -44,34 +44,31 @@ double count(Family<Counter>& results, const char* result) {
 
 TEST(Otlp, tells_a_request_as_a_tree_of_spans) {
   const Account one = account("r-1");
-  const std::string text = otlp_json({"router", "1", ""}, {&one, 1});
-  const auto document = json::Document::parse(text);
-  ASSERT_TRUE(document) << text;
-  const json::Value resource = *document->root().find("resourceSpans")->items().begin();
-  EXPECT_EQ(resource.find("resource")->raw(),
-            R"({"attributes":[{"key":"service.name","value":{"stringValue":"router"}},)"
-            R"({"key":"service.version","value":{"stringValue":"1"}}]})");
-  const json::Value scope = *resource.find("scopeSpans")->items().begin();
-  std::vector<json::Value> spans;
-  for (const json::Value& span : scope.find("spans")->items()) spans.push_back(span);
+  const auto read = test::read_export(otlp_request({"router", "1", ""}, {&one, 1}));
+  const std::map<std::string, std::string> who{{"service.name", "\n\6router"},
+                                               {"service.version",
+                                                "\n\1"
+                                                "1"}};
+  EXPECT_EQ(read.resource, who);
+  const std::vector<test::ReadSpan>& spans = read.spans;
   std::string names;
-  for (const json::Value& span : spans) {
-    EXPECT_EQ(span.find("traceId")->text(), "4bf92f3577b34da6a3ce929d0e0e4736");
-    names += std::string(span.find("name")->text()).substr(16) + " ";
+  for (const test::ReadSpan& span : spans) {
+    EXPECT_EQ(span.trace, "4bf92f3577b34da6a3ce929d0e0e4736");
+    names += span.name.substr(16) + " ";
   }
   EXPECT_EQ(names,
             "request.received signal.evaluation signal.keyword decision.evaluation "
             "routing.decision upstream.request ");
-  EXPECT_EQ(spans[0].find("parentSpanId")->text(), "00f067aa0ba902b7");
-  EXPECT_EQ(spans[0].find("startTimeUnixNano")->text(), "1700000000000000000");
-  EXPECT_EQ(spans[0].find("endTimeUnixNano")->text(), "1700000000010000000");
-  EXPECT_EQ(spans[0].find("status")->raw(), R"({"code":2,"message":"upstream_error"})");
-  EXPECT_EQ(spans[2].find("parentSpanId")->text(), spans[1].find("spanId")->text());
-  EXPECT_EQ(spans[5].find("parentSpanId")->text(), spans[0].find("spanId")->text());
-  EXPECT_EQ(spans[5].find("spanId")->text(), hex(one.upstream_span));
-  EXPECT_NE(text.find(R"({"key":"http.status_code","value":{"intValue":"502"}})"),
-            std::string::npos)
-      << text;
+  EXPECT_EQ(spans[0].parent, "00f067aa0ba902b7");
+  EXPECT_EQ(spans[0].began_ns, 1'700'000'000'000'000'000U);
+  EXPECT_EQ(spans[0].ended_ns, 1'700'000'000'010'000'000U);
+  EXPECT_EQ(spans[0].status, 2U);
+  EXPECT_EQ(spans[0].error, "upstream_error");
+  EXPECT_EQ(spans[0].attributes.at("http.status_code"), "\x18\xF6\x03");
+  EXPECT_EQ(spans[2].parent, spans[1].id);
+  EXPECT_EQ(spans[2].attributes.at("signal.matched_rules"), "\x2A\x09\n\x07\n\5proof");
+  EXPECT_EQ(spans[5].parent, spans[0].id);
+  EXPECT_EQ(spans[5].id, hex(one.upstream_span));
 }
 
 TEST(Exporter, sends_batches_and_what_is_left_at_the_end) {
