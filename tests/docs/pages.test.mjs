@@ -1,12 +1,13 @@
 // One test a page: its commands run, and what the page shows comes back.
 
 import assert from "node:assert/strict";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { completion, ScriptedUpstream, streamed } from "../e2e/upstream.mjs";
 import { missing, read } from "./blocks.mjs";
+import { completed, errors } from "./fragments.mjs";
 import { Session } from "./session.mjs";
 
 const kRoot = "../.."; // of the folder that tests/docs/run changes to
@@ -72,6 +73,21 @@ describe("pages", { concurrency: 2 }, () => {
       if (blocks.some(({ language }) => language === "sh")) await walk(page, blocks);
     });
   }
+});
+
+test("every configuration that is shown can be read", async () => {
+  const session = await Session.open();
+  const wrong = [];
+  for (const page of found) {
+    const { blocks } = read(await readFile(join(kRoot, page), "utf8"));
+    for (const { line, text } of blocks.filter(({ language }) => language === "yaml")) {
+      await writeFile(join(session.folder, "part.yaml"), completed(text));
+      const { output } = await session.run("signalbox config check --strict part.yaml || true");
+      wrong.push(...errors(output).map((error) => `${page}:${line}: ${error}`));
+    }
+  }
+  await session.close();
+  assert.deepEqual(wrong, []);
 });
 
 test("every link leads to a file", async () => {
