@@ -1,17 +1,19 @@
 // What of a page is there to be run. A fence in the language `sh` holds commands, which are run in order; a fence `text`
-// shows what the commands before it print: its lines have to come in that order, other lines may lie between, `...`
-// stands for any part of a line. Fences in other languages are neither. A comment right above a fence, which a reader of
-// the rendered page does not see, may say
+// shows what the commands before it print: its lines have to come in that order, other lines may lie between, `...` stands
+// for any part of a line. A fence `yaml` shows a part of a configuration (fragments.mjs); YAML of other kinds is `yml`. A
+// comment right above a fence, which a reader of the rendered page does not see, may say
 //
 //     <!-- not run: WHY -->       these commands are for reading only
 //     <!-- with FILE -->          the router runs with this configuration, one of deploy/ or of this folder
 //     <!-- status N -->           the commands end with this exit status
-//     <!-- model server -->       a server of models answers on port 8000 from here on (the double in server.mjs)
+//     <!-- model server -->       a server of models answers on port 8000 from here on (the double in pages.test.mjs)
 
 const kFence = /^```(\S*)\s*$/;
 const kComment = /^<!-- (.*) -->$/;
 const kTold = /^(not run: .+|with \S+|status \d+|model server)$/;
-const kCommand = /^ {4}(\$ |signalbox |build\/release\/|tools\/|curl |cmake |echo |envoy |npm |docker |kubectl |helm )/;
+const kPrograms = "signalbox|curl|cmake|echo|envoy|haproxy|npm|node|docker|kubectl|helm|promtool|systemctl|apt-get|sudo|export";
+const kCommand = new RegExp(`^ {4}(\\$ |build/release/|tools/|(${kPrograms}) )`);
+const kOtherShells = ["bash", "shell", "console", "zsh"];
 
 /// {blocks, problems} of a page's text. A block is {line, language, text, told: [comment, ...]}.
 export function read(page) {
@@ -28,6 +30,7 @@ export function read(page) {
       const end = lines.indexOf("```", i + 1);
       if (end < 0) return { blocks, problems: [...problems, `line ${i + 1}: a fence without an end`] };
       const text = lines.slice(i + 1, end).join("\n");
+      if (kOtherShells.includes(fence[1])) problems.push(`line ${i + 1}: commands are in the language sh`);
       blocks.push({ line: i + 1, language: fence[1], text, told });
       told = [];
       i = end;

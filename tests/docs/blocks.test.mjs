@@ -17,11 +17,12 @@ test("a fence knows its language, its line and what the comments above it tell",
 });
 
 test("a command that nobody runs, a comment without a fence and a fence without an end are problems", () => {
-  const page = ["    curl localhost", "<!-- status 1 -->", "Words.", "```sh", "true"];
+  const page = ["    curl localhost", "<!-- status 1 -->", "Words.", "```bash", "true", "```", "```sh", "true"];
   assert.deepEqual(read(page.join("\n")).problems, [
     "line 1: a command outside of a fence",
     'line 3: "status 1" has no fence below',
-    "line 4: a fence without an end",
+    "line 4: commands are in the language sh",
+    "line 7: a fence without an end",
   ]);
 });
 

@@ -90,6 +90,12 @@ test("every configuration that is shown can be read", async () => {
   assert.deepEqual(wrong, []);
 });
 
+test("the index leads to every page", async () => {
+  const index = await readFile(join(kRoot, "docs/README.md"), "utf8");
+  const pages = found.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+  assert.deepEqual(pages.filter((page) => !index.includes(`](${page.slice("docs/".length)})`)), []);
+});
+
 test("every link leads to a file", async () => {
   const lost = [];
   for (const page of found) {
