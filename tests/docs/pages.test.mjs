@@ -33,7 +33,7 @@ const after = (told, what) => told.find((comment) => comment.startsWith(what))?.
 
 async function walk(page, blocks) {
   const session = await Session.open();
-  let upstream, with_, printed;
+  let upstream, serving, printed; // the double, the configuration that a comment asked for, the last output
   try {
     for (const { line, language, text, told } of blocks) {
       const where = `${page}:${line}`;
@@ -48,11 +48,12 @@ async function walk(page, blocks) {
       }
       if (told.includes("model server")) upstream ??= await modelServer(session.port(8000));
       const configuration = after(told, "with ");
-      if (configuration && configuration !== with_) {
+      if (configuration && configuration !== serving) {
         const { status, output } = await session.run(`signalbox serve --config ${configuration}`);
         assert.equal(status, 0, `${where}: with ${configuration}:\n${output}`);
-        with_ = configuration;
+        serving = configuration;
       }
+      if (/^(\S*\/)?signalbox serve\b/m.test(text)) serving = undefined; // the page's own takes its place
       const { status, output } = await session.run(text, Number(after(told, "status ") ?? 0));
       assert.equal(status, 0, `${where}: ended with ${status}:\n${output}`);
       printed = output;
