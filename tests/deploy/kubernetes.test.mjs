@@ -6,16 +6,19 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { webcrypto } from "node:crypto";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 
 import Ajv from "ajv";
-import { parse as render } from "@evertdespiegeleer/go-template";
 import { parse, parseAllDocuments } from "yaml";
 
 import { checkPod, faults } from "./kubernetes.mjs";
+
+globalThis.crypto ??= webcrypto; // the template engine wants it, and Node.js 18 has it elsewhere
+const { parse: render } = await import("@evertdespiegeleer/go-template");
 
 const kDeploy = resolve("../../deploy");
 const kWorkloads = new Set(["Deployment", "DaemonSet"]);
