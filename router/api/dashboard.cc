@@ -83,7 +83,7 @@ std::vector<Route> dashboard_routes(const observe::History& history, const route
 
 std::vector<Route> dashboard_files() {
   std::vector<Route> routes;
-  for (const char* path : {"/", "/app.js", "/app.css", "/icon.svg"}) {
+  for (const char* path : {"/", "/app.js", "/app.css", "/icon.svg", "/licenses.txt"}) {
     if (const auto file = dashboard::file(path))
       routes.push_back({"GET", path, [file = *file](http::Exchange exchange) {
                           return send_file(exchange, file);

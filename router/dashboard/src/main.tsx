@@ -164,7 +164,9 @@ function App() {
           )}
         </main>
       )}
-      {known && <footer class="foot muted">Signalbox {known.version}</footer>}
+      {known && <footer class="foot muted">
+          Signalbox {known.version} · <a href="/licenses.txt">licences of its parts</a>
+        </footer>}
     </>
   );
 }
