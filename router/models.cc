@@ -18,8 +18,11 @@ namespace {
 
 using Condition = std::function<bool(std::string_view type, std::string_view name)>;
 
+// Classes of a classifier of one's own are NAME:LABEL.
 bool holds(const config::Rule& rule, const Condition& condition) {
-  if (rule.op == config::Rule::Operator::kLeaf && condition(rule.type, rule.name)) return true;
+  const std::string name =
+      rule.label.empty() ? rule.name : fmt::format("{}:{}", rule.name, rule.label);
+  if (rule.op == config::Rule::Operator::kLeaf && condition(rule.type, name)) return true;
   return std::any_of(rule.conditions.begin(), rule.conditions.end(),
                      [&](const config::Rule& each) { return holds(each, condition); });
 }
@@ -185,6 +188,17 @@ engine::Precision precision_of(config::ModelDtype dtype) {
 
 }  // namespace
 
+std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name) {
+  std::vector<std::string> out;
+  const std::string prefix = fmt::format("{}:", name);
+  any_condition(routing, [&](std::string_view type, std::string_view asked) {
+    if (type == "classifier" && asked.starts_with(prefix))
+      out.emplace_back(asked.substr(prefix.size()));
+    return false;
+  });
+  return out;
+}
+
 bool asks_for(const config::Routing& routing, std::string_view type) {
   return any_condition(routing,
                        [&](std::string_view each, std::string_view) { return each == type; });
@@ -252,7 +266,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
     const std::string labels = signal.name + ":";
     const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
-      return type == "classifier" && (name == signal.name || name.starts_with(labels));
+      return type == "classifier" && name.starts_with(labels);
     });
     add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
         "classifier", true, asked);

@@ -27,6 +27,9 @@ struct Models {
 /// Whether a condition or a projection of the routing asks for signals of the type.
 bool asks_for(const config::Routing& routing, std::string_view type);
 
+/// The classes of a classifier signal that conditions name, each as often as they do.
+std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name);
+
 /// The directory of the classifier behind a type of signals, of "nli", which judges whether one
 /// text follows from another, or of "hallucination", which marks what nothing supports; "" when
 /// none is configured.

@@ -40,7 +40,6 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
     // Requests bring their own "/v1/...".
     if (out.ref.path_prefix.ends_with("/v1"))
       out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
-    if (out.ref.tls) reader.not_built(line, "calls to https upstreams fail");
   });
 }
 

@@ -126,6 +126,27 @@ void check_name(Reader& reader, uint32_t line, const SignalType& type, std::stri
   });
 }
 
+// A classifier matches by its classes. Those that the signal does not list are its model's.
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
+  const yaml::Node* written = node.find("label");
+  if (written == nullptr) {
+    return reader.at_key("label", [&] {
+      reader.error(node.line, "missing; expected the class of the classifier that is meant");
+    });
+  }
+  if (reader.routing == nullptr) return;
+  const auto& all = reader.routing->classifiers;
+  const auto signal = std::find_if(all.begin(), all.end(),
+                                   [&](const auto& each) { return each.name == rule.name; });
+  if (signal == all.end() || signal->labels.empty()) return;
+  const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
+  if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
+  reader.at_key("label", [&] {
+    reader.error(written->line, fmt::format("\"{}\" is no label of the classifier \"{}\"{}",
+                                            rule.label, rule.name, suggestion(rule.label, known)));
+  });
+}
+
 void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
   rule.op = Rule::Operator::kLeaf;
   if (rule.type.empty()) return;
@@ -138,6 +159,7 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
     return;
   }
   check_name(reader, node.find("name")->line, *type, rule.name);
+  if (rule.type == "classifier") check_label(reader, node, rule);
 }
 
 void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {

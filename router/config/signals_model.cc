@@ -228,7 +228,7 @@ const Section<ClassifierSignal>& classifier_section() {
           optional("use_cpu", boolean(&S::use_cpu), "of local"),
           optional("model", text(&S::model), "of llm: one of global.model_catalog.external"),
           optional("instructions", string(&S::instructions), "of llm: how to choose a label"),
-          optional("labels", texts(&S::labels), "the classes"),
+          optional("labels", texts(&S::labels), "the classes; default: all of the model's"),
       },
       check_classifier};
   return section;

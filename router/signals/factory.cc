@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
@@ -266,18 +267,23 @@ class Factory {
                [&] { return pii_signals(routing_.pii, model.threshold, std::move(choice)); });
   }
 
-  // A signal for each label, NAME:LABEL.
+  // A signal for each label, NAME:LABEL; for those of its model where it lists none.
   Result<void> classifiers() {
     for (const config::ClassifierSignal& signal : routing_.classifiers) {
       ClassTask task{.type = "classifier", .signals = {}, .threshold = 0};
-      for (const std::string& label : signal.labels)
-        task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
-      task.signals.push_back({signal.name, {}});
       ModelChoice choice;
       choice.why = "to prompt another model is not built";
       if (signal.type == config::ClassifierSignal::Type::kLocal) {
         SIGNALBOX_TRY(choice, choose(signal.model_path, engine::HeadKind::kSequence, ""));
       }
+      std::set<std::string> known;
+      const auto add_labels = [&](const std::vector<std::string>& labels) {
+        for (const std::string& label : labels)
+          if (known.insert(label).second)
+            task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
+      };
+      add_labels(signal.labels.empty() ? choice.labels : signal.labels);
+      add_labels(labels_asked_of(routing_, signal.name));
       made_.push_back(class_signals(std::move(task), std::move(choice)));
     }
     return {};

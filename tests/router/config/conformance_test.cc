@@ -264,7 +264,7 @@ TEST(Reference, docs_have_the_page_that_the_program_prints) {
   const std::string path = SIGNALBOX_SOURCE_DIR "/docs/configuration.md";
   const auto page = read_file(path, kFileBytesMax);
   ASSERT_TRUE(page) << page.error().message;
-  EXPECT_EQ(*page, reference()) << "write it anew: signalbox config reference > " << path;
+  EXPECT_TRUE(*page == reference()) << "write it anew: signalbox config reference > " << path;
 }
 
 }  // namespace
