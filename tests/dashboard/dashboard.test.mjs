@@ -150,7 +150,7 @@ test("the bytes that change are shown, and nothing else", async () => {
 
 test("personal data is highlighted, and a refusal says so", async () => {
   await visiting("why", {}, async (page) => {
-    await page.getByLabel("Prompt").fill("😀 Mail ada@example.org");
+    await page.getByLabel("Prompt").fill("\u{1F600} Mail ada@example.org");
     await page.getByRole("button", { name: "Explain" }).click();
     const mark = page.locator("mark.personal");
     await mark.waitFor();

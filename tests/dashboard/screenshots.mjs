@@ -1,6 +1,7 @@
 // Pictures of every page over the default configuration and some traffic, for docs/ and for whoever changes the looks.
 //
 // usage: SIGNALBOX=build/release/signalbox node tests/dashboard/screenshots.mjs FOLDER     (in the root of the tree)
+// ONLY="why-light live-phone" takes these alone, TRAFFIC_MS=60000 is how long requests pass before.
 
 import { spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -32,16 +33,26 @@ const kPrompts = [
 ];
 const ask = (content) =>
   fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", stream: true, messages: [{ role: "user", content }] }) }).then((reply) => reply.text());
-const end = Date.now() + Number(process.env.TRAFFIC_MS ?? 40_000);
-for (let i = 0; Date.now() < end; ++i) {
-  await Promise.all(Array.from({ length: 1 + (i % 3) }, (_, k) => ask(kPrompts[(i * 3 + k * k) % kPrompts.length])));
-  await pause(40 + 60 * Math.abs(Math.sin(i / 9)));
+let over = false;
+async function traffic() {
+  for (let i = 0; !over; ++i) {
+    await Promise.all(Array.from({ length: 1 + (i % 3) }, (_, k) => ask(kPrompts[(i * 3 + k * k) % kPrompts.length])));
+    await pause(100 + 150 * Math.abs(Math.sin(i / 40)));
+  }
 }
+const passing = traffic();
+await pause(Number(process.env.TRAFFIC_MS ?? 60_000));
 
+const kLooks = {
+  light: {},
+  dark: { colorScheme: "dark" },
+  phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
+};
 const browser = await startBrowser();
 try {
-  for (const [look, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 }]]) {
+  for (const [look, options] of Object.entries(kLooks)) {
     for (const name of ["why", "live", "decisions", "configuration", "models"]) {
+      if (process.env.ONLY && !process.env.ONLY.split(" ").includes(`${name}-${look}`)) continue;
       const visit = await Visit.of(browser, url, options);
       await visit.open(name);
       if (name === "why") await visit.page.locator(".sentence").waitFor();
@@ -54,5 +65,7 @@ try {
   }
 } finally {
   await browser.close();
+  over = true;
+  await passing;
   daemon.kill("SIGTERM");
 }

@@ -44,7 +44,7 @@ export function Chart({ title, times, lines, unit }: { title: string; times: num
           legend: { live: true },
           scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
           axes: [
-            { ...axis, space: 80, values: (_, all) => all.map(clock) },
+            { ...axis, space: 80, size: 32, values: (_, all) => all.map(clock) },
             { ...axis, size: 58, values: (_, all) => all.map((value) => unit(value)) },
           ],
           series: [

@@ -139,7 +139,8 @@ export function Live() {
     const by = Math.max(1, Math.round(minutes / 2));
     // Joined by the clock, so that a point stays as it is when the next comes.
     const skip = (traffic.next - window.length) % by === 0 ? 0 : by - ((traffic.next - window.length) % by);
-    const steps = joined(window.slice(skip), by);
+    const whole = Math.floor((window.length - skip) / by) * by; // what is not whole yet would look like a drop
+    const steps = joined(window.slice(skip, skip + whole), by);
     return { window, steps, width: by * traffic.step, times: steps.map((step) => step.at) };
   }, [traffic, minutes]);
 

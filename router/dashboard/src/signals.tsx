@@ -64,7 +64,7 @@ export function Signals({ explained, all }: { explained: Explained; all: boolean
                     <th scope="row">
                       <Mark state={how} />
                       {name}
-                      {how === "yes" && signal.evidence && (
+                      {how === "yes" && signal.evidence && signal.evidence[0] !== name && (
                         <span class="aside evidence">{signal.evidence.slice(0, 3).map((each) => `“${each}”`).join(", ")}</span>
                       )}
                       {signal.why && how !== "unneeded" && <span class="aside evidence">{signal.why}</span>}

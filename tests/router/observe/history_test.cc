@@ -28,9 +28,17 @@ Account answered() {
   return account;
 }
 
+Vocabulary vocabulary() {
+  Vocabulary out;
+  out.models = {{"small", ""}};
+  out.decisions = {"math"};
+  out.cache = "memory";
+  return out;
+}
+
 struct Watched {
   Metrics metrics;
-  Meters meters{metrics, {.models = {{"small", ""}}, .decisions = {"math"}, .cache = "memory"}};
+  Meters meters{metrics, vocabulary()};
   History history{metrics};
   system_clock::time_point now{seconds(1'000'000)};
 
