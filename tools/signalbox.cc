@@ -24,6 +24,7 @@ int help() {
     std::printf("  %-12.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
                 static_cast<int>(command->summary.size()), command->summary.data());
   }
+  std::puts("  version      what this is, for people and packages");
   std::puts("  help         this text; `signalbox COMMAND --help` for a command's options");
   return kExitOk;
 }
@@ -31,6 +32,10 @@ int help() {
 int run(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "help" || name == "--help" || name == "-h") return help();
+  if (name == "version" || name == "--version") {
+    std::puts("signalbox " SIGNALBOX_VERSION);
+    return kExitOk;
+  }
   for (const Command* command : kCommands) {
     if (command->name == name) return command->run(argc - 1, argv + 1);
   }

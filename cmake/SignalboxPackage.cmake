@@ -1,0 +1,35 @@
+# Packages of the program: a Debian package with a systemd unit, by CPack. `tools/package` makes it, the tarball and the
+# container's root from one installation, `cmake --install BUILD --component daemon`.
+# Bytes are the same for the same build: SOURCE_DATE_EPOCH is the time of all files, and the owner is root.
+set(doc ${CMAKE_INSTALL_DATADIR}/doc/signalbox)
+install(TARGETS signalbox RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/signalbox.service DESTINATION lib/systemd/system COMPONENT daemon)
+# Not under the prefix: /etc is.
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/config.yaml DESTINATION /etc/signalbox COMPONENT daemon)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright COMPONENT daemon)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${doc} COMPONENT daemon FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/deploy/config ${CMAKE_SOURCE_DIR}/deploy/envoy
+    ${CMAKE_SOURCE_DIR}/deploy/integrations ${CMAKE_SOURCE_DIR}/deploy/scale
+  DESTINATION ${doc}/examples COMPONENT daemon)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME signalbox)
+set(CPACK_PACKAGE_VENDOR Signalbox)
+set(CPACK_PACKAGE_CONTACT "Signalbox <maintainers@signalbox.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "router for language models")
+set(CPACK_PACKAGE_DESCRIPTION "Understands each request on the CPU, decides by rules which model answers, and streams its
+ answer. Takes the configuration of the vLLM Semantic Router as it is.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL daemon)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS ca-certificates)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "curl, npm")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(debian ${CMAKE_SOURCE_DIR}/deploy/debian)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
+include(CPack)
