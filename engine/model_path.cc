@@ -67,9 +67,8 @@ std::vector<fs::path> heads_of(const fs::path& adapter) {
   return heads;
 }
 
-}  // namespace
-
-Result<ModelPath> find_model(const fs::path& path) {
+// A model, an adapter, or a head of one.
+Result<ModelPath> find_together(const fs::path& path) {
   const fs::path parent = parent_of(path);
   const bool is_head = !is_adapter(path) && is_model(path) && is_adapter(parent);
   if (!is_head && !is_adapter(path)) return ModelPath{.trunk = path, .heads = {}};
@@ -77,6 +76,31 @@ Result<ModelPath> find_model(const fs::path& path) {
   ModelPath out{.trunk = {}, .adapter = adapter, .heads = heads_of(adapter)};
   SIGNALBOX_TRY(out.trunk, trunk_of(adapter));
   if (is_head) out.head = name_of(path);
+  return out;
+}
+
+// What a head that lies apart is for; "" for whatever is no such head.
+Result<std::string> named_trunk(const fs::path& path) {
+  if (!is_model(path) || is_adapter(parent_of(path))) return std::string();
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(path / "config.json"));
+  return config.root().string("signalbox_trunk", "");
+}
+
+}  // namespace
+
+Result<ModelPath> find_model(const fs::path& path) {
+  SIGNALBOX_TRY(const std::string named, named_trunk(path));
+  if (named.empty()) return find_together(path);
+  const fs::path trunk = (path / named).lexically_normal();
+  SIGNALBOX_TRY(const std::string further, named_trunk(trunk));
+  if (!further.empty() || !(is_model(trunk) || is_adapter(trunk))) {
+    return fail(Code::kNotFound, "{}: signalbox_trunk: there is no model at {}",
+                (path / "config.json").string(), trunk.string());
+  }
+  SIGNALBOX_TRY(ModelPath out, find_together(trunk));
+  out.heads.push_back(path);
+  out.head = name_of(path);
+  out.apart = path;
   return out;
 }
 

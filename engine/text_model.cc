@@ -431,12 +431,11 @@ Result<void> read_tokenizer(Parts& parts) {
 // The options with what the path brings: its adapter, and its heads before the others.
 Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options) {
   OpenOptions out = options;
-  if (path.adapter.empty()) return out;
-  if (!options.adapter.empty()) {
+  if (!path.adapter.empty() && !options.adapter.empty()) {
     return fail(Code::kInvalid, "{} is an adapter already, {} cannot be merged as well",
                 path.adapter.string(), options.adapter.string());
   }
-  out.adapter = path.adapter;
+  if (!path.adapter.empty()) out.adapter = path.adapter;
   out.heads.insert(out.heads.begin(), path.heads.begin(), path.heads.end());
   return out;
 }

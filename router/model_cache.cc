@@ -56,6 +56,7 @@ Result<ModelCache::Model> ModelCache::get(const std::string& directory) {
   // Looked at first: of files that change while they are read, the next call finds others.
   std::string identity = identity_of(path.trunk);
   if (!path.adapter.empty()) identity += identity_of(path.adapter);
+  if (!path.apart.empty()) identity += identity_of(path.apart);
   Entry& entry = entries_[name];
   if (entry.identity == identity) {
     if (Model known = entry.model.lock()) return known;

@@ -167,6 +167,10 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_EQ((*model)->heads().size(), 1u);
   EXPECT_EQ((*model)->heads()[0].labels, (std::vector<std::string>{"with a", "with b"}));
+  const auto found_by_the_head = engine::TextModel::open(chosen.out);
+  ASSERT_TRUE(found_by_the_head) << found_by_the_head.error().message;
+  ASSERT_EQ((*found_by_the_head)->heads().size(), 1u);
+  EXPECT_EQ((*found_by_the_head)->heads()[0].name, "head");
   FitOptions threads = chosen;
   threads.threads = 2;
   threads.out = folder_.path() / "head2";
@@ -176,6 +180,20 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
+}
+
+TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {
+  const auto head = folder_.path() / "head";
+  std::filesystem::create_directory(head);
+  for (const char* trunk : {"../nowhere", "."}) {  // itself: a head is no trunk
+    std::ofstream(head / "config.json") << fmt::format(R"({{"signalbox_trunk": "{}"}})", trunk);
+    const auto model = engine::TextModel::open(head);
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().code, Code::kNotFound);
+    EXPECT_NE(model.error().message.find("signalbox_trunk: there is no model at"),
+              std::string::npos)
+        << model.error().message;
+  }
 }
 
 TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {

@@ -129,6 +129,15 @@ Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, V
   return best;
 }
 
+// Seen from the head; "" where it lies in the adapter that it is for.
+std::string trunk_from(const FitOptions& options) {
+  const auto trunk = std::filesystem::absolute(options.trunk).lexically_normal();
+  const auto out = std::filesystem::absolute(options.out).lexically_normal();
+  const std::string seen = trunk.lexically_relative(out).string();
+  const bool is_adapter = std::filesystem::exists(trunk / "adapter_config.json");
+  return is_adapter && seen == ".." ? "" : seen;
+}
+
 Result<void> write_head(const FitOptions& options, const char* architecture,
                         const std::vector<std::string>& labels, const LinearClassifier& layer) {
   SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
@@ -137,6 +146,9 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   json::Writer config;
   config.begin_object().member("model_type", type);
   config.key("architectures").begin_array().string(architecture).end_array();
+  if (const auto found = trunk_from(options); !found.empty())
+    config.member("signalbox_trunk",
+                  found);  // the engine finds the trunk by it (engine/model_path)
   config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
   config.member("classifier_pooling", options.first_token ? "cls" : "mean");
   config.member("classifier_normalize", true);
