@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ class ChildDaemon {
     if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // however the benchmark ends
       ::dup2(ends[1], STDERR_FILENO);
       ::execl(program.c_str(), program.c_str(), "serve", "--config", config.c_str(), "--log-level",
               log_level.c_str(), nullptr);
