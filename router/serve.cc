@@ -46,6 +46,7 @@ constexpr std::string_view kExtProc = "ext_proc";
 /// One may build a configuration while another answers.
 constexpr uint32_t kAdminThreads = 2;
 constexpr uint32_t kAdminQueueMax = 64;
+constexpr uint32_t kStorageThreads = 8;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return api::error_body(status, message); };
@@ -110,6 +111,8 @@ struct Daemon::Impl {
   // Their queues may hold coroutines of the servers' loops.
   std::unique_ptr<api::Compute> admin;  // of the management listener: configurations take seconds
   std::unique_ptr<api::Compute> asked;  // of the classification API: chat waits for none of it
+  std::unique_ptr<api::Compute>
+      storage;  // of contexts: understanding waits for no server of theirs
   std::unique_ptr<api::Compute> compute;
   std::unique_ptr<Reloader> reloader;  // null without a file
   std::atomic<Reloader*> following{nullptr};
@@ -154,7 +157,7 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
     add(api::response_routes(responses, state->config()));
   }
   if (contexts.store() != nullptr)
-    add(api::context_routes(*contexts.store(), state->config(), *asked));
+    add(api::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(api::openapi_route(routes));
   state->handler = api::make_routes(std::move(routes), error_body());
   return state;
@@ -166,6 +169,7 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
   const api::Services services{.router = *state.router,
                                .backends = caller,
                                .compute = *compute,
+                               .storage = *storage,
                                .stats = stats,
                                .observer = *state.observer,
                                .cache = cache,
@@ -269,6 +273,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
   const config::HttpLimits& limits = config.http;
   compute = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
   asked = std::make_unique<api::Compute>(waiters(limits), limits.model_queue_max);
+  storage = std::make_unique<api::Compute>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<api::Compute>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
@@ -307,6 +312,7 @@ Daemon::~Daemon() {
   impl_->admin.reset();     // its work uses the reloader
   impl_->reloader.reset();  // it may be making a state, which uses what follows
   impl_->asked.reset();
+  impl_->storage.reset();
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, OpenModels open,

@@ -78,7 +78,7 @@ http::Task<Result<void>> Chat::add_contexts(http::Exchange exchange, router::Cha
   if (surface_ != nullptr && surface_->target() != kPath)
     co_return fail(Code::kInvalid, "metadata.context_refs: not understood here, only in chats");
   co_return co_await services_.contexts.expand(exchange, chat, held, services_.router.config(),
-                                               services_.compute);
+                                               services_.storage);
 }
 
 http::Task<> refuse(http::Exchange exchange, http::Headers fields, const Error& error, Watch& watch,

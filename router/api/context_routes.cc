@@ -54,6 +54,7 @@ void write_members(json::Writer& out, const Context& context, const Store& store
   out.member("message_count", static_cast<int64_t>(context.messages));
   out.member("bytes", static_cast<int64_t>(context.bytes)).member("pinned", context.pinned);
   out.member("durable", store.is_durable(context));
+  if (!store.shared().empty()) out.member("shared", context.shared);
 }
 
 Said said(const Context& context, const Store& store, int status = 200) {

@@ -10,7 +10,9 @@
 #include "router/api/owner.h"
 #include "router/context/disk_level.h"
 #include "router/context/packed_level.h"
+#include "router/context/redis_level.h"
 #include "router/context/refs.h"
+#include "router/remote/redis_config.h"
 
 namespace signalbox::api {
 namespace {
@@ -37,14 +39,31 @@ context::Limits limits_of(const config::ContextStore& config) {
           .tenant_contexts_max = config.tenant_contexts_max,
           .tenant_pinned_bytes = config.tenant_pinned_bytes,
           .idle_s = seconds(config.idle),
-          .ttl_s = seconds(config.ttl)};
+          .ttl_s = seconds(config.ttl),
+          .local_bytes = config.local_bytes,
+          .local_idle_s = seconds(config.local_idle)};
+}
+
+/// Null: nothing is shared.
+Result<std::unique_ptr<context::SharedLevel>> shared_level(const config::ContextStore& config) {
+  if (!config.is_shared()) return nullptr;
+  context::RedisLevelOptions options;
+  auto server = remote::redis_server(config.redis);
+  if (!server) return fail_in("global.stores.contexts", std::move(server).error());
+  options.server = *std::move(server);
+  options.compression = static_cast<int>(config.compression);
+  if (!config.redis.key_prefix.empty()) options.prefix = config.redis.key_prefix;
+  remote::set_seconds(config.redis.read_timeout, options.read_limit);
+  remote::set_seconds(config.redis.write_timeout, options.write_limit);
+  return context::make_redis_level(std::move(options));
 }
 
 /// What went wrong with one reference, as the client is told: by its place and its id.
 tl::unexpected<Error> refusal(size_t index, Error error) {
   const bool is_gone = error.code == Code::kNotFound || error.code == Code::kCorrupt;
-  if (!is_gone) return tl::unexpected(std::move(error));
-  return fail(Code::kInvalid, "metadata.context_refs[{}]: {}", index, error.message);
+  if (!is_gone && error.code != Code::kUpstream) return tl::unexpected(std::move(error));
+  return fail(is_gone ? Code::kInvalid : Code::kUpstream, "metadata.context_refs[{}]: {}", index,
+              error.message);
 }
 
 }  // namespace
@@ -61,9 +80,12 @@ Result<void> Contexts::open(const config::Config& config) {
     if (!disk) return fail_in("global.stores.contexts.directory", std::move(disk).error());
     below = *std::move(disk);
   }
-  store_ = std::make_unique<context::Store>(limits_of(wanted), std::move(below), now());
+  SIGNALBOX_TRY(auto shared, shared_level(wanted));
+  store_ = std::make_unique<context::Store>(limits_of(wanted), std::move(below), now(),
+                                            std::move(shared));
   for (const std::string& line : store_->rejected()) log::warn("context", "{}; left out", line);
   pager_ = std::make_unique<context::Pager>(*store_, kPagingInterval);
+  if (!store_->shared().empty()) follower_ = std::make_unique<context::Follower>(*store_);
   opened_ = store_.get();
   return {};
 }

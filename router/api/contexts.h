@@ -42,7 +42,8 @@ class Contexts {
   context::Store* store() const { return opened_; }
 
   /// Precondition: context::has_refs(chat.document). Reads and splices on the pool. Errors:
-  /// kInvalid with the path and the id for one that the client has not stored, kTooLarge over
+  /// kInvalid with the path and the id for one that the client has not stored, kUpstream with both
+  /// for one that may be where routers share them and nobody answers, kTooLarge over
   /// http.body_bytes_max, kOverloaded, kCancelled, kDeadline, kIo.
   http::Task<Result<void>> expand(http::Exchange exchange, router::ChatRequest& chat, Held& held,
                                   const config::Config& config, Compute& pool);
@@ -54,6 +55,7 @@ class Contexts {
   std::atomic<uint64_t> bytes_held_{0};
   std::unique_ptr<context::Store> store_;
   std::unique_ptr<context::Pager> pager_;
+  std::unique_ptr<context::Follower> follower_;  // null: nothing is shared
   std::atomic<context::Store*> opened_{nullptr};
 };
 

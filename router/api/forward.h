@@ -30,6 +30,7 @@ struct Services {
   const router::Router& router;
   const upstream::Caller& backends;
   Compute& compute;
+  Compute& storage;  // what waits for disks and for servers that keep contexts
   router::selection::RuntimeStats& stats;  // is told how the models are doing, and asked for it
   const Observer& observer;                // is told of every request
   AnswerCache& cache;                      // keeps the answers of decisions that want it

@@ -63,6 +63,13 @@ void Scrape::look_at_contexts() const {
   metrics_.context_pinned_bytes.only().set(as_number(seen.pinned_bytes));
   metrics_.context_reads.with({memory}).follow(as_number(seen.memory_hits));
   metrics_.context_reads.with({below}).follow(as_number(seen.below_hits));
+  if (const std::string shared(store->shared()); !shared.empty()) {
+    metrics_.contexts.with({shared}).set(as_number(seen.shared));
+    metrics_.contexts.with({"owed"}).set(as_number(seen.owed));
+    metrics_.context_bytes.with({shared}).set(as_number(seen.shared_bytes));
+    metrics_.context_reads.with({shared}).follow(as_number(seen.shared_hits));
+    metrics_.context_events.with({"not_shared"}).follow(as_number(seen.shared_failures));
+  }
   metrics_.context_reads.with({"none"}).follow(as_number(seen.misses));
   const auto count = [&](const char* event, uint64_t times) {
     metrics_.context_events.with({event}).follow(as_number(times));

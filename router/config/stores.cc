@@ -177,6 +177,11 @@ const Section<ContextStore>& context_store_section() {
       optional("idle", duration(&C::idle, 1s, 24h * 365), "without use, until one leaves memory"),
       optional("ttl", duration(&C::ttl, 0ms, 24h * 3650),
                "without use, until one is forgotten; 0s: never"),
+      optional("redis", object(&C::redis, redis_section), "that routers share them by"),
+      optional("local_bytes", bytes(&C::local_bytes, 0, kBytesMax),
+               "packed; what is over it is left to redis"),
+      optional("local_idle", duration(&C::local_idle, 0ms, 24h * 3650),
+               "without use, until one is left to redis; 0s: never"),
   }};
   return section;
 }

@@ -260,10 +260,15 @@ struct ContextStore {
   uint64_t tenant_bytes_max = 256 << 20;
   uint32_t tenant_contexts_max = 1000;
   uint64_t tenant_pinned_bytes = 32 << 20;
-  uint32_t refs_max = 16;                      // of one request
-  uint32_t compression = 3;                    // of Zstandard
-  std::chrono::milliseconds idle{600'000};     // then it leaves memory
-  std::chrono::milliseconds ttl{604'800'000};  // then it is forgotten; 0: never
+  uint32_t refs_max = 16;                            // of one request
+  uint32_t compression = 3;                          // of Zstandard
+  std::chrono::milliseconds idle{600'000};           // then it leaves memory
+  std::chrono::milliseconds ttl{604'800'000};        // then it is forgotten; 0: never
+  Redis redis;                                       // that routers share them by; no address: none
+  uint64_t local_bytes = 1 << 30;                    // packed; what is over it is left to Redis
+  std::chrono::milliseconds local_idle{86'400'000};  // then it is left to Redis; 0: never
+
+  bool is_shared() const { return !redis.address.empty() || !redis.host.empty(); }
 };
 
 struct VectorStore {

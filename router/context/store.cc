@@ -340,7 +340,10 @@ Stats Store::stats() const {
   const std::lock_guard lock(mutex_);
   Stats out = stats_;
   out.below_bytes = below_bytes;
-  for (const Key& key : owed_) out.owed += !entries_.find(key)->second.context.shared;
+  for (const Key& key : owed_) {
+    const auto at = entries_.find(key);
+    out.owed += at != entries_.end() && !at->second.context.shared;
+  }
   return out;
 }
 

@@ -147,7 +147,7 @@ Metrics::Metrics()
       cache_latency(families_, "llm_cache_operation_duration_seconds",
                     "Time of an operation of the cache", {"backend", "operation"}, kMicro),
       cache_entries(families_, "llm_cache_entries_total", "Replies in the cache now", {"backend"}),
-      contexts(families_, "signalbox_contexts", "Contexts at a level now; one may be at both",
+      contexts(families_, "signalbox_contexts", "Contexts at a level now; one may be at several",
                {"level"}),
       context_bytes(families_, "signalbox_context_bytes", "Their bytes as the level holds them",
                     {"level"}),
@@ -155,9 +155,11 @@ Metrics::Metrics()
                            "Bytes of contexts that clients have pinned"),
       context_reads(families_, "signalbox_context_reads_total",
                     "Contexts that were asked for, by the level that had them", {"level"}),
-      context_events(families_, "signalbox_context_events_total",
-                     "Contexts stored, refused, dropped, paged_out, expired or found damaged",
-                     {"event"}),
+      context_events(
+          families_, "signalbox_context_events_total",
+          "Contexts stored, refused, dropped, paged_out, expired, found damaged, or that "
+          "the shared level was asked for in vain",
+          {"event"}),
       config_updates(families_, "llm_config_updates_total",
                      "Configurations after the first, active or failed", {"result"}),
       config_version(families_, "llm_config_active_version",

@@ -85,6 +85,14 @@ void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Ke
   keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
 }
 
+/// Not shown as they are: there is a password among them.
+void keep_shared_contexts(const config::ContextStore& running, config::ContextStore& next,
+                          Keeper& keeper) {
+  if (running.redis == next.redis) return;
+  keeper.lines.push_back("global.stores.contexts.redis: a change takes a restart");
+  next.redis = running.redis;
+}
+
 }  // namespace
 
 std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
@@ -115,6 +123,7 @@ std::vector<std::string> keep_fixed(const config::Config& running, config::Confi
               next.contexts.directory);
   keeper.keep("global.stores.contexts.compression", running.contexts.compression,
               next.contexts.compression);
+  keep_shared_contexts(running.contexts, next.contexts, keeper);
   keep_metrics("port", running.observability.metrics.port, next.observability.metrics.port);
   return keeper.lines;
 }

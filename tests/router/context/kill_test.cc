@@ -1,6 +1,6 @@
 // kill -9: a child stores, pins and drops as fast as it can and says each thing once the store has
-// returned; it is killed at some moment, and everything that it has said is so. The same directory
-// goes through several such lives.
+// returned; it is killed at some moment, and everything that it has said is so. The same directory,
+// or the same Redis without one, goes through several such lives.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,17 +8,16 @@
 
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <thread>
 
-#include "router/context/disk_level.h"
 #include "router/context/store.h"
-#include "tests/router/context/folder.h"
+#include "tests/router/context/shared_site.h"
 
 namespace signalbox::context {
 namespace {
 
-constexpr int64_t kNow = 1'700'000'000;
 constexpr int kLives = 8;
 
 enum class Said : uint32_t { kStored, kPinned, kDropping, kDropped };
@@ -44,18 +43,33 @@ Limits limits() {
   return out;
 }
 
-/// Never returns. Two threads, each with numbers of its own.
-[[noreturn]] void live(const std::filesystem::path& directory, int to, uint32_t first) {
+/// Null when it cannot be opened.
+using Open = std::function<std::unique_ptr<Store>()>;
+
+std::unique_ptr<Store> open_disk(const std::filesystem::path& directory) {
   auto level = DiskLevel::open(directory, 1);
-  if (!level) ::_exit(3);
-  Store store(limits(), *std::move(level), kNow);
+  if (!level) return nullptr;
+  return std::make_unique<Store>(limits(), *std::move(level), kNow);
+}
+
+std::unique_ptr<Store> open_redis(const RedisSite& site) {
+  auto out = std::make_unique<Store>(limits(), packed_level(), kNow, site.level());
+  return out->follow(std::chrono::milliseconds(1), kNow) ? std::move(out) : nullptr;
+}
+
+/// Never returns. Two threads, each with numbers of its own.
+[[noreturn]] void live(const Open& open, int to, uint32_t first) {
+  const std::unique_ptr<Store> opened = open();
+  if (!opened) ::_exit(3);
+  Store& store = *opened;
   const auto say = [to](Said what, uint32_t number) {
     const Line line{what, number};
     if (::write(to, &line, sizeof line) != sizeof line) ::_exit(4);
   };
   const auto work = [&](uint32_t number) {
     for (;; number += 2) {
-      if (!store.put("a", content_of(number), 1, kNow)) ::_exit(5);
+      const auto put = store.put("a", content_of(number), 1, kNow);
+      if (!put || !store.is_durable(put->context)) ::_exit(5);
       say(Said::kStored, number);
       if (number % 5 == 0) {
         if (!store.pin(key_of(number), true)) ::_exit(6);
@@ -74,14 +88,13 @@ Limits limits() {
 }
 
 /// What it has said until it was killed.
-std::vector<Line> life(const std::filesystem::path& directory, uint32_t first,
-                       std::chrono::milliseconds until) {
+std::vector<Line> life(const Open& open, uint32_t first, std::chrono::milliseconds until) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    live(directory, ends[1], first);
+    live(open, ends[1], first);
   }
   ::close(ends[1]);
   std::vector<Line> out;
@@ -105,13 +118,12 @@ std::vector<Line> life(const std::filesystem::path& directory, uint32_t first,
   return out;
 }
 
-TEST(Killed, nothing_that_was_acknowledged_is_lost) {
-  const Folder folder;
+void expect_nothing_lost(const Open& open, size_t stored_least) {
   std::map<uint32_t, Said> last;  // of each number
   std::map<uint32_t, bool> pinned;
   size_t stored = 0;
   for (int i = 0; i < kLives; ++i) {
-    const auto lines = life(folder.path(), static_cast<uint32_t>(i) * 1'000'000 + 1,
+    const auto lines = life(open, static_cast<uint32_t>(i) * 1'000'000 + 1,
                             std::chrono::milliseconds(40 + 13 * i));
     EXPECT_FALSE(lines.empty());
     for (const Line& line : lines) {
@@ -122,11 +134,10 @@ TEST(Killed, nothing_that_was_acknowledged_is_lost) {
       }
       stored += line.what == Said::kStored;
     }
-    auto level = DiskLevel::open(folder.path(), 1);
-    ASSERT_TRUE(level) << level.error().message;
-    Store store(limits(), *std::move(level), kNow);
+    const std::unique_ptr<Store> opened = open();
+    ASSERT_TRUE(opened);
+    Store& store = *opened;
     EXPECT_TRUE(store.rejected().empty()) << store.rejected().front();
-    EXPECT_TRUE(folder.files(".partial").empty());
     for (const auto& [number, said] : last) {
       const auto got = store.get(key_of(number), kNow);
       if (said == Said::kDropped) {
@@ -140,8 +151,30 @@ TEST(Killed, nothing_that_was_acknowledged_is_lost) {
       }
     }
   }
-  EXPECT_GT(stored, 50U);
-  RecordProperty("stored", static_cast<int>(stored));
+  EXPECT_GT(stored, stored_least);
+  testing::Test::RecordProperty("stored", static_cast<int>(stored));
+}
+
+TEST(Killed, nothing_that_was_acknowledged_is_lost) {
+  const Folder folder;
+  expect_nothing_lost([&] { return open_disk(folder.path()); }, 50);
+  EXPECT_TRUE(folder.files(".partial").empty());
+}
+
+TEST(Killed, nothing_that_redis_has_taken_is_lost_with_the_router_or_with_redis) {
+  if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
+  RedisSite site;
+  site.start(true);
+  int opened = 0;
+  const auto open = [&] {
+    // The life that was ended is looked at through a Redis that was killed, too.
+    if (++opened % 4 == 0) {
+      site.server().end();
+      site.start(true);
+    }
+    return open_redis(site);
+  };
+  expect_nothing_lost(open, 20);
 }
 
 }  // namespace

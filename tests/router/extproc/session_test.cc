@@ -162,7 +162,7 @@ class Play : public Channel {
     EXPECT_TRUE(guards) << guards.error().message;
     guards_ = std::move(*guards);
     site_.find = [this](const http::Request& request, const upstream::Caller& caller) {
-      const api::Services services{*router_,   caller, compute_,  stats_,
+      const api::Services services{*router_,   caller, compute_,  compute_, stats_,
                                    *observer_, cache_, contexts_, *guards_};
       api::Route route = request.path() == "/v1/messages"
                              ? api::surface_route("/v1/messages", surface_, services)

@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
+#include <functional>
+#include <thread>
 
 #include "base/json.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
 #include "tests/router/net/started.h"
+#include "tests/router/server_process.h"
 
 namespace signalbox::test {
 namespace {
@@ -340,6 +344,103 @@ TEST(Contexts, can_be_switched_off) {
   const Reply refused = site.chat("[]", "x");
   EXPECT_EQ(refused.status, 400);
   EXPECT_EQ(error_message(refused.body), "metadata.context_refs: this router stores no contexts");
+}
+
+// --- shared by several routers ---
+
+class Redis {
+ public:
+  static std::string path() { return program({"/usr/bin/redis-server"}); }
+  void start() {
+    server.start({path(), "--port", std::to_string(server.port()), "--bind", "127.0.0.1", "--save",
+                  "", "--dir", server.folder().string()});
+  }
+  std::string contexts() const {
+    return fmt::format("redis: {{address: \"127.0.0.1:{}\"}}", server.port());
+  }
+  ServerProcess server{"contexts-net"};
+};
+
+/// Asks until the answer has the status, as long as a breaker may be open.
+int status_in_time(const std::function<Reply()>& asked, int wanted) {
+  int status = 0;
+  for (int i = 0; i < 100 && status != wanted; ++i) {
+    status = asked().status;
+    if (status != wanted) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return status;
+}
+
+TEST(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
+  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
+  Redis redis;
+  redis.start();
+  const Site one(redis.contexts()), other(redis.contexts());
+  const Reply made = one.send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", contract()));
+  EXPECT_TRUE(made.body.ends_with(R"("pinned":false,"durable":true,"shared":true})")) << made.body;
+  const std::string id = member(made.body, "id");
+  EXPECT_EQ(other.chat(list_of({id}), "x").status, 200);
+  EXPECT_NE((other.a.body() + other.b.body()).find(contract() + ","), std::string::npos);
+  EXPECT_NE(other.fetch("/v1/contexts").body.find(id), std::string::npos);
+  EXPECT_EQ(other.fetch("/v1/contexts/" + id).status, 200);
+  const std::string metrics = other.ask(get("/metrics"), "management").body;
+  for (const char* line :
+       {"signalbox_contexts{level=\"redis\"} 1", "signalbox_contexts{level=\"owed\"} 0",
+        "signalbox_context_reads_total{level=\"redis\"} 1"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << " of " << metrics;
+  EXPECT_EQ(other.remove("/v1/contexts/" + id).status, 200);
+  EXPECT_EQ(status_in_time([&] { return one.chat(list_of({id}), "x"); }, 400), 400);
+}
+
+TEST(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
+  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
+  Redis redis;
+  redis.start();
+  const Site one(redis.contexts()), other(redis.contexts());
+  const std::string id = one.put(contract());
+  redis.server.end();
+  EXPECT_EQ(one.chat(list_of({id}), "x").status, 200);
+  EXPECT_EQ(other.chat("[]", "x").status, 200);
+  const Reply refused = other.chat(list_of({id}), "x");
+  EXPECT_EQ(refused.status, 502) << refused.body;
+  EXPECT_EQ(error_message(refused.body),
+            fmt::format("metadata.context_refs[0]: context {}: where routers share contexts nobody "
+                        "answers at the moment",
+                        id));
+  EXPECT_EQ(one.remove("/v1/contexts/" + id).status, 502);
+  const Reply made = one.send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", contract(3)));
+  EXPECT_TRUE(made.body.ends_with(R"("durable":false,"shared":false})")) << made.body;
+  const std::string later = member(made.body, "id");
+  EXPECT_EQ(one.chat(list_of({later}), "x").status, 200);
+  // It comes back with nothing, and gets everything.
+  redis.start();
+  EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id, later}), "x"); }, 200), 200);
+}
+
+TEST(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
+  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
+  Redis redis;
+  redis.start();
+  const Site one(redis.contexts()), other(redis.contexts());
+  const std::string id = one.put(contract(10));
+  redis.server.signal(SIGSTOP);
+  std::atomic<bool> over{false};
+  std::vector<std::thread> waiting;
+  for (int i = 0; i < 4; ++i)
+    waiting.emplace_back([&] {
+      while (!over) EXPECT_EQ(other.chat(list_of({id}), "x").status, 502);
+    });
+  std::chrono::steady_clock::duration longest{};
+  for (int i = 0; i < 100; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(other.chat("[]", "x").status, 200);
+    longest = std::max(longest, std::chrono::steady_clock::now() - began);
+  }
+  over = true;
+  for (std::thread& each : waiting) each.join();
+  EXPECT_LT(longest, std::chrono::milliseconds(250)) << "a read of Redis takes up to 500";
+  redis.server.signal(SIGCONT);
+  EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id}), "x"); }, 200), 200);
 }
 
 }  // namespace
