@@ -32,6 +32,7 @@
 #include "router/api/routes.h"
 #include "router/extproc/server.h"
 #include "router/http/server.h"
+#include "router/kubernetes/controller.h"
 #include "router/reload/reloader.h"
 #include "router/surfaces/anthropic.h"
 #include "router/surfaces/completions.h"
@@ -79,6 +80,7 @@ struct Daemon::Impl {
   Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
+  Result<void> follow_kubernetes(const config::Config& config);
 
   OpenModels open;
   std::atomic<bool> ready{false};
@@ -114,7 +116,8 @@ struct Daemon::Impl {
   std::unique_ptr<api::Compute>
       storage;  // of contexts: understanding waits for no server of theirs
   std::unique_ptr<api::Compute> compute;
-  std::unique_ptr<Reloader> reloader;  // null without a file
+  std::unique_ptr<Reloader> reloader;                  // null without a file
+  std::unique_ptr<kubernetes::Controller> controller;  // null: routes are the file's
   std::atomic<Reloader*> following{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
@@ -268,6 +271,20 @@ Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
   return {};
 }
 
+Result<void> Daemon::Impl::follow_kubernetes(const config::Config& config) {
+  if (!config::follows_kubernetes(config)) return {};
+  if (!reloader)
+    return fail(Code::kInvalid,
+                "global.router.config_source: kubernetes needs a file to begin with");
+  SIGNALBOX_TRY(controller, kubernetes::Controller::start(
+                                config.kubernetes, [this](kubernetes::Controller::Overlay overlay) {
+                                  return reloader->lay_over(std::move(overlay));
+                                }));
+  if (!controller->wait(config.kubernetes.wait_at_start))
+    notices.emplace_back("kubernetes: nothing was read in time; the file's own routes serve");
+  return {};
+}
+
 Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
@@ -296,6 +313,7 @@ Result<void> Daemon::Impl::start(config::Config config, OpenModels open_models, 
                                           });
     following = reloader.get();
   }
+  SIGNALBOX_TRY_VOID(follow_kubernetes(live.get()->config()));
   ready = true;
   return {};
 }
@@ -309,6 +327,7 @@ Daemon::~Daemon() {
   if (impl_->envoy) impl_->envoy->stop();
   impl_->cache.flights().close();
   impl_->cache.save();
+  impl_->controller.reset();
   impl_->admin.reset();     // its work uses the reloader
   impl_->reloader.reset();  // it may be making a state, which uses what follows
   impl_->asked.reset();

@@ -11,6 +11,10 @@ const Model* Providers::find(std::string_view name) const {
   return nullptr;
 }
 
+bool follows_kubernetes(const Config& config) {
+  return config.router.config_source == "kubernetes";
+}
+
 std::vector<const Routing*> routings_of(const Config& config) {
   std::vector<const Routing*> out{&config.routing};
   for (const Recipe& recipe : config.recipes) out.push_back(&recipe.routing);

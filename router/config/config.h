@@ -67,6 +67,18 @@ struct ExtProc {
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
 };
 
+/// Where models and routes come from with `global.router.config_source: kubernetes`: two resources
+/// of an API server, or of files. `global.services.kubernetes`; the key is ours.
+struct Kubernetes {
+  std::string files;           // a folder of such resources, instead of a server; "": a server
+  std::string server;          // its URL; "": the one that a pod's environment names
+  std::string namespace_name;  // "": the pod's own
+  std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";  // a folder
+  std::chrono::milliseconds debounce{500};        // of changes, which come in pairs
+  std::chrono::milliseconds wait_at_start{5000};  // for the first ones, before it is ready
+  bool write_status = true;                       // into the resources: what became of them
+};
+
 struct ManagementApi {
   struct Token {
     std::string env;  // environment variable that holds it
@@ -100,6 +112,7 @@ struct Config {
   // global.services
   HttpLimits http;
   ExtProc ext_proc;
+  Kubernetes kubernetes;
   ManagementApi management;
   ClassificationApi api;
   ResponseApi response_api;
@@ -123,6 +136,9 @@ struct Config {
   std::vector<KnowledgeBase> kbs;
   Modules modules;
 };
+
+/// Whether models and routes come from Kubernetes.
+bool follows_kubernetes(const Config& config);
 
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);

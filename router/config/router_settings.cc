@@ -169,7 +169,8 @@ const Section<Config>& router_section() {
   static const Section<Config> section{{
       optional("auto_model_name", auto_name(), "one more model name that means: choose"),
       optional("auto_model_names", auto_names(), "more such names"),
-      optional("config_source", setting(string(&R::config_source)), "file or kubernetes"),
+      optional("config_source", setting(word(&R::config_source, {"file", "kubernetes"})),
+               "where models and routes come from"),
       optional("clear_route_cache", setting(boolean(&R::clear_route_cache)),
                "of a proxy before us"),
       optional("strategy", inside(&Config::routing, strategy_value()),

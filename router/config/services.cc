@@ -52,6 +52,23 @@ const Section<HttpLimits>& http_section() {
   return section;
 }
 
+const Section<Kubernetes>& kubernetes_section() {
+  using namespace std::chrono_literals;
+  using K = Kubernetes;
+  static const Section<K> section{{
+      optional("files", string(&K::files), "a folder of the resources, instead of a server"),
+      optional("server", string(&K::server), "URL of the API server; none: the pod's"),
+      optional("namespace", string(&K::namespace_name), "of the resources; none: the pod's"),
+      optional("service_account", string(&K::service_account),
+               "folder of token, ca.crt, namespace"),
+      optional("debounce", duration(&K::debounce, 0ms, 60s), "before changes are taken up"),
+      optional("wait_at_start", duration(&K::wait_at_start, 0ms, 600s),
+               "for resources before it is ready"),
+      optional("write_status", boolean(&K::write_status), "into the resources"),
+  }};
+  return section;
+}
+
 const Section<ExtProc>& ext_proc_section() {
   using E = ExtProc;
   static const Section<E> section{{
@@ -206,6 +223,8 @@ const Section<Config>& services_section() {
   static const Section<C> section{{
       optional("http", object(&C::http, http_section), "limits of the HTTP server"),
       optional("ext_proc", object(&C::ext_proc, ext_proc_section), "Envoy's external processing"),
+      optional("kubernetes", object(&C::kubernetes, kubernetes_section),
+               "models and routes, with config_source: kubernetes"),
       optional("management_api", object(&C::management, management_section), "the management port"),
       optional("api", object(&C::api, api_section), "classification"),
       optional("response_api", object(&C::response_api, response_api_section), "/v1/responses"),

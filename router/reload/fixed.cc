@@ -93,6 +93,22 @@ void keep_shared_contexts(const config::ContextStore& running, config::ContextSt
   next.redis = running.redis;
 }
 
+void keep_kubernetes(const config::Config& running, config::Config& next, Keeper& keeper) {
+  keeper.keep("global.router.config_source", running.router.config_source,
+              next.router.config_source);
+  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
+    keeper.keep(fmt::format("global.services.kubernetes.{}", key), from, to);
+  };
+  const config::Kubernetes& from = running.kubernetes;
+  config::Kubernetes& to = next.kubernetes;
+  keep("files", from.files, to.files);
+  keep("server", from.server, to.server);
+  keep("namespace", from.namespace_name, to.namespace_name);
+  keep("service_account", from.service_account, to.service_account);
+  keep("debounce", from.debounce, to.debounce);
+  keep("write_status", from.write_status, to.write_status);
+}
+
 }  // namespace
 
 std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
@@ -107,6 +123,7 @@ std::vector<std::string> keep_fixed(const config::Config& running, config::Confi
   keep_ext_proc("port", running.ext_proc.port, next.ext_proc.port);
   keep_ext_proc("streams_max", running.ext_proc.streams_max, next.ext_proc.streams_max);
   keep_ext_proc("timeout", running.ext_proc.timeout, next.ext_proc.timeout);
+  keep_kubernetes(running, next, keeper);
   const auto keep = [&](std::string_view key, const auto& from, auto& to) {
     keeper.keep(fmt::format("global.services.management_api.{}", key), from, to);
   };

@@ -129,7 +129,11 @@ void Reloader::refuse(const std::string& why) {
 
 Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const {
   const auto serving = live_.get();
-  config::Inspection inspection = config::inspect(text, file_.string());
+  std::string laid_over;
+  if (overlay_) {
+    SIGNALBOX_TRY(laid_over, overlay_(text, file_.string()));
+  }
+  config::Inspection inspection = config::inspect(overlay_ ? laid_over : text, file_.string());
   if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
   config::Config config = *std::move(inspection.config);
   std::vector<std::string> unchanged = keep_fixed(serving->config(), config);
@@ -160,6 +164,23 @@ std::shared_ptr<const State> Reloader::serve(std::unique_ptr<State> state) {
   ++counts_.succeeded;
   counts_.last_success = std::chrono::system_clock::now();
   return live_.get();
+}
+
+Result<void> Reloader::lay_over(Overlay overlay) {
+  const std::lock_guard lock(installing_);
+  overlay_ = std::move(overlay);
+  tried_ = look();
+  if (!tried_.readable) {
+    refuse(tried_.text);
+    return fail(Code::kIo, "{}", tried_.text);
+  }
+  auto state = prepare(tried_.text);
+  if (!state) {
+    refuse(state.error().message);
+    return tl::unexpected<Error>(std::move(state).error());
+  }
+  serve(*std::move(state));
+  return {};
 }
 
 Result<Reloader::Applied> Reloader::apply(const Edit& edit) {

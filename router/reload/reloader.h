@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "router/reload/state.h"
@@ -27,6 +28,9 @@ class Reloader {
   /// Makes a state of a configuration, which takes as long as its models and examples do.
   using Build =
       std::function<Result<std::unique_ptr<State>>(config::Config config, std::string text)>;
+
+  /// What a file's text becomes before it is read. Errors: as those of a wrong file.
+  using Overlay = std::function<Result<std::string>(std::string_view file, std::string_view name)>;
 
   struct Refusal {
     std::string why;  // one line an error: "config.yaml:34: routing...: ..."
@@ -60,6 +64,11 @@ class Reloader {
   /// changes nothing. Waits for whoever else is changing it. Errors: the edit's, those of reading
   /// and building the configuration, kIo.
   Result<Applied> apply(const Edit& edit);
+
+  /// Serves the file as the overlay makes it, now and whenever it changes, instead of by the
+  /// overlay before. One that is refused is kept for the next change of the file; what serves goes
+  /// on. Errors: those of a file that is refused, kIo.
+  Result<void> lay_over(Overlay overlay);
 
   /// What is wrong with a text, and what of it is not built or takes a restart, as it would be told
   /// on loading; builds nothing.
@@ -100,6 +109,7 @@ class Reloader {
   const Versions versions_;
   std::mutex installing_;  // one at a time
   Sight tried_;            // what serves or was refused
+  Overlay overlay_;        // may be empty
 
   mutable std::mutex mutex_;
   std::optional<Refusal> refusal_;

@@ -1,0 +1,212 @@
+// Models and routes as resources of Kubernetes: followed on a double of an API server through everything that a watch may
+// meet, under traffic of which no request fails; and in files.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { ApiServer } from "./apiserver.mjs";
+import { Daemon } from "./daemon.mjs";
+
+const kWaitMsMax = 20_000;
+
+const configuration = (kubernetes) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: fallback}
+  models:
+    - {name: fallback, backend_refs: [{name: echo, type: echo}]}
+    - {name: small, backend_refs: [{name: echo, type: echo}]}
+    - {name: large, backend_refs: [{name: echo, type: echo}]}
+global:
+  router: {config_source: kubernetes}
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+    kubernetes: {debounce: 50ms, ${kubernetes}}
+`;
+
+const pool = { defaultModel: "small", models: [{ name: "small", pricing: { inputTokenPrice: 1e-7 } }, { name: "large" }] };
+const route = (decision, keyword = "word", model = "large") => ({
+  signals: { keywords: [{ name: "k", operator: "OR", keywords: [keyword], caseSensitive: false }] },
+  decisions: [{ name: decision, priority: 1, signals: { operator: "OR", conditions: [{ type: "keyword", name: "k" }] }, modelRefs: [{ model }] }],
+});
+
+let folder, account;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "signalbox-e2e-"));
+  account = join(folder, "account");
+  await mkdir(account);
+  await writeFile(join(account, "token"), "secret\n");
+  await writeFile(join(account, "namespace"), "models");
+});
+after(async () => rm(folder, { recursive: true }));
+
+const ask = async (daemon, content = "word") => {
+  const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content }] });
+  const response = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  await response.arrayBuffer();
+  assert.equal(response.status, 200);
+  return { decision: response.headers.get("x-vsr-selected-decision"), model: response.headers.get("x-vsr-selected-model") };
+};
+const becomes = async (what, condition) => {
+  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) if (await condition()) return;
+  assert.fail(`it did not come true: ${what}`);
+};
+const decides = (daemon, wanted) => becomes(wanted, async () => (await ask(daemon)).decision === wanted);
+const ready = (server, plural) => server.status(plural, plural === "intelligentpools" ? "p" : "r")?.conditions?.[0];
+
+test("routes follow an API server under traffic, and no request fails", async () => {
+  const server = await ApiServer.start();
+  server.put("intelligentpools", "p", pool);
+  server.put("intelligentroutes", "r", route("one"));
+  const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}"`));
+  // Ready with its routes.
+  assert.deepEqual(await ask(daemon), { decision: "one", model: "large" });
+  await becomes("Ready", () => ready(server, "intelligentroutes")?.status === "True" && ready(server, "intelligentpools")?.status === "True");
+  assert.equal(server.status("intelligentroutes", "r").statistics.decisions, 1);
+  assert.equal(server.status("intelligentpools", "p").modelCount, 2);
+
+  let over = false, asked = 0;
+  const traffic = Array.from({ length: 4 }, async () => {
+    for (; !over; ++asked) await ask(daemon);
+  });
+  server.put("intelligentroutes", "r", route("two"));
+  await decides(daemon, "two");
+
+  // The watch ends, by itself and in the middle of a line; it goes on from where it was.
+  const lists = server.counts.list;
+  server.bookmark();
+  server.endWatches();
+  server.put("intelligentroutes", "r", route("three"));
+  await decides(daemon, "three");
+  assert.equal(server.counts.list, lists, "it was resumed, and nothing listed again");
+  server.endWatches(true);
+  server.put("intelligentroutes", "r", route("four"));
+  await decides(daemon, "four");
+
+  // It comes back too late: 410, and everything is listed.
+  server.endWatches();
+  server.put("intelligentroutes", "r", route("five"));
+  server.compact();
+  await decides(daemon, "five");
+  assert.ok(server.counts.gone > 0 && server.counts.list > lists);
+
+  // The server goes away for a while, and what it has has changed when it is back.
+  const port = server.port;
+  await server.stop();
+  await pause(300);
+  server.put("intelligentroutes", "r", route("six"));
+  server.compact();
+  await server.listen(port);
+  await decides(daemon, "six");
+
+  // The token is renewed; the old one is of no use.
+  server.token = "renewed";
+  server.endWatches();
+  server.put("intelligentroutes", "r", route("seven"));
+  await becomes("refused", () => server.counts.refused > 0);
+  await writeFile(join(account, "token"), "renewed");
+  await decides(daemon, "seven");
+
+  // One that is wrong changes nothing, and says so.
+  server.put("intelligentroutes", "r", route("eight", "word", "unknown"));
+  await becomes("refused", () => ready(server, "intelligentroutes")?.status === "False");
+  assert.equal(ready(server, "intelligentroutes").reason, "ValidationFailed");
+  assert.match(ready(server, "intelligentroutes").message, /unknown/);
+  assert.equal((await ask(daemon)).decision, "seven");
+  assert.match(await (await fetch(`${daemon.managementUrl}/metrics`)).text(), /llm_config_updates_total\{result="failed"\} [1-9]/);
+  // A second one is a conflict; without it, and mended, it is taken up.
+  server.put("intelligentroutes", "another", route("nine"));
+  await becomes("a conflict", () => ready(server, "intelligentroutes")?.reason === "Conflict");
+  assert.equal((await ask(daemon)).decision, "seven");
+  server.remove("intelligentroutes", "another");
+  server.put("intelligentroutes", "r", route("ten"));
+  await decides(daemon, "ten");
+  await becomes("Ready", () => ready(server, "intelligentroutes")?.status === "True");
+
+  // None is no configuration: what serves goes on.
+  server.remove("intelligentroutes", "r");
+  await becomes("said", () => daemon.log.includes("has no IntelligentRoute"));
+  assert.equal((await ask(daemon)).decision, "ten");
+
+  // The file may change meanwhile; the routes stay on top of it.
+  const text = await readFile(daemon.file, "utf8");
+  await writeFile(`${daemon.file}.new`, text.replace("timeout: 60s", "timeout: 50s"));
+  await rename(`${daemon.file}.new`, daemon.file);
+  const generations = () => daemon.log.split(/generation \d+ serves/).length;
+  const before = generations();
+  await becomes("read again", () => generations() > before);
+  assert.equal((await ask(daemon)).decision, "ten");
+
+  over = true;
+  await Promise.all(traffic);
+  assert.ok(asked > 100, `${asked} requests`);
+  // Its own patches do not make it work: as many as verdicts, for two resources.
+  assert.ok(server.counts.patch < 60, `${server.counts.patch} patches`);
+  assert.ok(!daemon.log.includes("secret") && !daemon.log.includes("renewed"));
+  await daemon.stop();
+  await server.stop();
+});
+
+test("a burst of changes is taken up together", async () => {
+  await writeFile(join(account, "token"), "secret");
+  const server = await ApiServer.start();
+  server.put("intelligentpools", "p", pool);
+  server.put("intelligentroutes", "r", route("first"));
+  const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}", write_status: false`));
+  const generations = () => daemon.log.split(/generation \d+ serves/).length;
+  const before = generations();
+  for (let i = 0; i < 50; ++i) server.put("intelligentroutes", "r", route(`burst-${i}`));
+  await decides(daemon, "burst-49");
+  assert.ok(generations() - before <= 3, `${generations() - before} generations`);
+  assert.equal(server.counts.patch, 0);
+  await daemon.stop();
+  await server.stop();
+});
+
+test("TLS is checked against the service account's authority", async () => {
+  const secure = join(folder, "secure");
+  await mkdir(secure);
+  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api", "-addext", "subjectAltName=IP:127.0.0.1",
+    "-keyout", join(secure, "key.pem"), "-out", join(secure, "ca.crt")], { stdio: "ignore" });
+  await writeFile(join(secure, "token"), "secret");
+  const tls = { key: await readFile(join(secure, "key.pem")), cert: await readFile(join(secure, "ca.crt")) };
+  const server = await ApiServer.start({ tls });
+  server.put("intelligentpools", "p", pool);
+  server.put("intelligentroutes", "r", route("secure"));
+  const daemon = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${secure}"`));
+  assert.equal((await ask(daemon)).decision, "secure");
+  await daemon.stop();
+  // Without the authority nothing is read, and the file's own routes serve.
+  const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}", wait_at_start: 500ms`));
+  assert.equal((await ask(other)).model, "fallback");
+  await becomes("said", () => /kubernetes: intelligent\w+: .*TLS/.test(other.log));
+  await other.stop();
+  await server.stop();
+});
+
+test("files of a folder do as well", async () => {
+  const files = join(folder, "resources");
+  await mkdir(files);
+  const write = async (name, kind, spec) => {
+    await writeFile(join(files, `.${name}`), JSON.stringify({ apiVersion: "vllm.ai/v1alpha1", kind, metadata: { name }, spec }));
+    await rename(join(files, `.${name}`), join(files, `${name}.yaml`));
+  };
+  await write("pool", "IntelligentPool", pool);
+  await write("route", "IntelligentRoute", route("from-a-file"));
+  const daemon = await Daemon.start(configuration(`files: "${files}"`));
+  assert.equal((await ask(daemon)).decision, "from-a-file");
+  await write("route", "IntelligentRoute", route("changed"));
+  await decides(daemon, "changed");
+  await write("route", "IntelligentRoute", route("wrong", "word", "unknown"));
+  await becomes("said", () => daemon.log.includes("unknown"));
+  assert.equal((await ask(daemon)).decision, "changed");
+  await daemon.stop();
+});
