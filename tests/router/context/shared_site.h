@@ -151,8 +151,16 @@ class RedisSite {
                    "--save", "", "--appendonly", writes_down ? "yes" : "no", "--appendfsync",
                    "always", "--maxmemory", "16mb", "--dir", server_.folder().string()});
   }
-  std::unique_ptr<SharedLevel> level() const {
-    return make_redis_level({.server = {.host = "127.0.0.1", .port = server_.port()}});
+  /// With the limits of a router, or with such as no busy machine goes over.
+  std::unique_ptr<SharedLevel> level(bool is_patient = true) const {
+    RedisLevelOptions options;
+    options.server.host = "127.0.0.1";
+    options.server.port = server_.port();
+    if (is_patient) {
+      options.server.connect_limit = std::chrono::seconds(10);
+      options.read_limit = options.write_limit = std::chrono::seconds(10);
+    }
+    return make_redis_level(std::move(options));
   }
   test::ServerProcess& server() { return server_; }
 

@@ -280,10 +280,10 @@ class RealRedis : public testing::Test {
     site_ = std::make_unique<RedisSite>();
     site_->start();
   }
-  std::unique_ptr<Store> router() const {
+  std::unique_ptr<Store> router(bool is_patient = true) const {
     Limits limits;
     limits.ttl_s = 0;  // the pager goes by the real time
-    auto out = std::make_unique<Store>(limits, packed_level(), kNow, site_->level());
+    auto out = std::make_unique<Store>(limits, packed_level(), kNow, site_->level(is_patient));
     EXPECT_TRUE(out->follow(kNoWait, kNow));
     return out;
   }
@@ -305,7 +305,7 @@ TEST_F(RealRedis, that_is_killed_and_comes_back_empty_is_filled_again) {
 }
 
 TEST_F(RealRedis, that_stands_still_is_not_waited_for_beyond_the_limit) {
-  const auto a = router(), b = router();
+  const auto a = router(false), b = router();
   const Key here = put(*a, said("here")), there = put(*b, said("there"));
   site_->server().signal(SIGSTOP);
   const auto began = Clock::now();
