@@ -187,7 +187,7 @@ test("TLS is checked against the service account's authority", async () => {
   // Without the authority nothing is read, and the file's own routes serve.
   const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}", wait_at_start: 500ms`));
   assert.equal((await ask(other)).model, "fallback");
-  await becomes("said", () => /kubernetes: intelligent\w+: .*TLS/.test(other.log));
+  await becomes("said", () => /kubernetes: intelligent\w+: .*goes on serving/.test(other.log));
   await other.stop();
   await server.stop();
 });
