@@ -94,9 +94,9 @@ def in_prose(data, attacks, seed=1):
     """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
-    for _ in range(14000):
+    for _ in range(18000):
         yield passages.cut(rng.randint(120, 1300)), "benign", "passage"
-    for text, label in sample(attacks, 14000, seed):
+    for text, label in sample(attacks, 18000, seed):
         if len(text) < 900:
             around = passages.cut(rng.randint(60, max(61, 1100 - len(text))))
             at = rng.choice((0, len(around), rng.randint(0, len(around))))

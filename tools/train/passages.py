@@ -1,8 +1,8 @@
 """Text that nobody asks a model anything with: what an attack may stand in, and what is none by itself.
 
 From the public sets, from this project, and from what a Debian 12 machine has (README.md names the packages). Never
-read here, so that they can tell how training carries over: /usr/share/common-licenses, Perl's documentation, fortunes
-whose hash holds them out, the King James Bible."""
+read here, so that they can tell how training carries over: Perl's documentation, fortunes whose hash holds them out, the
+King James Bible."""
 
 import functools
 import glob
@@ -23,6 +23,7 @@ DEBIAN = [
     ("manual", "/usr/share/man/man5/*.gz", 40),
     ("manual", "/usr/share/man/man8/*.gz", 40),
     ("copyright", "/usr/share/doc/*/copyright", 300),
+    ("licence", "/usr/share/common-licenses/*", 30),
     ("changelog", "/usr/share/doc/*/changelog*.gz", 120),
     ("text", "/usr/share/doc/**/*.txt*", 100),
     ("text", "/usr/share/doc/**/README*", 150),
