@@ -320,7 +320,7 @@ test("it follows the system into the dark, or the choice of who looks", async ()
       await accessible(visit);
     }
     await page.getByRole("button", { name: "Colours: auto" }).click();
-    assert.equal(await background(), "rgb(246, 246, 244)");
+    await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(246, 246, 244)");
   });
 });
 

@@ -20,6 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// Of a look-up that is to see what a server has, however busy the machine is.
+constexpr milliseconds kPatient{5000};
+
 TimePoint now() {
   return TimePoint::clock::now();
 }
@@ -203,8 +206,9 @@ class Redis {
                    "--save", "", "--appendonly", "no", "--maxmemory", "8mb", "--dir",
                    server_.folder().string()});
   }
-  std::unique_ptr<Remote> remote() const {
-    return make_redis_remote({.server = {.host = "127.0.0.1", .port = server_.port()}});
+  std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
+    return make_redis_remote(
+        {.server = {.host = "127.0.0.1", .port = server_.port()}, .look_up_limit = look_up_limit});
   }
   test::ServerProcess& server() { return server_; }
 
@@ -230,12 +234,13 @@ class Postgres {
     server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
                    "127.0.0.1", "-k", server_.folder().string(), "-F"});
   }
-  std::unique_ptr<Remote> remote() const {
+  std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
     return *make_postgres_remote({.host = "127.0.0.1",
                                   .port = server_.port(),
                                   .database = "postgres",
                                   .user = "tester",
-                                  .ssl_mode = "disable"});
+                                  .ssl_mode = "disable",
+                                  .look_up_limit = look_up_limit});
   }
   test::ServerProcess& server() { return server_; }
 
@@ -268,7 +273,7 @@ TYPED_TEST(RealServer, shares_answers_among_routers) {
 
 TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
   RemoteStore store(this->site_->remote(), {});
-  const auto server = this->site_->remote();
+  const auto server = this->site_->remote(kPatient);
   ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
   this->site_->server().end();
@@ -280,7 +285,7 @@ TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
 
 TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
   RemoteStore store(this->site_->remote(), {});
-  const auto server = this->site_->remote();
+  const auto server = this->site_->remote(kPatient);
   ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
   this->site_->server().signal(SIGSTOP);
@@ -299,7 +304,7 @@ TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
   Redis site;
   site.start();
   RemoteStore store(site.remote(), {});
-  const auto server = site.remote();
+  const auto server = site.remote(kPatient);
   ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
   Entry large = entry("large", {0, 1}, std::string(20 << 20, 'x'));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -69,6 +70,14 @@ class Server {
   Upstream upstream_;  // last: its threads use the rest
 };
 
+bool eventually(const std::function<bool()>& holds) {
+  for (const auto end = http::Clock::now() + kPatience; http::Clock::now() < end;
+       std::this_thread::sleep_for(10ms)) {
+    if (holds()) return true;
+  }
+  return false;
+}
+
 /// A router's way to one model with these servers.
 class Site {
  public:
@@ -82,26 +91,33 @@ class Site {
 
   const config::Model& model() const { return config_.providers.models.front(); }
   config::Model& model() { return config_.providers.models.front(); }
-  workers::Balancer::Status status(size_t worker) {
+  std::vector<workers::Balancer::Status> status() {
     const auto none = [](const config::BackendRef&) -> std::unique_ptr<const upstream::Backend> {
       return nullptr;
     };
-    return fleet_.balancer(model(), none)->status(http::Clock::now())[worker];
+    return fleet_.balancer(model(), none)->status(http::Clock::now());
   }
+  workers::Balancer::Status status(size_t worker) { return status()[worker]; }
   Wire connect() const { return Wire::connect(site_.port); }
   Reply ask(std::string_view body = "{}", std::string_view headers = {}) const {
     Wire client = connect();
     client.send(post("/v1/chat/completions", body, headers));
     return client.read_reply();
   }
-  /// The names of those that answer `count` requests.
-  std::string answers(int count, std::string_view headers = {}) const {
+  /// The names of those that answer `count` requests, each sent when the one before it is counted
+  /// at no server any more, which may be after its answer is here.
+  std::string answers(int count, std::string_view headers = {}) {
     std::string out;
-    for (int i = 0; i < count; ++i) out += ask("{}", headers).body;
+    for (int i = 0; i < count; ++i) {
+      out += ask("{}", headers).body;
+      EXPECT_TRUE(eventually([&] { return std::ranges::all_of(status(), is_idle); }));
+    }
     return out;
   }
 
  private:
+  static bool is_idle(const workers::Balancer::Status& server) { return server.in_flight == 0; }
+
   static config::Listener listener(std::chrono::milliseconds timeout) {
     config::Listener out;
     out.timeout = timeout;
@@ -156,14 +172,6 @@ config::Reliability least() {
   config::Reliability settings;
   settings.lb_policy = Policy::kLeastRequest;
   return settings;
-}
-
-bool eventually(const std::function<bool()>& holds) {
-  for (const auto end = http::Clock::now() + kPatience; http::Clock::now() < end;
-       std::this_thread::sleep_for(10ms)) {
-    if (holds()) return true;
-  }
-  return false;
 }
 
 TEST(Balance, takes_turns) {
@@ -345,7 +353,9 @@ TEST(Balance, the_slow_one_gets_less_where_load_counts) {
   Site site({a.port(), b.port()}, least());
   std::vector<std::thread> clients;
   for (int i = 0; i < 4; ++i) {
-    clients.emplace_back([&] { site.answers(15); });
+    clients.emplace_back([&] {
+      for (int asked = 0; asked < 15; ++asked) site.ask();
+    });
   }
   for (std::thread& each : clients) each.join();
   EXPECT_EQ(a.asked() + b.asked(), 60);
