@@ -197,7 +197,7 @@ void Controller::Impl::run_files() {
     std::string said;
     if (!texts) {
       said = texts.error().message;
-    } else if ((is_first || *texts == before) && (is_first || *texts != tried)) {
+    } else if (is_first || (*texts == before && *texts != tried)) {
       tried = *texts;
       const auto found = read_resources(tried);
       std::vector<const Resource*> pools, routes;

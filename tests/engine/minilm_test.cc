@@ -72,14 +72,12 @@ TEST_F(MiniLm, embeddings_match_onnx_runtime) {
 }
 
 TEST_F(MiniLm, spearman_on_sts_dev_is_that_of_the_reference) {
-  if (kSanitized) GTEST_SKIP() << "3,000 texts; the goldens run the same code";
   const auto path = kSource / "../shared/data/sts_dev.jsonl";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   EXPECT_NEAR(spearman_on_sts(*model_, path), 0.8672, 0.0003);
 }
 
 TEST_F(MiniLm, eight_bits_keep_the_rank_correlation) {
-  if (kSanitized) GTEST_SKIP() << "3,000 texts; the goldens run the same code";
   const auto path = kSource / "../shared/data/sts_dev.jsonl";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const auto model = TextModel::open(kSource / "models/minilm", {.precision = Precision::kI8});

@@ -389,9 +389,6 @@ TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
 }
 
 TEST_F(ConvertModel, gte_small_has_the_rank_correlation_of_onnx_runtime) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "3,000 texts; the small networks run the same code";
-#endif
   const fs::path source = SIGNALBOX_SOURCE_DIR;
   const auto onnx = source / "models/gte-small/model.onnx";
   const auto texts = source / "../shared/data/sts_dev.jsonl";
