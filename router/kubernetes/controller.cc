@@ -113,6 +113,7 @@ struct Controller::Impl {
   struct Patch {
     std::string target, body;
   };
+  struct Exchange;
 
   Impl(const config::Kubernetes& of, Apply to)
       : config(of), apply(std::move(to)), gathering(loop) {}
@@ -238,46 +239,56 @@ http::Headers Controller::Impl::credentials() const {
   return out;
 }
 
-http::Task<> Controller::Impl::list(Followed& of, const Reflector::Step& step) {
-  http::Interrupt interrupt;
-  of.waiting = &interrupt;
-  http::Deadline limit(loop, [&interrupt] { interrupt.raise(Code::kDeadline); });
-  limit.set(kListLimit);
-  http::Headers accepted;
-  accepted.add("Accept", "application/json");
-  const http::Headers added = credentials();
-  const std::string target = path_of(of.kind) + step.query;
-  upstream::Call call{target, accepted, added, "kubernetes", "", interrupt};
-  call.method = "GET";
-  auto answer = co_await backend->call(call);
-  if (answer) {
-    auto body = co_await upstream::read_whole(**answer, kPageBytesMax);
-    if (body) {
-      of.reflector.listed((*answer)->head().status, *std::move(body));
-    } else {
-      of.reflector.failed(body.error().message);
-    }
-  } else {
-    of.reflector.failed(answer.error().message);
+/// One request to the server, and all that it refers to: it has to outlive its answer. stop() ends
+/// it through `hook`.
+struct Controller::Impl::Exchange {
+  Exchange(Impl& of, http::Interrupt*& ended_by, seconds limit, std::string to)
+      : hook(ended_by),
+        deadline(of.loop, [this] { interrupt.raise(Code::kDeadline); }),
+        target(std::move(to)),
+        added(of.credentials()) {
+    hook = &interrupt;
+    deadline.set(limit);
+    call.method = "GET";
   }
-  of.waiting = nullptr;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() { hook = nullptr; }
+
+  http::Interrupt*& hook;
+  http::Interrupt interrupt;
+  http::Deadline deadline;
+  const std::string target;
+  const http::Headers added;
+  http::Headers headers;
+  upstream::Call call{target, headers, added, "kubernetes", "", interrupt};
+};
+
+http::Task<> Controller::Impl::list(Followed& of, const Reflector::Step& step) {
+  Exchange exchange(*this, of.waiting, kListLimit, path_of(of.kind) + step.query);
+  exchange.headers.add("Accept", "application/json");
+  auto answer = co_await backend->call(exchange.call);
+  if (!answer) {
+    of.reflector.failed(answer.error().message);
+    co_return;
+  }
+  auto body = co_await upstream::read_whole(**answer, kPageBytesMax);
+  if (body) {
+    of.reflector.listed((*answer)->head().status, *std::move(body));
+  } else {
+    of.reflector.failed(body.error().message);
+  }
 }
 
 http::Task<> Controller::Impl::watch(Followed& of, const Reflector::Step& step) {
-  http::Interrupt interrupt;
-  of.waiting = &interrupt;
-  http::Deadline limit(loop, [&interrupt] { interrupt.raise(Code::kDeadline); });
-  limit.set(kWatchLimit);
-  http::Headers accepted;
-  accepted.add("Accept", "application/json");
-  const http::Headers added = credentials();
-  const std::string target = path_of(of.kind) + step.query;
-  upstream::Call call{target, accepted, added, "kubernetes", "", interrupt};
-  call.method = "GET";
-  auto answer = co_await backend->call(call);
-  bool goes_on = answer.has_value();
-  if (!answer) of.reflector.failed(answer.error().message);
-  if (answer) goes_on = of.reflector.watching((*answer)->head().status, "");
+  Exchange exchange(*this, of.waiting, kWatchLimit, path_of(of.kind) + step.query);
+  exchange.headers.add("Accept", "application/json");
+  auto answer = co_await backend->call(exchange.call);
+  if (!answer) {
+    of.reflector.failed(answer.error().message);
+    co_return;
+  }
+  bool goes_on = of.reflector.watching((*answer)->head().status, "");
   std::string line;
   while (goes_on) {
     const Result<upstream::Piece> piece = co_await (*answer)->next();
@@ -303,7 +314,6 @@ http::Task<> Controller::Impl::watch(Followed& of, const Reflector::Step& step) 
       break;
     }
   }
-  of.waiting = nullptr;
 }
 
 http::Task<> Controller::Impl::follow(Followed& of) {
@@ -395,16 +405,11 @@ http::Task<> Controller::Impl::report() {
 }
 
 http::Task<> Controller::Impl::patch(const Patch& wanted) {
-  http::Interrupt interrupt;
-  patching = &interrupt;
-  http::Deadline limit(loop, [&interrupt] { interrupt.raise(Code::kDeadline); });
-  limit.set(kPatchLimit);
-  http::Headers headers;
-  headers.add("Content-Type", "application/merge-patch+json");
-  const http::Headers added = credentials();
-  upstream::Call call{wanted.target, headers, added, "kubernetes", wanted.body, interrupt};
-  call.method = "PATCH";
-  auto answer = co_await backend->call(call);
+  Exchange exchange(*this, patching, kPatchLimit, wanted.target);
+  exchange.headers.add("Content-Type", "application/merge-patch+json");
+  exchange.call.method = "PATCH";
+  exchange.call.body = wanted.body;
+  auto answer = co_await backend->call(exchange.call);
   std::string trouble;
   if (answer) {
     const auto body = co_await upstream::read_whole(**answer, kPageBytesMax);
@@ -413,7 +418,6 @@ http::Task<> Controller::Impl::patch(const Patch& wanted) {
   } else {
     trouble = answer.error().message;
   }
-  patching = nullptr;
   // It says how things are; they are so without it.
   if (!trouble.empty() && !stopping) log::warn("kubernetes", "{}: {}", wanted.target, trouble);
 }
