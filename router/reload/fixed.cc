@@ -30,20 +30,29 @@ std::string shown(config::ModelDtype dtype) {
                                               : "f32";
 }
 
+/// The keys of a section, and the lines about those of all sections.
 class Keeper {
  public:
+  explicit Keeper(std::vector<std::string>& to, std::string section = "")
+      : lines(to), section_(std::move(section)) {}
+  Keeper in(std::string_view section) const {
+    return Keeper(lines, fmt::format("{}{}.", section_, section));
+  }
   template <class T>
-  void keep(std::string_view path, const T& running, T& next) {
+  void keep(std::string_view key, const T& running, T& next) {
     if (running == next) return;
-    lines.push_back(
-        fmt::format("{}: {} takes a restart; {} stays", path, shown(next), shown(running)));
+    lines.push_back(fmt::format("{}{}: {} takes a restart; {} stays", section_, key, shown(next),
+                                shown(running)));
     next = running;
   }
 
-  std::vector<std::string> lines;
+  std::vector<std::string>& lines;
+
+ private:
+  std::string section_;
 };
 
-void keep_listeners(const config::Config& running, config::Config& next, Keeper& keeper) {
+void keep_listeners(const config::Config& running, config::Config& next, const Keeper& keeper) {
   const auto find = [](std::vector<config::Listener>& all, std::string_view name) {
     return std::find_if(all.begin(), all.end(),
                         [&](const config::Listener& each) { return each.name == name; });
@@ -55,10 +64,10 @@ void keep_listeners(const config::Config& running, config::Config& next, Keeper&
           fmt::format("listeners: to close \"{}\" takes a restart; it stays open", listener.name));
       continue;
     }
-    const std::string path = fmt::format("listeners.{}", listener.name);
-    keeper.keep(path + ".address", listener.address, found->address);
-    keeper.keep(path + ".port", listener.port, found->port);
-    keeper.keep(path + ".timeout", listener.timeout, found->timeout);
+    Keeper keys = keeper.in(fmt::format("listeners.{}", listener.name));
+    keys.keep("address", listener.address, found->address);
+    keys.keep("port", listener.port, found->port);
+    keys.keep("timeout", listener.timeout, found->timeout);
     next.listeners.erase(found);
   }
   for (const config::Listener& listener : next.listeners) {
@@ -68,81 +77,76 @@ void keep_listeners(const config::Config& running, config::Config& next, Keeper&
   next.listeners = running.listeners;
 }
 
-void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Keeper& keeper) {
-  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
-    keeper.keep(fmt::format("global.services.http.{}", key), from, to);
-  };
-  keep("header_bytes_max", running.header_bytes_max, next.header_bytes_max);
-  keep("body_bytes_max", running.body_bytes_max, next.body_bytes_max);
-  keep("header_timeout", running.header_timeout, next.header_timeout);
-  keep("body_timeout", running.body_timeout, next.body_timeout);
-  keep("idle_timeout", running.idle_timeout, next.idle_timeout);
-  keep("connections_max", running.connections_max, next.connections_max);
-  keep("threads", running.threads, next.threads);
-  keep("model_threads", running.model_threads, next.model_threads);
-  keep("model_queue_max", running.model_queue_max, next.model_queue_max);
-  keep("model_dtype", running.model_dtype, next.model_dtype);
-  keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
+void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Keeper keys) {
+  keys.keep("header_bytes_max", running.header_bytes_max, next.header_bytes_max);
+  keys.keep("body_bytes_max", running.body_bytes_max, next.body_bytes_max);
+  keys.keep("header_timeout", running.header_timeout, next.header_timeout);
+  keys.keep("body_timeout", running.body_timeout, next.body_timeout);
+  keys.keep("idle_timeout", running.idle_timeout, next.idle_timeout);
+  keys.keep("connections_max", running.connections_max, next.connections_max);
+  keys.keep("threads", running.threads, next.threads);
+  keys.keep("model_threads", running.model_threads, next.model_threads);
+  keys.keep("model_queue_max", running.model_queue_max, next.model_queue_max);
+  keys.keep("model_dtype", running.model_dtype, next.model_dtype);
+  keys.keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
 }
 
-/// Not shown as they are: there is a password among them.
-void keep_shared_contexts(const config::ContextStore& running, config::ContextStore& next,
-                          Keeper& keeper) {
+void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("address", running.address, next.address);
+  keys.keep("port", running.port, next.port);
+  keys.keep("streams_max", running.streams_max, next.streams_max);
+  keys.keep("timeout", running.timeout, next.timeout);
+}
+
+void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next, Keeper keys) {
+  keys.keep("files", running.files, next.files);
+  keys.keep("server", running.server, next.server);
+  keys.keep("namespace", running.namespace_name, next.namespace_name);
+  keys.keep("service_account", running.service_account, next.service_account);
+  keys.keep("debounce", running.debounce, next.debounce);
+  keys.keep("write_status", running.write_status, next.write_status);
+}
+
+void keep_management(const config::ManagementApi& running, config::ManagementApi& next,
+                     Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("bind_address", running.bind_address, next.bind_address);
+  keys.keep("port", running.port, next.port);
+}
+
+void keep_metrics(const config::Observability::Metrics& running,
+                  config::Observability::Metrics& next, Keeper keys) {
+  keys.keep("bind_address", running.bind_address, next.bind_address);
+  keys.keep("port", running.port, next.port);
+}
+
+void keep_contexts(const config::ContextStore& running, config::ContextStore& next, Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("directory", running.directory, next.directory);
+  keys.keep("compression", running.compression, next.compression);
+  // Not shown as it is: there is a password in it.
   if (running.redis == next.redis) return;
-  keeper.lines.push_back("global.stores.contexts.redis: a change takes a restart");
+  keys.lines.push_back("global.stores.contexts.redis: a change takes a restart");
   next.redis = running.redis;
-}
-
-void keep_kubernetes(const config::Config& running, config::Config& next, Keeper& keeper) {
-  keeper.keep("global.router.config_source", running.router.config_source,
-              next.router.config_source);
-  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
-    keeper.keep(fmt::format("global.services.kubernetes.{}", key), from, to);
-  };
-  const config::Kubernetes& from = running.kubernetes;
-  config::Kubernetes& to = next.kubernetes;
-  keep("files", from.files, to.files);
-  keep("server", from.server, to.server);
-  keep("namespace", from.namespace_name, to.namespace_name);
-  keep("service_account", from.service_account, to.service_account);
-  keep("debounce", from.debounce, to.debounce);
-  keep("write_status", from.write_status, to.write_status);
 }
 
 }  // namespace
 
 std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
-  Keeper keeper;
-  keep_listeners(running, next, keeper);
-  keep_limits(running.http, next.http, keeper);
-  const auto keep_ext_proc = [&](std::string_view key, const auto& from, auto& to) {
-    keeper.keep(fmt::format("global.services.ext_proc.{}", key), from, to);
-  };
-  keep_ext_proc("enabled", running.ext_proc.enabled, next.ext_proc.enabled);
-  keep_ext_proc("address", running.ext_proc.address, next.ext_proc.address);
-  keep_ext_proc("port", running.ext_proc.port, next.ext_proc.port);
-  keep_ext_proc("streams_max", running.ext_proc.streams_max, next.ext_proc.streams_max);
-  keep_ext_proc("timeout", running.ext_proc.timeout, next.ext_proc.timeout);
-  keep_kubernetes(running, next, keeper);
-  const auto keep = [&](std::string_view key, const auto& from, auto& to) {
-    keeper.keep(fmt::format("global.services.management_api.{}", key), from, to);
-  };
-  keep("enabled", running.management.enabled, next.management.enabled);
-  keep("bind_address", running.management.bind_address, next.management.bind_address);
-  keep("port", running.management.port, next.management.port);
-  const auto keep_metrics = [&](std::string_view key, const auto& from, auto& to) {
-    keeper.keep(fmt::format("global.services.observability.metrics.{}", key), from, to);
-  };
-  keep_metrics("bind_address", running.observability.metrics.bind_address,
-               next.observability.metrics.bind_address);
-  keeper.keep("global.stores.contexts.enabled", running.contexts.enabled, next.contexts.enabled);
-  keeper.keep("global.stores.contexts.directory", running.contexts.directory,
-              next.contexts.directory);
-  keeper.keep("global.stores.contexts.compression", running.contexts.compression,
-              next.contexts.compression);
-  keep_shared_contexts(running.contexts, next.contexts, keeper);
-  keep_metrics("port", running.observability.metrics.port, next.observability.metrics.port);
-  return keeper.lines;
+  std::vector<std::string> lines;
+  const Keeper all(lines), services = all.in("global.services");
+  keep_listeners(running, next, all);
+  keep_limits(running.http, next.http, services.in("http"));
+  keep_ext_proc(running.ext_proc, next.ext_proc, services.in("ext_proc"));
+  all.in("global.router")
+      .keep("config_source", running.router.config_source, next.router.config_source);
+  keep_kubernetes(running.kubernetes, next.kubernetes, services.in("kubernetes"));
+  keep_management(running.management, next.management, services.in("management_api"));
+  keep_metrics(running.observability.metrics, next.observability.metrics,
+               services.in("observability.metrics"));
+  keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  return lines;
 }
 
 }  // namespace signalbox::router
