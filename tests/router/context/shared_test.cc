@@ -362,50 +362,13 @@ TEST_F(RealRedis, many_threads_of_two_routers_see_whole_contexts_or_none) {
   const auto a = router(), b = router();
   const Follower following_a(*a), following_b(*b);
   const Pager paging_a(*a, milliseconds(1)), paging_b(*b, milliseconds(1));
-  std::vector<std::string> contents;
-  std::vector<Key> keys;
-  for (char c = 'a'; c < 'g'; ++c) {
-    contents.push_back(said(std::string(1, c), 1000));
-    keys.push_back({"a", id_of(contents.back())});
-  }
-  const auto work = [&](Store& store, unsigned seed) {
-    for (int i = 0; i < 150; ++i) {
-      seed = seed * 1664525 + 1013904223;
-      const size_t which = (seed >> 8) % contents.size();
-      switch ((seed >> 16) % 6) {
-        case 0:
-          EXPECT_TRUE(store.put("a", contents[which], 1, kNow));
-          break;
-        case 1:
-          static_cast<void>(store.drop(keys[which]));
-          break;
-        case 2:
-          static_cast<void>(store.pin(keys[which], (seed >> 20) % 2 == 0));
-          break;
-        default:
-          const auto got = store.get(keys[which], kNow);
-          if (got) {
-            EXPECT_EQ(**got, contents[which]);
-          } else {
-            EXPECT_EQ(got.error().code, Code::kNotFound) << got.error().message;
-          }
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < 4; ++i)
-    threads.emplace_back([&, i] { work(i % 2 == 0 ? *a : *b, i + 1); });
-  for (std::thread& each : threads) each.join();
-  const auto left = [](const Store& store) {
-    const Stats stats = store.stats();
-    return stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +
-           stats.pinned_bytes + stats.below + stats.below_bytes + stats.shared + stats.shared_bytes;
-  };
+  const Crowd crowd(6);
+  crowd.run({a.get(), b.get()}, 150);
   EXPECT_TRUE(comes_true([&] {
-    for (const Key& key : keys) static_cast<void>(a->drop(key));
-    return left(*a) + left(*b) == 0;
-  })) << left(*a)
-      << " and " << left(*b);
+    for (const Key& key : crowd.keys) static_cast<void>(a->drop(key));
+    return held_by(*a) + held_by(*b) == 0;
+  })) << held_by(*a)
+      << " and " << held_by(*b);
   EXPECT_EQ(a->stats().damaged + b->stats().damaged, 0U);
 }
 

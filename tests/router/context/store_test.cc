@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "router/context/pager.h"
 #include "tests/router/context/stores.h"
 
@@ -211,45 +209,11 @@ TEST_P(EachLevel, many_threads_see_whole_contexts_or_none) {
   limits.idle_s = 0;
   Store store(limits, level(), kNow);
   const Pager pager(store, std::chrono::milliseconds(1));
-  std::vector<std::string> contents;
-  std::vector<Key> keys;
-  for (char c = 'a'; c < 'i'; ++c) {
-    contents.push_back(said(std::string(1, c), 1000));
-    keys.push_back({"a", id_of(contents.back())});
-  }
-  const auto work = [&](unsigned seed) {
-    for (int i = 0; i < 300; ++i) {
-      seed = seed * 1664525 + 1013904223;
-      const size_t which = (seed >> 8) % contents.size();
-      switch ((seed >> 16) % 6) {
-        case 0:
-          EXPECT_TRUE(store.put("a", contents[which], 1, kNow));
-          break;
-        case 1:
-          static_cast<void>(store.drop(keys[which]));
-          break;
-        case 2:
-          static_cast<void>(store.pin(keys[which], (seed >> 20) % 2 == 0));
-          break;
-        default:
-          const auto got = store.get(keys[which], kNow);
-          if (got) {
-            EXPECT_EQ(**got, contents[which]);
-          } else {
-            EXPECT_EQ(got.error().code, Code::kNotFound) << got.error().message;
-          }
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < 4; ++i) threads.emplace_back(work, i + 1);
-  for (std::thread& each : threads) each.join();
-  for (const Key& key : keys) static_cast<void>(store.drop(key));
-  const Stats stats = store.stats();
-  EXPECT_EQ(stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +
-                stats.pinned_bytes + stats.below + stats.below_bytes,
-            0U);
-  EXPECT_EQ(stats.damaged, 0U);
+  const Crowd crowd(8);
+  crowd.run({&store}, 300);
+  for (const Key& key : crowd.keys) static_cast<void>(store.drop(key));
+  EXPECT_EQ(held_by(store), 0U);
+  EXPECT_EQ(store.stats().damaged, 0U);
 }
 
 }  // namespace

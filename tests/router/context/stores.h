@@ -1,7 +1,11 @@
 #pragma once
-// What the tests of the store share: levels to put below it, messages, and short ways to ask.
+// What the tests of the store share: levels to put below it, messages, short ways to ask,
+// and threads that ask all at once.
 
 #include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
 
 #include "router/context/disk_level.h"
 #include "router/context/packed_level.h"
@@ -37,6 +41,60 @@ inline Key put(Store& store, const std::string& content, int64_t now = kNow,
 
 inline std::string text_of(const Result<Store::Content>& content) {
   return content ? **content : fmt::format("error: {}", content.error().message);
+}
+
+/// What threads do to stores side by side, each as its seed says: contexts are put, dropped, pinned
+/// and read, and whoever gets one gets it whole.
+struct Crowd {
+  explicit Crowd(size_t many) {
+    for (size_t i = 0; i < many; ++i) {
+      contents.push_back(said(std::string(1, static_cast<char>('a' + i)), 1000));
+      keys.push_back({"a", id_of(contents.back())});
+    }
+  }
+  /// Four threads, the stores in turn.
+  void run(const std::vector<Store*>& stores, int rounds) const {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i) {
+      Store* const store = stores[i % stores.size()];
+      threads.emplace_back([this, store, i, rounds] { work(*store, i + 1, rounds); });
+    }
+    for (std::thread& each : threads) each.join();
+  }
+  void work(Store& store, unsigned seed, int rounds) const {
+    for (int i = 0; i < rounds; ++i) {
+      seed = seed * 1664525 + 1013904223;
+      const size_t which = (seed >> 8) % contents.size();
+      switch ((seed >> 16) % 6) {
+        case 0:
+          EXPECT_TRUE(store.put("a", contents[which], 1, kNow));
+          break;
+        case 1:
+          static_cast<void>(store.drop(keys[which]));
+          break;
+        case 2:
+          static_cast<void>(store.pin(keys[which], (seed >> 20) % 2 == 0));
+          break;
+        default:
+          const auto got = store.get(keys[which], kNow);
+          if (got) {
+            EXPECT_EQ(**got, contents[which]);
+          } else {
+            EXPECT_EQ(got.error().code, Code::kNotFound) << got.error().message;
+          }
+      }
+    }
+  }
+
+  std::vector<std::string> contents;
+  std::vector<Key> keys;
+};
+
+/// All that a store says it holds.
+inline uint64_t held_by(const Store& store) {
+  const Stats stats = store.stats();
+  return stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +
+         stats.pinned_bytes + stats.below + stats.below_bytes + stats.shared + stats.shared_bytes;
 }
 
 }  // namespace signalbox::context
