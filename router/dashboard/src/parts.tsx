@@ -25,6 +25,24 @@ export function Mark({ state }: { state: State }) {
   );
 }
 
+/// Headers, folded away until somebody wants them; nothing where there are none.
+export function Headers({ title, of }: { title: string; of: [string, string][] }) {
+  if (of.length === 0) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <dl class="headers">
+        {of.map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
 const kContext = 60; // characters around a change
 
 /// What changes between two texts, far stretches that stay left out.

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type Explained, Refused, call } from "./api";
 import { events } from "./events";
 import { Marked, type Span } from "./marked";
-import { Notice } from "./parts";
+import { Headers, Notice } from "./parts";
 import { ms } from "./words";
 
 interface Arrived {
@@ -139,19 +139,7 @@ export function Reply({ explained, may }: { explained: Explained; may: (permissi
           <Marked text={arrived.text} spans={arrived.spans} />
         </div>
       )}
-      {arrived && arrived.headers.length > 0 && (
-        <details>
-          <summary>Headers as they came</summary>
-          <dl class="headers">
-            {arrived.headers.map(([name, value]) => (
-              <>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </>
-            ))}
-          </dl>
-        </details>
-      )}
+      {arrived && <Headers title="Headers as they came" of={arrived.headers} />}
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Explained } from "./api";
 import { diff, words } from "./diff";
-import { Changes } from "./parts";
+import { Changes, Headers } from "./parts";
 import { Marked } from "./marked";
 import { count, utf8Length } from "./words";
 
@@ -13,7 +13,6 @@ export function Sent({ explained }: { explained: Explained }) {
   const pieces = useMemo(() => (plan.body === undefined ? [] : diff(words(request), words(plan.body))), [request, plan.body]);
   const kept = pieces.filter((each) => each.kind === "same").reduce((sum, each) => sum + utf8Length(each.text), 0);
   const edits = pieces.filter((each, i) => each.kind !== "same" && (i === 0 || pieces[i - 1]!.kind === "same")).length;
-  const told = Object.entries(plan.headers ?? {});
   return (
     <section class="card stack" aria-labelledby="sent">
       <div class="head">
@@ -42,19 +41,7 @@ export function Sent({ explained }: { explained: Explained }) {
           />
         </div>
       )}
-      {told.length > 0 && (
-        <details>
-          <summary>Headers of the reply</summary>
-          <dl class="headers">
-            {told.map(([name, value]) => (
-              <>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </>
-            ))}
-          </dl>
-        </details>
-      )}
+      <Headers title="Headers of the reply" of={Object.entries(plan.headers ?? {})} />
     </section>
   );
 }
