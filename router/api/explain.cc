@@ -99,12 +99,15 @@ void write_cost(json::Writer& out, const State& state, const Evaluation& evaluat
   out.end_array().end_object();
 }
 
-// By the model and by rules; by rules alone where there is no model.
+// By the model and by rules; by rules alone where there is no model, or it fails, which is said.
 void write_personal(json::Writer& out, const State& state, std::string_view text) {
   const bool has_model = !router::classifier_directory(state.config(), "pii").empty();
   auto found = has_model ? find_pii(state, text, {})
                          : Outcome<std::vector<router::PiiEntity>>(router::find_pii_by_rules(text));
-  if (!found) found = router::find_pii_by_rules(text);
+  if (!found) {
+    out.member("personal_failed", found.error().message);
+    found = router::find_pii_by_rules(text);
+  }
   out.key("personal").begin_array();
   for (const router::PiiEntity& entity : *found) {
     const auto begin = static_cast<int64_t>(utf8::count(text.substr(0, entity.begin)));

@@ -80,6 +80,7 @@ export interface Explained {
     signals: Record<string, { ms: number; failed: boolean }>;
     passes: { model: string; ms: number }[];
   };
+  personal_failed?: string; // what keeps the model from looking
   personal: Personal[];
 }
 

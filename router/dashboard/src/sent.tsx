@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Explained } from "./api";
 import { diff, words } from "./diff";
-import { Changes, Headers } from "./parts";
+import { Changes, Headers, Notice } from "./parts";
 import { Marked } from "./marked";
 import { count, utf8Length } from "./words";
 
@@ -26,6 +26,9 @@ export function Sent({ explained }: { explained: Explained }) {
         )}
       </div>
       {plan.body === undefined ? <p class="muted">Nothing: no model is asked.</p> : <Changes pieces={pieces} />}
+      {explained.personal_failed && (
+        <Notice>Only rules have looked for personal data, which know no names or places: {explained.personal_failed}</Notice>
+      )}
       {personal.length > 0 && (
         <div>
           <h3>Personal data in the prompt</h3>

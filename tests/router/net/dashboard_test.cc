@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "tests/router/fake_classifier.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
 #include "tests/router/net/started.h"
@@ -86,6 +87,40 @@ TEST_F(Dashboard, marks_personal_data_by_code_points) {
   EXPECT_EQ(member(reply.body, "personal.0.type"), "EMAIL_ADDRESS");
   EXPECT_EQ(member(reply.body, "personal.0.start"), "4");
   EXPECT_EQ(member(reply.body, "personal.0.end"), "19");
+}
+
+/// What is said of "Ada, ada@example.org" where the model for personal data is at `directory`.
+Reply explained_with(const std::string& directory, router::OpenModels open) {
+  const auto with_model = [&](config::Config& config) {
+    config.system_models.pii_classifier = directory;
+  };
+  const auto daemon = started(configuration(), with_model, std::move(open));
+  Wire client = Wire::connect(daemon->port("management"));
+  client.send(post("/api/v1/explain", R"({"text":"Ada, ada@example.org"})"));
+  return client.read_reply();
+}
+
+TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_model_fails) {
+  const auto open_failing = [](const config::Config&) -> Result<router::Models> {
+    router::Models models;
+    models.classifiers = {
+        {"broken", std::make_shared<const router::FakeClassifier>(
+                       std::vector<std::string>{"PERSON"}, engine::HeadKind::kTokens, true)}};
+    return models;
+  };
+  const Reply failing = explained_with("broken", open_failing);
+  ASSERT_EQ(failing.status, 200) << failing.body;
+  EXPECT_NE(member(failing.body, "personal_failed").find("the model is gone"), std::string::npos)
+      << failing.body;
+  EXPECT_EQ(member(failing.body, "personal.0.type"), "EMAIL_ADDRESS");
+  const Reply missing = explained_with("/nowhere/pii", no_models);
+  ASSERT_EQ(missing.status, 200) << missing.body;
+  EXPECT_NE(member(missing.body, "personal_failed").find("/nowhere/pii"), std::string::npos)
+      << missing.body;
+  EXPECT_EQ(member(missing.body, "personal_failed").find("Ada"), std::string::npos);
+  const Reply none = explained_with("", no_models);
+  EXPECT_EQ(member(none.body, "personal_failed"), "none") << "nothing was to look";
+  EXPECT_EQ(member(none.body, "personal.0.type"), "EMAIL_ADDRESS");
 }
 
 TEST_F(Dashboard, refuses_what_is_no_request) {
