@@ -116,8 +116,9 @@ class Store {
     int64_t used = 0;
     Content content = nullptr;  // null: not in memory
     bool is_below = false;
-    uint64_t shared_bytes = 0;  // packed, in the shared level
-    int64_t touched = 0;        // when the shared level was last told that it is used
+    uint64_t shared_bytes = 0;        // packed, in the shared level
+    int64_t touched = 0;              // when the shared level was last told that it is used
+    std::optional<Code> unread = {};  // why it could not be put there, as the log was told
     Order* among = nullptr;
     Order::iterator place = {};
   };
@@ -145,6 +146,7 @@ class Store {
   bool leave_below(int64_t now);
   void settle(int64_t now);
   bool settle(const Key& key, int64_t now);
+  void stay_owed(const Key& key, const Error& error);
   bool compare(int64_t now);
   void compare(const Context& known, std::optional<int64_t> dropped);
   bool take(const SharedChange& change, int64_t now);

@@ -1,6 +1,8 @@
 // The store and the level that routers share: what it is asked, what it is told, and what others
 // have done there. Nothing here waits for it under the lock.
 
+#include <utility>
+
 #include "base/log.h"
 #include "router/context/store_change.h"
 
@@ -160,7 +162,10 @@ bool Store::settle(const Key& key, int64_t now) {
   }
   if (content == nullptr) {
     Result<std::string> read = below_->get(context);
-    if (!read) return true;  // whoever asks for it is told
+    if (!read) {
+      stay_owed(key, read.error());
+      return true;  // the next one may be read
+    }
     content = std::make_shared<const std::string>(*std::move(read));
   }
   const auto packed = shared_->put(context, *content, ttl_s);
@@ -169,7 +174,26 @@ bool Store::settle(const Key& key, int64_t now) {
   Entry& entry = entries_.find(key)->second;
   be_shared(entry, *packed);
   entry.touched = now;
+  entry.unread.reset();
   return true;
+}
+
+/// One that cannot be read here. What may pass is tried again in the next round; what is damaged
+/// cannot be put there any more, and whoever asks for it is told so as well.
+void Store::stay_owed(const Key& key, const Error& error) {
+  const bool may_pass = error.code == Code::kIo;
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (may_pass) owed_.insert(key);
+    Entry& entry = entries_.find(key)->second;
+    is_news = std::exchange(entry.unread, error.code) != error.code;
+  }
+  if (is_news)
+    log::error("context", "{}: it is not where routers share contexts, and {}: {}", key.id,
+               may_pass ? "cannot be read at the moment; it is tried again"
+                        : "cannot be put there: it was damaged here",
+               error.message);
 }
 
 /// Precondition: the right to change it.

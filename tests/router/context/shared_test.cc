@@ -271,6 +271,91 @@ TEST(SharedStore, a_start_takes_what_others_have_dropped_off_the_disk_and_shares
   EXPECT_EQ(folder.files().size(), 2U);
 }
 
+/// A disk on which nothing can be read as long as `error` says so.
+class BadDisk final : public Level {
+ public:
+  BadDisk(std::unique_ptr<Level> disk, const std::optional<Code>& error)
+      : disk_(std::move(disk)), error_(error) {}
+  std::string_view name() const override { return disk_->name(); }
+  bool is_durable() const override { return true; }
+  Result<void> put(const Context& context, std::string_view content) override {
+    return disk_->put(context, content);
+  }
+  Result<std::string> get(const Context& context) override {
+    if (error_) return fail(*error_, "bad sector");
+    return disk_->get(context);
+  }
+  Result<void> drop(const Key& key) override { return disk_->drop(key); }
+  Result<void> pin(const Key& key, bool pinned) override { return disk_->pin(key, pinned); }
+  Recovered recover() override { return disk_->recover(); }
+  uint64_t bytes() const override { return disk_->bytes(); }
+
+ private:
+  const std::unique_ptr<Level> disk_;
+  const std::optional<Code>& error_;
+};
+
+/// How often the log says it.
+size_t told(const std::string& log, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
+  return count;
+}
+
+class UnreadStore : public testing::Test {
+ protected:
+  UnreadStore()
+      : store_(limits(), std::make_unique<BadDisk>(packed_level(), error_), kNow,
+               std::make_unique<SharedDouble>(server_)) {
+    EXPECT_TRUE(store_.follow(kNoWait, kNow));
+    server_.is_away = true;
+    key_ = put(store_, said("x"));
+    server_.is_away = false;
+  }
+  static Limits limits() {
+    Limits out;
+    out.memory_bytes = 0;  // all of it lies below
+    return out;
+  }
+  /// What the log says of rounds.
+  std::string page(int rounds) {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < rounds; ++i) store_.page(kNow);
+    return testing::internal::GetCapturedStderr();
+  }
+  SharedMemory server_;
+  std::optional<Code> error_;
+  Store store_;
+  Key key_;
+};
+
+TEST_F(UnreadStore, what_cannot_be_read_at_the_moment_stays_owed_and_is_told_once) {
+  ASSERT_EQ(store_.stats().owed, 1U);
+  error_ = Code::kIo;
+  const std::string log = page(5);
+  EXPECT_EQ(store_.stats().owed, 1U);
+  EXPECT_EQ(told(log, key_.id), 1U) << log;
+  EXPECT_EQ(told(log, "it is tried again: bad sector"), 1U) << log;
+  error_.reset();
+  EXPECT_EQ(page(1), "");
+  EXPECT_EQ(store_.stats().owed, 0U);
+  EXPECT_TRUE(server_.kept.contains(key_));
+}
+
+TEST_F(UnreadStore, what_was_damaged_before_it_was_put_there_is_told_once) {
+  error_ = Code::kCorrupt;
+  const std::string log = page(5);
+  EXPECT_EQ(store_.stats().owed, 0U);
+  EXPECT_EQ(told(log, "it was damaged here: bad sector"), 1U) << log;
+  // Nor anew when the shared level has been away.
+  server_.is_away = true;
+  EXPECT_FALSE(store_.follow(kNoWait, kNow));
+  server_.is_away = false;
+  EXPECT_TRUE(store_.follow(kNoWait, kNow));
+  EXPECT_EQ(page(5), "");
+  EXPECT_EQ(store_.get(key_, kNow).error().code, Code::kCorrupt);
+}
+
 // --- a real Redis ---
 
 class RealRedis : public testing::Test {
