@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/json_writer.h"
 
 namespace signalbox::router {
@@ -332,7 +333,7 @@ class Explainer {
     }
     if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
     for (const auto& [why, count] : unknown)
-      line(1, fmt::format("{}: {} signals, {}", type.signals->type(), count, why));
+      line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
   }
 
   void tell_match(const std::string& what, const Value& value, const std::string& reasons) {

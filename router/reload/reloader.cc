@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "router/config/load.h"
@@ -155,9 +156,10 @@ Result<std::unique_ptr<State>> Reloader::prepare(const std::string& text) const 
 
 std::shared_ptr<const State> Reloader::serve(std::unique_ptr<State> state) {
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
-  log::info("config", "{}: generation {} serves: {} models, {} decisions, {} notices",
-            file_.string(), state->generation, state->config().providers.models.size(),
-            state->config().routing.decisions.size(), state->notices.size());
+  log::info("config", "{}: generation {} serves: {}, {}, {}", file_.string(), state->generation,
+            counted(state->config().providers.models.size(), "model"),
+            counted(state->config().routing.decisions.size(), "decision"),
+            counted(state->notices.size(), "notice"));
   live_.set(std::move(state));
   const std::lock_guard lock(mutex_);
   refusal_.reset();

@@ -131,7 +131,7 @@ routing:
   EXPECT_EQ(told(evaluation, "b", "matched"), "null");
   EXPECT_EQ(told(evaluation, "b", "why"),
             "never needed: the decision is outranked, whatever it says");
-  EXPECT_NE(evaluation.explain_words().find("structure: 1 signals, never needed"),
+  EXPECT_NE(evaluation.explain_words().find("structure: 1 signal, never needed"),
             std::string::npos);
   ASSERT_TRUE(evaluation.run_all());
   EXPECT_EQ(told(evaluation, "b", "matched"), "true");
@@ -358,7 +358,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
   EXPECT_EQ(told(evaluation, "personal_data", "why"),
             "never needed: the decision is outranked, whatever it says");
   const std::string words = evaluation.explain_words();
-  EXPECT_NE(words.find("pii: 1 signals, never needed: the outcome was fixed without it"),
+  EXPECT_NE(words.find("pii: 1 signal, never needed: the outcome was fixed without it"),
             std::string::npos)
       << words;
   EXPECT_NE(words.find("domain: 3 signals, never needed: the outcome was fixed without it"),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "router/config/load.h"
 #include "router/config/reference.h"
 #include "tools/command.h"
@@ -21,9 +22,11 @@ int check(const std::string& path, bool strict) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
-  std::fprintf(stderr, "%s: ok: %zu models, %zu decisions, %zu notices\n", path.c_str(),
-               inspection.config->providers.models.size(),
-               inspection.config->routing.decisions.size(), inspection.notices.size());
+  const std::string found = fmt::format(
+      "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
+      counted(inspection.config->routing.decisions.size(), "decision"),
+      counted(inspection.notices.size(), "notice"));
+  std::fputs(found.c_str(), stderr);
   return kExitOk;
 }
 
