@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "router/config/migrate_parts.h"
 #include "router/config/tree.h"
@@ -162,7 +163,7 @@ class Decisions {
     return refs;
   }
 
-  static yaml::Node category_plugins(const yaml::Node& category) {
+  yaml::Node category_plugins(const yaml::Node& category) {
     yaml::Node plugins = tree::sequence(category.line);
     if (const yaml::Node* prompt = category.find("system_prompt");
         prompt != nullptr && !prompt->scalar.empty()) {
@@ -172,7 +173,7 @@ class Decisions {
       tree::add(configuration, "system_prompt", *prompt);
       plugins.items.push_back(plugin("system_prompt", std::move(configuration)));
     }
-    if (const yaml::Node* cached = category.find("semantic_cache_enabled")) {
+    if (const yaml::Node* cached = keeps_answers(category)) {
       yaml::Node configuration = tree::mapping(cached->line);
       tree::add(configuration, "enabled", *cached);
       if (const yaml::Node* threshold = category.find("semantic_cache_similarity_threshold"))
@@ -180,6 +181,18 @@ class Decisions {
       plugins.items.push_back(plugin("response_cache", std::move(configuration)));
     }
     return plugins;
+  }
+
+  // `semantic_cache` held for every request but those of categories with a setting of their own.
+  const yaml::Node* keeps_answers(const yaml::Node& category) {
+    if (const yaml::Node* own = category.find("semantic_cache_enabled")) return own;
+    const yaml::Node* cache = old_.find("semantic_cache");
+    if (cache == nullptr || !tree::is_true(*cache, "enabled")) return nullptr;
+    if (!std::exchange(says_who_keeps_, true))
+      reader_.notice(cache->line,
+                     "semantic_cache: in v0.3 it is decisions that keep answers; each category's "
+                     "does, and those of requests of no category are not kept");
+    return cache->find("enabled");
   }
 
   // --- refusals ---
@@ -302,6 +315,7 @@ class Decisions {
   Reader& reader_;
   const yaml::Node& old_;
   yaml::Node& out_;
+  bool says_who_keeps_ = false;
   std::vector<std::string> with_own_setting_;
   std::vector<yaml::Node> refusals_;
 };

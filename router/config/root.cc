@@ -1,5 +1,7 @@
 // The top of the file, and the rules that hold between its parts.
 
+#include <algorithm>
+
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -56,11 +58,33 @@ void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
   }
 }
 
+// Where answers are kept says nothing of which: who switches that on expects them to be.
+void check_answers(Reader& reader, const yaml::Node& node, const Config& config) {
+  const yaml::Node* global = node.find("global");
+  const yaml::Node* stores = global == nullptr ? nullptr : global->find("stores");
+  if (stores == nullptr || !keeps_answers(config.response_cache)) return;
+  for (const std::string_view key : {"response_cache", "semantic_cache"}) {
+    const yaml::Node* store = stores->find(key);
+    const yaml::Node* enabled = store == nullptr ? nullptr : store->find("enabled");
+    if (enabled == nullptr) continue;
+    const auto keeps = [](const Decision& decision) { return decision.response_cache.has_value(); };
+    for (const Routing* routing : routings_of(config)) {
+      if (std::any_of(routing->decisions.begin(), routing->decisions.end(), keeps)) return;
+    }
+    reader.at_key(fmt::format("global.stores.{}", key), [&] {
+      reader.notice(enabled->line,
+                    "it keeps the answers of decisions with the plugin response_cache, and none "
+                    "has it: every request reaches its model");
+    });
+  }
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
   check_recipes(reader, node, config);
+  check_answers(reader, node, config);
   add_default_listener(config);
 }
 

@@ -339,5 +339,23 @@ TEST(Config, a_missing_file_is_named) {
   EXPECT_EQ(loaded.error().message, "/nowhere/config.yaml: No such file or directory");
 }
 
+TEST(Config, a_cache_that_no_decision_uses_is_told) {
+  const auto with = [](std::string_view store, std::string_view plugins) {
+    return notices_of(fmt::format(R"(version: v0.3
+providers: {{defaults: {{default_model: a}}, models: [{{name: a, backend_refs: [{{type: echo}}]}}]}}
+routing: {{decisions: [{{name: d, modelRefs: [{{model: a}}], plugins: [{}]}}]}}
+global:
+  stores: {{{}}}
+)",
+                                  plugins, store));
+  };
+  EXPECT_EQ(with("semantic_cache: {enabled: true}", ""),
+            "f.yaml:5: global.stores.semantic_cache: it keeps the answers of decisions with the "
+            "plugin response_cache, and none has it: every request reaches its model\n");
+  EXPECT_EQ(with("response_cache: {enabled: true}", "{type: semantic-cache}"), "");
+  EXPECT_EQ(with("response_cache: {enabled: false}", ""), "");
+  EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
+}
+
 }  // namespace
 }  // namespace signalbox::config
