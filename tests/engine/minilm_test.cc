@@ -18,8 +18,13 @@ namespace {
 
 const std::filesystem::path kSource = SIGNALBOX_SOURCE_DIR;
 
-// A text takes fifty times as long under a sanitizer, and a few show it all there is to find.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// A text takes fifty times as long under a sanitizer, and a few show it all there is to find. g++
+// says by macros which one there is, clang by features.
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
