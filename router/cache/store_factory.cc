@@ -26,15 +26,8 @@ Result<RedisOptions> redis_options(const config::Redis& redis) {
 
 Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
   RedisOptions out;
-  if (valkey.tls_enabled)
-    return fail(Code::kUnsupported, "valkey.tls_enabled: TLS to Valkey is not built");
-  if (valkey.host.empty()) return fail(Code::kInvalid, "valkey: it needs a host");
-  out.server.host = valkey.host;
-  out.server.port = valkey.port;
-  out.server.password = valkey.password;
-  out.server.db = valkey.database;
+  SIGNALBOX_TRY(out.server, remote::valkey_server(valkey));
   if (!valkey.collection_prefix.empty()) out.prefix = valkey.collection_prefix;
-  remote::set_seconds(valkey.connect_timeout, out.server.connect_limit);
   remote::set_seconds(valkey.timeout, out.look_up_limit);
   return out;
 }

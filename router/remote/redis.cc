@@ -1,37 +1,42 @@
-// The one file that knows hiredis. A connection that has failed is not used again: what would be
-// read from it next belongs to an earlier question.
-//
-// hiredis limits the time of a single read; here every read has what is left of the limit of the
-// whole exchange, so that a server that sends a byte now and then is no exception.
+// The one file that knows hiredis, which reads answers here and nothing more: the version of Debian
+// has no TLS, and its time limits are of a single read, so that a server that sends a byte now and
+// then would keep us for ever. A connection that has failed is not used again: what would be read
+// from it next belongs to an earlier question.
 
 #include "router/remote/redis.h"
 
+#include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <array>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace signalbox::remote {
 namespace {
 
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kIdleMax = 8;
+constexpr size_t kReadBytes = size_t{16} << 10;
 constexpr std::string_view kEntriesAtOnce = "512";
 
-struct CloseContext {
-  void operator()(redisContext* context) const { redisFree(context); }
+struct FreeReader {
+  void operator()(redisReader* reader) const { redisReaderFree(reader); }
 };
-
 struct FreeReply {
   void operator()(redisReply* reply) const { freeReplyObject(reply); }
 };
 using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-timeval to_timeval(milliseconds time) {
-  return {time.count() / 1000, static_cast<suseconds_t>(time.count() % 1000 * 1000)};
+/// As the protocol has it: how many words, and each with its length.
+void append(const Redis::Command& command, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "*{}\r\n", command.size());
+  for (const std::string_view word : command) {
+    fmt::format_to(std::back_inserter(out), "${}\r\n", word.size());
+    out.append(word).append("\r\n");
+  }
 }
 
 std::string_view text_of(const redisReply& reply) {
@@ -70,31 +75,29 @@ RedisValue* item(RedisValue& list, size_t i, RedisValue::Type type) {
 
 class Redis::Connection {
  public:
-  Connection(const std::string& name, redisContext* context) : name_(name), context_(context) {}
-
-  Error broken() const {
-    const bool late = context_ != nullptr && context_->err == REDIS_ERR_IO &&
-                      (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT);
-    if (late) return {Code::kDeadline, fmt::format("{}: no answer in time", name_)};
-    return {Code::kIo, fmt::format("{}: {}", name_, context_ ? context_->errstr : "no memory")};
-  }
-  bool is_well() const { return context_ != nullptr && context_->err == 0; }
-
-  Result<std::vector<RedisValue>> run(std::span<const Command> commands, milliseconds limit) {
-    const auto until = Clock::now() + limit;
-    for (const Command& command : commands) append(command);
-    for (int done = 0; done == 0;) {
-      SIGNALBOX_TRY_VOID(leave(until));
-      if (redisBufferWrite(context_.get(), &done) != REDIS_OK) return tl::unexpected(broken());
+  static Result<std::unique_ptr<Connection>> open(const RedisServer& server, Until until) {
+    SIGNALBOX_TRY(Socket socket, Socket::connect(server.host, server.port, until));
+    auto out = std::make_unique<Connection>();
+    if (server.tls == nullptr) {
+      out->socket_ = std::move(socket);
+    } else {
+      SIGNALBOX_TRY(out->tls_,
+                    TlsSession::begin(server.tls, std::move(socket), server.host, until));
     }
+    return out;
+  }
+
+  Result<std::vector<RedisValue>> run(std::span<const Command> commands, Until until) {
+    std::string questions;
+    for (const Command& command : commands) append(command, questions);
+    SIGNALBOX_TRY_VOID(send(questions, until));
     std::vector<RedisValue> out;
     Result<void> refusal;
     for (const Command& command : commands) {
       SIGNALBOX_TRY(const Reply reply, next(until));
       const auto refused = [&](const redisReply& by) {
         const std::string_view said = text_of(by);
-        refusal = fail(Code::kUpstream, "{}: {}: {}", name_, command.front(),
-                       said.substr(0, said.find('\n')));
+        refusal = fail(Code::kUpstream, "{}: {}", command.front(), said.substr(0, said.find('\n')));
       };
       if (reply->type == REDIS_REPLY_ERROR) {
         if (refusal) refused(*reply);
@@ -112,38 +115,30 @@ class Redis::Connection {
   }
 
  private:
-  void append(const Command& command) {
-    std::vector<const char*> begins;
-    std::vector<size_t> sizes;
-    for (const std::string_view word : command) {
-      begins.push_back(word.data());
-      sizes.push_back(word.size());
-    }
-    redisAppendCommandArgv(context_.get(), static_cast<int>(begins.size()), begins.data(),
-                           sizes.data());
+  Result<void> send(std::string_view bytes, Until until) {
+    return tls_ ? tls_->send(bytes, until) : socket_->send(bytes, until);
+  }
+  Result<size_t> receive(std::span<char> into, Until until) {
+    return tls_ ? tls_->receive(into, until) : socket_->receive(into, until);
   }
 
-  Result<void> leave(Clock::time_point until) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
-    if (left <= milliseconds(0)) return fail(Code::kDeadline, "{}: no answer in time", name_);
-    if (redisSetTimeout(context_.get(), to_timeval(left)) != REDIS_OK)
-      return tl::unexpected(broken());
-    return {};
-  }
-
-  Result<Reply> next(Clock::time_point until) {
+  Result<Reply> next(Until until) {
     for (;;) {
       void* reply = nullptr;
-      if (redisGetReplyFromReader(context_.get(), &reply) != REDIS_OK)
-        return tl::unexpected(broken());
+      if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK)
+        return fail(Code::kIo, "{}", reader_->errstr);
       if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
-      SIGNALBOX_TRY_VOID(leave(until));
-      if (redisBufferRead(context_.get()) != REDIS_OK) return tl::unexpected(broken());
+      std::array<char, kReadBytes> piece;
+      SIGNALBOX_TRY(const size_t size, receive(piece, until));
+      if (size == 0) return fail(Code::kIo, "the other side has closed the connection");
+      if (redisReaderFeed(reader_.get(), piece.data(), size) != REDIS_OK)
+        return fail(Code::kIo, "{}", reader_->errstr);
     }
   }
 
-  const std::string& name_;
-  const std::unique_ptr<redisContext, CloseContext> context_;
+  std::optional<Socket> socket_;
+  std::unique_ptr<TlsSession> tls_;  // instead of it
+  const std::unique_ptr<redisReader, FreeReader> reader_{redisReaderCreate()};
 };
 
 Redis::Redis(RedisServer server)
@@ -152,10 +147,8 @@ Redis::Redis(RedisServer server)
 Redis::~Redis() = default;
 
 Result<std::unique_ptr<Redis::Connection>> Redis::connect() {
-  const timeval limit = to_timeval(server_.connect_limit);
-  auto out = std::make_unique<Connection>(
-      name_, redisConnectWithTimeout(server_.host.c_str(), server_.port, limit));
-  if (!out->is_well()) return tl::unexpected(out->broken());
+  const Until until = Until::clock::now() + server_.connect_limit;
+  SIGNALBOX_TRY(auto out, Connection::open(server_, until));
   const std::string db = std::to_string(server_.db);
   std::vector<Command> log_in;
   if (!server_.password.empty() && server_.username.empty())
@@ -164,7 +157,7 @@ Result<std::unique_ptr<Redis::Connection>> Redis::connect() {
     log_in.push_back({"AUTH", server_.username, server_.password});
   if (server_.db != 0) log_in.push_back({"SELECT", db});
   if (!log_in.empty()) {
-    SIGNALBOX_TRY(const auto in, out->run(log_in, server_.connect_limit));
+    SIGNALBOX_TRY(const auto in, out->run(log_in, until));
   }
   return out;
 }
@@ -182,9 +175,11 @@ Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands
   std::unique_ptr<Connection> to = kept();
   const bool is_kept = to != nullptr;
   if (!is_kept) {
-    SIGNALBOX_TRY(to, connect());
+    auto connected = connect();
+    if (!connected) return fail_in(name_, std::move(connected).error());
+    to = *std::move(connected);
   }
-  auto out = to->run(commands, limit);
+  auto out = to->run(commands, Until::clock::now() + limit);
   const bool is_well = out || out.error().code == Code::kUpstream;
   {
     const std::lock_guard lock(mutex_);
@@ -193,6 +188,7 @@ Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands
   }
   // It had been closed while nobody used it.
   if (is_kept && !out && out.error().code == Code::kIo) return run_all(commands, limit);
+  if (!out) return fail_in(name_, std::move(out).error());
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "router/remote/tls.h"
 
 namespace signalbox::remote {
 
@@ -20,7 +21,8 @@ struct RedisServer {
   uint16_t port = 6379;
   std::string username = {}, password = {};  // "": none
   uint32_t db = 0;
-  std::chrono::milliseconds connect_limit{200};  // to connect and log in
+  std::chrono::milliseconds connect_limit{200};  // to connect, shake hands and log in
+  std::shared_ptr<const Tls> tls = {};           // null: in the clear
 };
 
 /// What a command was answered.

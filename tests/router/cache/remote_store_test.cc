@@ -12,7 +12,7 @@
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/response_cache.h"
-#include "tests/router/server_process.h"
+#include "tests/router/redis_process.h"
 
 namespace signalbox::router::cache {
 namespace {
@@ -200,23 +200,21 @@ TEST(RemoteStore, is_not_broken_by_what_others_write) {
 
 class Redis {
  public:
-  static std::string missing() { return program().empty() ? "redis-server is not installed" : ""; }
-  void start() {
-    server_.start({program(), "--port", std::to_string(server_.port()), "--bind", "127.0.0.1",
-                   "--save", "", "--appendonly", "no", "--maxmemory", "8mb", "--dir",
-                   server_.folder().string()});
-  }
+  explicit Redis(bool is_secure = false) : process_(is_secure) {}
+  static std::string missing() { return test::RedisProcess::missing(); }
+  void start() { process_.start({"--maxmemory", "8mb"}); }
   std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
-    return make_redis_remote(
-        {.server = {.host = "127.0.0.1", .port = server_.port()}, .look_up_limit = look_up_limit});
+    return make_redis_remote({.server = process_.address(), .look_up_limit = look_up_limit});
   }
-  test::ServerProcess& server() { return server_; }
+  test::ServerProcess& server() { return process_.server(); }
 
  private:
-  static std::string program() {
-    return test::program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
-  }
-  test::ServerProcess server_{"redis"};
+  test::RedisProcess process_;
+};
+
+struct SecureRedis final : Redis {
+  static std::string missing() { return test::RedisProcess::missing(true); }
+  SecureRedis() : Redis(true) {}
 };
 
 class Postgres {
@@ -264,7 +262,7 @@ class RealServer : public testing::Test {
   }
   std::unique_ptr<Server> site_;
 };
-using Servers = testing::Types<Redis, Postgres>;
+using Servers = testing::Types<Redis, SecureRedis, Postgres>;
 TYPED_TEST_SUITE(RealServer, Servers, );
 
 TYPED_TEST(RealServer, shares_answers_among_routers) {

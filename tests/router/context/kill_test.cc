@@ -171,7 +171,8 @@ TEST(Killed, nothing_that_was_acknowledged_is_lost) {
 }
 
 TEST(Killed, nothing_that_redis_has_taken_is_lost_with_the_router_or_with_redis) {
-  if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
+  if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
+    GTEST_SKIP() << missing;
   RedisSite site;
   site.start(true);
   const auto end_redis = [&](int life) {

@@ -10,7 +10,7 @@
 
 #include "router/context/redis_level.h"
 #include "tests/router/context/stores.h"
-#include "tests/router/server_process.h"
+#include "tests/router/redis_process.h"
 
 namespace signalbox::context {
 
@@ -142,30 +142,26 @@ class SharedDouble final : public SharedLevel {
 
 class RedisSite {
  public:
-  static std::string program() {
-    return test::program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
-  }
+  explicit RedisSite(bool is_secure = false) : process_(is_secure) {}
   /// What it has is lost when it ends, unless it writes it down.
   void start(bool writes_down = false) {
-    server_.start({program(), "--port", std::to_string(server_.port()), "--bind", "127.0.0.1",
-                   "--save", "", "--appendonly", writes_down ? "yes" : "no", "--appendfsync",
-                   "always", "--maxmemory", "16mb", "--dir", server_.folder().string()});
+    process_.start({"--appendonly", writes_down ? "yes" : "no", "--appendfsync", "always",
+                    "--maxmemory", "16mb"});
   }
   /// With the limits of a router, or with such as no busy machine goes over.
   std::unique_ptr<SharedLevel> level(bool is_patient = true) const {
     RedisLevelOptions options;
-    options.server.host = "127.0.0.1";
-    options.server.port = server_.port();
+    options.server = process_.address();
     if (is_patient) {
       options.server.connect_limit = std::chrono::seconds(10);
       options.read_limit = options.write_limit = std::chrono::seconds(10);
     }
     return make_redis_level(std::move(options));
   }
-  test::ServerProcess& server() { return server_; }
+  test::ServerProcess& server() { return process_.server(); }
 
  private:
-  test::ServerProcess server_{"contexts"};
+  test::RedisProcess process_;
 };
 
 }  // namespace signalbox::context

@@ -19,9 +19,11 @@ constexpr milliseconds kNoWait{1};
 class EachShared : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
-    if (GetParam() != "redis") return;
-    if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
-    site_ = std::make_unique<RedisSite>();
+    if (GetParam() == "double") return;
+    const bool is_secure = GetParam() == "redis_with_tls";
+    const std::string missing = test::RedisProcess::missing(is_secure);
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    site_ = std::make_unique<RedisSite>(is_secure);
     site_->start();
   }
   std::unique_ptr<SharedLevel> shared() {
@@ -39,7 +41,7 @@ class EachShared : public testing::TestWithParam<std::string_view> {
   std::unique_ptr<RedisSite> site_;
   SharedMemory memory_;
 };
-INSTANTIATE_TEST_SUITE_P(Shared, EachShared, testing::Values("double", "redis"),
+INSTANTIATE_TEST_SUITE_P(Shared, EachShared, testing::Values("double", "redis", "redis_with_tls"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(EachShared, what_one_router_stores_another_finds_byte_for_byte) {
@@ -361,7 +363,8 @@ TEST_F(UnreadStore, what_was_damaged_before_it_was_put_there_is_told_once) {
 class RealRedis : public testing::Test {
  protected:
   void SetUp() override {
-    if (RedisSite::program().empty()) GTEST_SKIP() << "redis-server is not installed";
+    if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
+      GTEST_SKIP() << missing;
     site_ = std::make_unique<RedisSite>();
     site_->start();
   }

@@ -14,7 +14,7 @@
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
 #include "tests/router/net/started.h"
-#include "tests/router/server_process.h"
+#include "tests/router/redis_process.h"
 
 namespace signalbox::test {
 namespace {
@@ -230,22 +230,28 @@ TEST(Cache, goes_from_one_process_to_the_next) {
   EXPECT_EQ(server.count, 1);
 }
 
-std::string on_redis(uint16_t port) {
-  return fmt::format(
-      "{}  stores: {{response_cache: {{backend_type: redis, redis: {{address: "
-      "\"127.0.0.1:{}\"}}}}}}\n",
-      kConfiguration, port);
+std::string on_redis(const test::RedisProcess& redis) {
+  return fmt::format("{}  stores: {{response_cache: {{backend_type: redis, redis: {{{}}}}}}}\n",
+                     kConfiguration, redis.keys());
 }
 
-TEST(Cache, shares_answers_with_other_routers_over_redis) {
-  const std::string program = test::program({"/usr/bin/redis-server"});
-  if (program.empty()) GTEST_SKIP() << "redis-server is not installed";
-  test::ServerProcess redis("cache_redis");
-  redis.start({program, "--port", std::to_string(redis.port()), "--save", "", "--dir",
-               redis.folder().string()});
+class CacheOnRedis : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = RedisProcess::missing(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+    redis_.start();
+  }
+  RedisProcess redis_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Redis, CacheOnRedis, testing::Bool(), [](const auto& each) {
+  return std::string(each.param ? "with_tls" : "in_the_clear");
+});
+
+TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
   Counting server;
-  const Site first(server.script(), on_redis(redis.port()));
-  const Site second(server.script(), on_redis(redis.port()));
+  const Site first(server.script(), on_redis(redis_));
+  const Site second(server.script(), on_redis(redis_));
   first.ask("What is the capital of France?");
   const auto becomes_hit = [&](std::string_view text) {
     for (int i = 0; i < 100; ++i) {
@@ -258,15 +264,9 @@ TEST(Cache, shares_answers_with_other_routers_over_redis) {
   EXPECT_TRUE(becomes_hit("Tell me the capital of France?"));
 }
 
-TEST(Cache, fails_no_request_when_redis_is_killed_or_hangs_under_load) {
-  const std::string program = test::program({"/usr/bin/redis-server"});
-  if (program.empty()) GTEST_SKIP() << "redis-server is not installed";
-  test::ServerProcess redis("cache_redis");
-  const std::vector<std::string> command{program, "--port", std::to_string(redis.port()), "--save",
-                                         "",      "--dir",  redis.folder().string()};
-  redis.start(command);
+TEST_P(CacheOnRedis, fails_no_request_when_it_is_killed_or_hangs_under_load) {
   Counting server;
-  const Site site(server.script(), on_redis(redis.port()));
+  const Site site(server.script(), on_redis(redis_));
   std::atomic<bool> over{false};
   std::atomic<int> asked{0}, failed{0}, hits{0};
   std::vector<std::thread> users;
@@ -282,13 +282,13 @@ TEST(Cache, fails_no_request_when_redis_is_killed_or_hangs_under_load) {
   }
   const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
   wait(500);
-  redis.end();
+  redis_.server().end();
   wait(1000);
-  redis.start(command);
+  redis_.start();
   wait(500);
-  redis.signal(SIGSTOP);
+  redis_.server().signal(SIGSTOP);
   wait(1500);
-  redis.signal(SIGCONT);
+  redis_.server().signal(SIGCONT);
   wait(2000);
   const int before = hits;
   for (int i = 0; i < 200 && hits == before; ++i) wait(20);

@@ -13,7 +13,7 @@
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
 #include "tests/router/net/started.h"
-#include "tests/router/server_process.h"
+#include "tests/router/redis_process.h"
 
 namespace signalbox::test {
 namespace {
@@ -348,19 +348,6 @@ TEST(Contexts, can_be_switched_off) {
 
 // --- shared by several routers ---
 
-class Redis {
- public:
-  static std::string path() { return program({"/usr/bin/redis-server"}); }
-  void start() {
-    server.start({path(), "--port", std::to_string(server.port()), "--bind", "127.0.0.1", "--save",
-                  "", "--dir", server.folder().string()});
-  }
-  std::string contexts() const {
-    return fmt::format("redis: {{address: \"127.0.0.1:{}\"}}", server.port());
-  }
-  ServerProcess server{"contexts-net"};
-};
-
 /// Asks until the answer has the status, as long as a breaker may be open.
 int status_in_time(const std::function<Reply()>& asked, int wanted) {
   int status = 0;
@@ -371,11 +358,23 @@ int status_in_time(const std::function<Reply()>& asked, int wanted) {
   return status;
 }
 
-TEST(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
-  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
-  Redis redis;
-  redis.start();
-  const Site one(redis.contexts()), other(redis.contexts());
+class SharedContexts : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = RedisProcess::missing(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+    redis_.start();
+  }
+  std::string contexts() const { return fmt::format("redis: {{{}}}", redis_.keys()); }
+
+  RedisProcess redis_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Redis, SharedContexts, testing::Bool(), [](const auto& each) {
+  return std::string(each.param ? "with_tls" : "in_the_clear");
+});
+
+TEST_P(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
+  const Site one(contexts()), other(contexts());
   const Reply made = one.send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", contract()));
   EXPECT_TRUE(made.body.ends_with(R"("pinned":false,"durable":true,"shared":true})")) << made.body;
   const std::string id = member(made.body, "id");
@@ -392,13 +391,10 @@ TEST(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
   EXPECT_EQ(status_in_time([&] { return one.chat(list_of({id}), "x"); }, 400), 400);
 }
 
-TEST(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
-  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
-  Redis redis;
-  redis.start();
-  const Site one(redis.contexts()), other(redis.contexts());
+TEST_P(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
+  const Site one(contexts()), other(contexts());
   const std::string id = one.put(contract());
-  redis.server.end();
+  redis_.server().end();
   EXPECT_EQ(one.chat(list_of({id}), "x").status, 200);
   EXPECT_EQ(other.chat("[]", "x").status, 200);
   const Reply refused = other.chat(list_of({id}), "x");
@@ -413,17 +409,14 @@ TEST(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
   const std::string later = member(made.body, "id");
   EXPECT_EQ(one.chat(list_of({later}), "x").status, 200);
   // It comes back with nothing, and gets everything.
-  redis.start();
+  redis_.start();
   EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id, later}), "x"); }, 200), 200);
 }
 
-TEST(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
-  if (Redis::path().empty()) GTEST_SKIP() << "redis-server is not installed";
-  Redis redis;
-  redis.start();
-  const Site one(redis.contexts()), other(redis.contexts());
+TEST_P(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
+  const Site one(contexts()), other(contexts());
   const std::string id = one.put(contract(10));
-  redis.server.signal(SIGSTOP);
+  redis_.server().signal(SIGSTOP);
   std::atomic<bool> over{false};
   std::vector<std::thread> waiting;
   for (int i = 0; i < 4; ++i)
@@ -439,7 +432,7 @@ TEST(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
   over = true;
   for (std::thread& each : waiting) each.join();
   EXPECT_LT(longest, std::chrono::milliseconds(250)) << "a read of Redis takes up to 500";
-  redis.server.signal(SIGCONT);
+  redis_.server().signal(SIGCONT);
   EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id}), "x"); }, 200), 200);
 }
 

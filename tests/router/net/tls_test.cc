@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "router/config/load.h"
 #include "router/serve.h"
+#include "tests/router/certificates.h"
 #include "tests/router/net/gateway.h"
 
 namespace signalbox::test {
@@ -14,28 +12,8 @@ namespace {
 
 using router::Daemon;
 
-/// An authority and a certificate that it has signed for "localhost", made once; "": there is no
-/// openssl to make them.
-const std::filesystem::path& certificates() {
-  static const std::filesystem::path folder = [] {
-    const auto made = std::filesystem::path(testing::TempDir()) / "signalbox_tls";
-    std::filesystem::create_directories(made);
-    const std::string script = fmt::format(
-        "cd {} && exec 2>/dev/null && "
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out "
-        "ca.pem -days 2 -subj /CN=authority && "
-        "openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out "
-        "asked.pem -subj /CN=localhost && echo subjectAltName=DNS:localhost > names && "
-        "openssl x509 -req -in asked.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "
-        "names -out cert.pem",
-        made.string());
-    return std::system(script.c_str()) == 0 ? made : std::filesystem::path();
-  }();
-  return folder;
-}
-
 std::string path(const char* name) {
-  return (certificates() / name).string();
+  return Certificates::path(name);
 }
 
 Result<std::unique_ptr<Daemon>> start(std::string_view listener, std::string_view backend) {
@@ -56,13 +34,15 @@ providers:
 }
 
 std::string secured() {
-  return fmt::format(", tls_cert_path: {}, tls_key_path: {}", path("cert.pem"), path("key.pem"));
+  return fmt::format(", tls_cert_path: {}, tls_key_path: {}", path("localhost.pem"),
+                     path("localhost.key"));
 }
 
 class TlsTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (certificates().empty()) GTEST_SKIP() << "openssl is not installed";
+    if (const std::string missing = Certificates::missing(); !missing.empty())
+      GTEST_SKIP() << missing;
     server_ = *start(secured(), "type: echo");
   }
   /// A router that calls server_.
@@ -134,7 +114,7 @@ TEST_F(TlsTest, names_the_file_that_is_not_there) {
   EXPECT_NE(none.error().message.find("listener \"http\": /nowhere/cert.pem: no certificate"),
             std::string::npos)
       << none.error().message;
-  const auto half = start(fmt::format(", tls_cert_path: {}", path("cert.pem")), "type: echo");
+  const auto half = start(fmt::format(", tls_cert_path: {}", path("localhost.pem")), "type: echo");
   ASSERT_FALSE(half);
   EXPECT_NE(half.error().message.find("tls_key_path"), std::string::npos) << half.error().message;
   const auto front = *start("", "base_url: \"https://localhost:1\", tls_ca_path: /nowhere/ca.pem");

@@ -1,0 +1,67 @@
+#pragma once
+// A real Redis for tests, in the clear or with TLS and nothing else.
+
+#include <string>
+#include <vector>
+
+#include "router/remote/redis.h"
+#include "tests/router/certificates.h"
+#include "tests/router/server_process.h"
+
+namespace signalbox::test {
+
+class RedisProcess {
+ public:
+  /// For GTEST_SKIP; "": it can be had.
+  static std::string missing(bool is_secure = false) {
+    if (program().empty()) return "redis-server is not installed";
+    return is_secure ? Certificates::missing() : "";
+  }
+  explicit RedisProcess(bool is_secure) : is_secure_(is_secure) {}
+
+  /// Keeps nothing on the disk unless `more`, further options, say so.
+  void start(const std::vector<std::string>& more = {}, std::string_view certificate = "localhost",
+             bool asks_for_certificates = false) {
+    const std::string port = std::to_string(server_.port());
+    std::vector<std::string> command{
+        program(), "--bind", "127.0.0.1", "--save", "", "--dir", server_.folder().string()};
+    const auto add = [&command](const std::vector<std::string>& words) {
+      command.insert(command.end(), words.begin(), words.end());
+    };
+    if (is_secure_) {
+      add({"--port", "0", "--tls-port", port, "--tls-ca-cert-file", Certificates::path("ca.pem"),
+           "--tls-cert-file", Certificates::path(fmt::format("{}.pem", certificate)),
+           "--tls-key-file", Certificates::path(fmt::format("{}.key", certificate)),
+           "--tls-auth-clients", asks_for_certificates ? "yes" : "no"});
+    } else {
+      add({"--port", port});
+    }
+    add(more);
+    server_.start(std::move(command));
+  }
+
+  /// How a router finds it, with the limits that a router has.
+  remote::RedisServer address() const {
+    remote::RedisServer out{.host = "localhost", .port = server_.port()};
+    if (is_secure_) out.tls = *remote::Tls::create({.authorities = Certificates::path("ca.pem")});
+    return out;
+  }
+  /// The same as keys of a configuration.
+  std::string keys() const {
+    const std::string tls =
+        is_secure_ ? fmt::format(", use_tls: true, tls_ca_path: {}", Certificates::path("ca.pem"))
+                   : "";
+    return fmt::format("address: \"localhost:{}\"{}", server_.port(), tls);
+  }
+  ServerProcess& server() { return server_; }
+  const ServerProcess& server() const { return server_; }
+
+ private:
+  static std::string program() {
+    return test::program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
+  }
+  const bool is_secure_;
+  ServerProcess server_{"redis"};
+};
+
+}  // namespace signalbox::test

@@ -1,0 +1,164 @@
+// Redis over TLS: who is trusted, who is not, and that nobody is spoken to in the clear instead.
+
+#include <gtest/gtest.h>
+
+#include "router/remote/redis_config.h"
+#include "tests/router/net/sockets.h"
+#include "tests/router/redis_process.h"
+
+namespace signalbox::remote {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::Certificates;
+
+constexpr milliseconds kLimit{5000};
+
+/// What goes wrong with a PING; "": nothing.
+std::string error_of(const config::Redis& config, milliseconds limit = kLimit) {
+  auto server = redis_server(config);
+  if (!server) return server.error().message;
+  server->connect_limit = limit;
+  const auto answered = Redis(*std::move(server)).run({"PING"}, limit);
+  return answered ? "" : answered.error().message;
+}
+
+class RedisTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = test::RedisProcess::missing(true); !missing.empty())
+      GTEST_SKIP() << missing;
+  }
+  /// A router that trusts the authority and calls `host`.
+  config::Redis router(const std::string& host = "localhost") const {
+    config::Redis out;
+    out.host = host;
+    out.port = server_.server().port();
+    out.use_tls = true;
+    out.tls_ca_path = Certificates::path("ca.pem");
+    return out;
+  }
+  std::string failure(std::string_view host, std::string_view why) const {
+    return fmt::format("redis {}:{}: {}", host, server_.server().port(), why);
+  }
+  test::RedisProcess server_{true};
+};
+
+TEST_F(RedisTls, carries_answers_of_any_size_over_a_kept_connection) {
+  server_.start();
+  Redis redis(*redis_server(router()));
+  const std::string large(5 << 20, 'x');
+  ASSERT_TRUE(redis.run({"SET", "a", large}, kLimit));
+  const int64_t connection = redis.run({"CLIENT", "ID"}, kLimit)->number;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(redis.run({"GET", "a"}, kLimit)->text, large);
+  EXPECT_EQ(redis.run({"CLIENT", "ID"}, kLimit)->number, connection);
+}
+
+TEST_F(RedisTls, logs_in_within_it_and_says_who_does_not) {
+  server_.start({"--requirepass", "secret"});
+  config::Redis config = router();
+  EXPECT_NE(error_of(config).find("NOAUTH"), std::string::npos) << error_of(config);
+  config.password = "secret";
+  EXPECT_EQ(error_of(config), "");
+}
+
+TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) {
+  server_.start();
+  config::Redis config = router();
+  config.tls_ca_path = Certificates::path("stranger.pem");
+  const std::string stranger = error_of(config);
+  EXPECT_EQ(stranger.find(failure("localhost", "no TLS: certificate verify failed: self-signed")),
+            0U)
+      << stranger;
+  config.tls_ca_path.clear();  // the system's know it no better
+  EXPECT_NE(error_of(config).find("no TLS: certificate verify failed"), std::string::npos);
+  config.tls_skip_verify = true;
+  EXPECT_EQ(error_of(config), "");
+}
+
+TEST_F(RedisTls, goes_to_nobody_whose_certificate_is_for_another_name) {
+  server_.start({}, "elsewhere");
+  EXPECT_EQ(error_of(router()),
+            failure("localhost", "no TLS: certificate verify failed: hostname mismatch"));
+  EXPECT_EQ(error_of(router("127.0.0.1")),
+            failure("127.0.0.1", "no TLS: certificate verify failed: IP address mismatch"));
+}
+
+TEST_F(RedisTls, takes_a_certificate_for_an_address_where_an_address_is_called) {
+  server_.start({}, "address");
+  EXPECT_EQ(error_of(router("127.0.0.1")), "");
+  EXPECT_NE(error_of(router("localhost")).find("hostname mismatch"), std::string::npos);
+}
+
+TEST_F(RedisTls, shows_its_own_certificate_where_the_server_asks_for_one) {
+  server_.start({}, "localhost", true);
+  config::Redis config = router();
+  EXPECT_NE(error_of(config).find("certificate required"), std::string::npos) << error_of(config);
+  config.tls_cert_path = Certificates::path("client.pem");
+  config.tls_key_path = Certificates::path("client.key");
+  EXPECT_EQ(error_of(config), "");
+}
+
+TEST_F(RedisTls, is_not_spoken_by_halves) {
+  server_.start();
+  config::Redis plain = router();
+  plain.use_tls = false;
+  EXPECT_NE(error_of(plain, milliseconds(300)), "");
+  test::RedisProcess in_the_clear(false);
+  in_the_clear.start();
+  config::Redis config = router();
+  config.port = in_the_clear.server().port();
+  EXPECT_NE(error_of(config, milliseconds(300)).find("no TLS: "), std::string::npos);
+  Redis redis(in_the_clear.address());
+  const auto commands = redis.run({"INFO", "commandstats"}, kLimit);
+  EXPECT_EQ(commands->text.find("cmdstat_ping"), std::string::npos) << "none was sent in the clear";
+}
+
+TEST_F(RedisTls, shakes_hands_within_the_limit_of_connecting) {
+  test::Upstream silent([](test::Wire& wire, int) { wire.read_until("never"); });
+  config::Redis config = router();
+  config.port = silent.port();
+  auto server = redis_server(config);
+  server->connect_limit = milliseconds(200);
+  const auto began = std::chrono::steady_clock::now();
+  const auto answered = Redis(*server).run({"PING"}, kLimit);
+  ASSERT_FALSE(answered);
+  EXPECT_EQ(answered.error().code, Code::kDeadline);
+  EXPECT_NE(answered.error().message.find("no TLS: no answer in time"), std::string::npos)
+      << answered.error().message;
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(2));
+}
+
+TEST_F(RedisTls, names_the_file_that_cannot_be_read) {
+  config::Redis config = router();
+  config.tls_ca_path = "/nowhere/ca.pem";
+  EXPECT_EQ(error_of(config).find("redis.use_tls: /nowhere/ca.pem: no certificates of authorities "
+                                  "can be read"),
+            0U)
+      << error_of(config);
+  config = router();
+  config.tls_cert_path = Certificates::path("client.pem");
+  EXPECT_NE(error_of(config).find("a certificate needs its key"), std::string::npos);
+  config.tls_key_path = Certificates::path("localhost.key");
+  EXPECT_NE(error_of(config).find("no key of the certificate can be read: key values mismatch"),
+            std::string::npos)
+      << error_of(config);
+}
+
+TEST_F(RedisTls, is_valkeys_as_well) {
+  server_.start();
+  config::Valkey config;
+  config.host = "localhost";
+  config.port = server_.server().port();
+  config.tls_enabled = true;
+  EXPECT_FALSE(Redis(*valkey_server(config)).run({"PING"}, kLimit));
+  config.tls_ca_path = Certificates::path("ca.pem");
+  EXPECT_TRUE(Redis(*valkey_server(config)).run({"PING"}, kLimit));
+  config.tls_ca_path.clear();
+  config.tls_insecure_skip_verify = true;
+  EXPECT_TRUE(Redis(*valkey_server(config)).run({"PING"}, kLimit));
+}
+
+}  // namespace
+}  // namespace signalbox::remote
