@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "base/json_writer.h"
+#include "router/shortfall.h"
 
 namespace signalbox::router {
 namespace {
@@ -93,6 +94,7 @@ class Explainer {
           out_.member("score", type.readings[i].score);
           if (const auto threshold = type.signals->threshold(i))
             out_.member("threshold", *threshold);
+          write_similarity(type, i);
           write_evidence(type, i);
         }
       }
@@ -136,6 +138,13 @@ class Explainer {
           out_.end_object();
         });
     out_.end_array();
+  }
+
+  void write_similarity(const TypeReport& type, uint32_t signal) {
+    const auto least = type.signals->least_similarity(signal);
+    if (!least) return;
+    if (const auto nearest = nearest_of(type, signal)) out_.member("similarity", *nearest);
+    out_.member("least_similarity", *least);
   }
 
   void write_evidence(const TypeReport& type, uint32_t signal) {
@@ -248,7 +257,7 @@ class Explainer {
     const Wording wording = type.signals->wording();
     std::string out;
     if (!wording.score.empty())
-      out = fmt::format("{} {}", wording.score, number(type.readings[signal].score));
+      out = fmt::format("{} {}", wording.score, shown(type.readings[signal].score));
     if (found.empty()) return out;
     if (!out.empty()) out += ", ";
     if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
@@ -258,13 +267,6 @@ class Explainer {
   std::string grounds(uint32_t number) const {
     const TypeReport* type = type_of(number);
     return type != nullptr && type->computed ? grounds(*type, number - type->first) : "";
-  }
-
-  // Counts as they are, measures with two digits.
-  static std::string number(double value) {
-    const auto whole = static_cast<int64_t>(value);
-    return static_cast<double>(whole) == value ? fmt::format("{}", whole)
-                                               : fmt::format("{:.2f}", value);
   }
 
   // --- words ---
@@ -329,7 +331,7 @@ class Explainer {
       quiet += quiet.empty() ? "" : ", ";
       quiet += type.signals->name(i);
       if (!type.signals->wording().score.empty() && !type.moot)
-        quiet += fmt::format(" {}", number(type.readings[i].score));
+        quiet += fmt::format(" {}", shortfall_of(type, i));
     }
     if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
     for (const auto& [why, count] : unknown)

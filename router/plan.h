@@ -43,6 +43,12 @@ struct Plan {
     std::vector<std::string> pii_types;  // of the data, never the data; may be empty
   };
 
+  /// A model of the route that may not see the request.
+  struct LeftOut {
+    std::string model;
+    std::string reason;  // names types of personal data, never the data
+  };
+
   Path path = Path::kUpstream;
   const config::Model* model = nullptr;  // of kUpstream
   std::string asked_for;                 // what the server is asked for: the model's name there
@@ -61,6 +67,7 @@ struct Plan {
   const config::HeaderMutationPlugin* header_mutation = nullptr;  // none: the client's go out
   const config::ResponseCachePlugin* response_cache = nullptr;    // none: the model is asked
   std::vector<std::string> instead_of;  // models that were asked in vain before
+  std::vector<LeftOut> left_out;        // in the order of the decision
   tools::Report tools;                  // of choosing among them
   bool bypassed = false;                // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last

@@ -128,9 +128,9 @@ std::vector<Header> error_headers() {
           {kResponsePath, std::string(kErrorPath)}};
 }
 
-std::string plan_words(const Plan& plan) {
-  if (plan.path == Plan::Path::kFastResponse) return "Answered without a model";
-  if (plan.path == Plan::Path::kBlocked) return fmt::format("Refused: {}", plan.message);
+namespace {
+
+std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
   if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
   if (!plan.selection_method.empty())
@@ -140,6 +140,25 @@ std::string plan_words(const Plan& plan) {
   if (plan.reasoning == false) out += ", reasoning off";
   if (plan.injected_system_prompt) out += ", system prompt added";
   return out;
+}
+
+}  // namespace
+
+std::string plan_words(const Plan& plan) {
+  if (plan.path == Plan::Path::kFastResponse) return "Answered without a model";
+  std::string out = plan.path == Plan::Path::kBlocked ? fmt::format("Refused: {}", plan.message)
+                                                      : model_words(plan);
+  for (const Plan::LeftOut& each : plan.left_out)
+    out += fmt::format("\nNot {}: {}", each.model, each.reason);
+  return out;
+}
+
+void write_left_out(const Plan& plan, json::Writer& out) {
+  if (plan.left_out.empty()) return;
+  out.key("left_out").begin_array();
+  for (const Plan::LeftOut& each : plan.left_out)
+    out.begin_object().member("model", each.model).member("reason", each.reason).end_object();
+  out.end_array();
 }
 
 }  // namespace signalbox::router

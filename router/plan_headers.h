@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "router/router.h"
 
 namespace signalbox::router {
@@ -36,7 +37,11 @@ std::vector<Header> response_headers(const Plan& plan, bool debug);
 /// server cannot be reached, keeps the plan's with the path `error`.
 std::vector<Header> error_headers();
 
-/// The plan in a line for people: "Model qwen3, reasoning off, system prompt added".
+/// The plan for people: "Model qwen3, reasoning off, system prompt added", and a line for each
+/// model that was left out.
 std::string plan_words(const Plan& plan);
+
+/// The models that were left out as the member "left_out" of an object; nothing without any.
+void write_left_out(const Plan& plan, json::Writer& out);
 
 }  // namespace signalbox::router

@@ -324,12 +324,19 @@ void Planner::remove_restricted(const Prepared& prepared, Candidates& candidates
   std::vector<std::string> denied;
   std::erase_if(candidates, [&](const selection::Candidate& each) {
     if (!restricts(*each.model)) return false;
-    if (!prepared.looked_for_pii) return true;
+    if (!prepared.looked_for_pii) {
+      plan.left_out.push_back(
+          {each.model->name, "it has a pii_policy, and personal data could not be looked for"});
+      return true;
+    }
     const std::vector<std::string> types = denied_types(*each.model, prepared.pii_types);
+    if (types.empty()) return false;
+    plan.left_out.push_back(
+        {each.model->name, fmt::format("its pii_policy does not allow {}", joined(types))});
     for (const std::string& type : types) {
       if (std::find(denied.begin(), denied.end(), type) == denied.end()) denied.push_back(type);
     }
-    return !types.empty();
+    return true;
   });
   if (!candidates.empty()) return;
   plan.path = Plan::Path::kBlocked;

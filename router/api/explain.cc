@@ -74,6 +74,7 @@ void write_plan(json::Writer& out, const Result<router::Plan>& plan) {
   if (!plan->message.empty()) out.member("message", plan->message);
   if (!plan->selection_method.empty())
     out.member("method", plan->selection_method).member("reason", plan->selection_reason);
+  router::write_left_out(*plan, out);
   if (plan->reasoning) out.member("reasoning", *plan->reasoning);
   out.key("headers").begin_object();
   for (const router::Header& header : router::response_headers(*plan, true))

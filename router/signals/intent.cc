@@ -32,6 +32,9 @@ class Signals : public NamedSignals<config::IntentSignal> {
   std::optional<double> threshold(size_t signal) const override {
     return signals_[signal].threshold;
   }
+  std::optional<double> least_similarity(size_t signal) const override {
+    return signals_[signal].min_similarity;
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {

@@ -68,6 +68,12 @@ class SignalType {
     static_cast<void>(signal);
     return {};
   }
+  /// The similarity that the nearest example must have beside the score, for explanations; none
+  /// where the score alone decides.
+  virtual std::optional<double> least_similarity(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
   /// Whether the request has nothing for these signals to look at: then none of them matches, and
   /// that is known without a model, there or not.
   virtual bool is_moot(const ChatRequest& request) const {

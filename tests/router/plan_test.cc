@@ -7,7 +7,8 @@
 //    "figures": {MODEL: {"ttft_ms": [...], "tpot_ms": [...], "in_flight": n}}?,
 //    "invalid": part of the message if there is no router for it?, "body": exact JSON text?,
 //    "answer": ...?, "refused": ...?, "error": part of the message?, "plan": {member: value}?,
-//    "response": {HEADER: value or null}?, "notice": part of one?}
+//    "response": {HEADER: value or null}?, "notice": part of one?,
+//    "words": how people are told?}
 //
 // Without "models" there is one, "m". Its family, where it has one, is one of "families". A
 // directory of test files is written "DATA".
@@ -96,6 +97,9 @@ void check(const json::Value& row, const Plan& plan) {
   if (const auto expected = row.find("plan"))
     compare(*expected, json::Document::parse(plan_json(plan))->root());
   if (const auto expected = row.find("response")) check_headers(*expected, plan);
+  if (row.find("words")) {
+    EXPECT_EQ(plan_words(plan), text_of("words"));
+  }
 }
 
 std::vector<double> numbers_of(const json::Value& row, std::string_view key) {

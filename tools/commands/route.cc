@@ -70,6 +70,7 @@ void write_plan(const router::Plan& plan, json::Writer& out) {
     out.key("selection").begin_object().member("method", plan.selection_method);
     out.member("reason", plan.selection_reason).end_object();
   }
+  router::write_left_out(plan, out);
   out.key("headers").begin_object();
   for (const router::Header& header : router::response_headers(plan, true)) {
     out.member(header.name, header.value);

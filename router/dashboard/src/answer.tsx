@@ -92,6 +92,11 @@ export function Answer({ explained }: { explained: Explained }) {
           Of {count(decision!.models.length, "model")} by {plan.method}: {plan.reason}.
         </p>
       )}
+      {plan.left_out?.map((each) => (
+        <p class="muted">
+          Not {each.model}: {each.reason}.
+        </p>
+      ))}
       <dl class="facts">
         {facts.map(([name, value]) => (
           <div>

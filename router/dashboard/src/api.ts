@@ -26,6 +26,8 @@ export interface Signal {
   confidence?: number;
   score?: number;
   threshold?: number;
+  similarity?: number; // of the nearest example, where a match needs that beside the score
+  least_similarity?: number;
   why?: string;
   evidence?: string[];
 }
@@ -66,6 +68,7 @@ export interface Explained {
     message?: string;
     method?: string;
     reason?: string;
+    left_out?: { model: string; reason: string }[];
     reasoning?: boolean;
     headers?: Record<string, string>;
     body?: string;

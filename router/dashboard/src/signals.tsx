@@ -31,6 +31,10 @@ function Score({ signal }: { signal: Signal }) {
   );
 }
 
+/// Whether the score would do, and no example is near enough.
+const tooFar = ({ score = 0, threshold = 0, similarity, least_similarity }: Signal) =>
+  similarity !== undefined && score >= threshold && similarity < (least_similarity ?? -1);
+
 export function Signals({ explained, all }: { explained: Explained; all: boolean }) {
   const types = Object.entries(explained.signals);
   return (
@@ -66,6 +70,11 @@ export function Signals({ explained, all }: { explained: Explained; all: boolean
                       {name}
                       {how === "yes" && signal.evidence && signal.evidence[0] !== name && (
                         <span class="aside evidence">{signal.evidence.slice(0, 3).map((each) => `“${each}”`).join(", ")}</span>
+                      )}
+                      {how === "no" && tooFar(signal) && (
+                        <span class="aside evidence">
+                          the nearest example has {short(signal.similarity!)} &lt; {short(signal.least_similarity!)}
+                        </span>
                       )}
                       {signal.why && how !== "unneeded" && <span class="aside evidence">{signal.why}</span>}
                     </th>

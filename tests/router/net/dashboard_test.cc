@@ -123,6 +123,20 @@ TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_
   EXPECT_EQ(member(none.body, "personal.0.type"), "EMAIL_ADDRESS");
 }
 
+TEST(DashboardModels, that_may_not_see_a_request_are_named_with_why) {
+  const auto restrict = [](config::Config& config) {
+    config.providers.models.back().pii_policy.emplace();
+    config.providers.models.back().pii_policy->allow_by_default = false;
+  };
+  const auto daemon = started(configuration(), restrict);
+  Wire client = Wire::connect(daemon->port("management"));
+  client.send(post("/api/v1/explain", R"({"text":"a theorem"})"));
+  const Reply reply = client.read_reply();
+  EXPECT_EQ(member(reply.body, "plan.left_out.0.model"), "expert") << reply.body;
+  EXPECT_EQ(member(reply.body, "plan.left_out.0.reason"),
+            "it has a pii_policy, and personal data could not be looked for");
+}
+
 TEST_F(Dashboard, refuses_what_is_no_request) {
   EXPECT_EQ(explain("{}").status, 400);
   EXPECT_EQ(explain(R"({"request":7})").status, 400);

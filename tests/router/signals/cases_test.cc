@@ -4,7 +4,8 @@
 //   {"name": ..., "signals": {...}, "projections": {...}?, "decisions": [...]?, "catalog": {...}?,
 //    "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
-//    "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?, "refused": ...?, "failed": ...?}
+//    "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?, "refused": ...?, "failed": ...?,
+//    "words": part of what people are told?}
 //
 // Numbers may differ by 1e-4. A directory of test files is written "DATA".
 
@@ -98,6 +99,10 @@ void run(const json::Value& row) {
   ASSERT_TRUE(explained) << explained.error().message;
   if (const auto expected = row.find("expect"))
     compare(*expected, *explained->root().find("signals"), "signals");
+  if (const auto words = row.find("words")) {
+    const std::string told = evaluation.explain_words();
+    EXPECT_NE(told.find(words->text()), std::string::npos) << told;
+  }
   if (const auto decision = row.find("decision")) {
     EXPECT_EQ(name_of(evaluation), decision->text());
   }
