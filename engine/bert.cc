@@ -22,7 +22,7 @@ TrunkShape shape_of(const BertConfig& config) {
 class Bert final : public Trunk {
  public:
   Bert(const BertConfig& config, BertWeights weights, const TrunkOptions& options)
-      : Trunk(shape_of(config)),
+      : Trunk(shape_of(config), weights.bytes),
         config_(config),
         weights_(std::move(weights)),
         kernels_(options.kernels) {}

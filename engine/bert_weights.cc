@@ -47,6 +47,7 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
   }
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
   out.arena = reader.take_arena();
+  out.bytes = reader.held_bytes();
   if (options.packed != nullptr) *options.packed = reader.take_packed();
   if (options.linears != nullptr) *options.linears = reader.take_linears();
   return out;

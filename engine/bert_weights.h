@@ -30,7 +30,8 @@ struct BertWeights {
   Buffer<float> types;      // (types, hidden)
   Norm norm;                // after the embeddings
   std::vector<BertLayerWeights> layers;
-  Arena arena;  // what the layers look into, unless the file holds them packed
+  Arena arena;         // what the layers look into, unless the file holds them packed
+  uint64_t bytes = 0;  // of all this
 };
 
 /// Reads every parameter, checking names and shapes against the config; the prefixes that models

@@ -23,7 +23,7 @@ TrunkShape shape_of(const ModernBertConfig& config) {
 class ModernBert final : public Trunk {
  public:
   ModernBert(const ModernBertConfig& config, ModernBertWeights weights, const TrunkOptions& options)
-      : Trunk(shape_of(config)),
+      : Trunk(shape_of(config), weights.bytes),
         config_(config),
         weights_(std::move(weights)),
         kernels_(options.kernels),

@@ -44,6 +44,7 @@ Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& f
   out.final_norm = reader.norm("final_norm", config.hidden, config.norm_bias);
   if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
   out.arena = reader.take_arena();
+  out.bytes = reader.held_bytes();
   if (options.packed != nullptr) *options.packed = reader.take_packed();
   if (options.linears != nullptr) *options.linears = reader.take_linears();
   return out;

@@ -27,7 +27,8 @@ struct ModernBertWeights {
   weights::Tensor tokens;  // (vocabulary, hidden), F32, F16 or BF16, in the file
   Norm embedding_norm;
   std::vector<ModernBertLayerWeights> layers;
-  Arena arena;  // what the layers look into, unless the file holds them packed
+  Arena arena;         // what the layers look into, unless the file holds them packed
+  uint64_t bytes = 0;  // of all this
   Norm final_norm;
 };
 

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/model_memory.h"
+
 namespace signalbox::engine {
 namespace {
 
@@ -40,11 +42,12 @@ Result<void> in_turn(size_t count, const Ask& ask, const Take& take) {
   return {};
 }
 
-class ServedModel : public TextModel {
+class ServedModel : public TextModel, public HasMemory {
  public:
   ServedModel(std::shared_ptr<const TextModel> model, std::unique_ptr<Scheduler> scheduler)
       : model_(std::move(model)), scheduler_(std::move(scheduler)) {}
 
+  uint64_t memory_bytes() const override { return memory_bytes_of(*model_); }
   SchedulerLoad load() const { return scheduler_->load(); }
 
   int32_t dim() const override { return model_->dim(); }

@@ -68,6 +68,7 @@ Buffer<float> TensorReader::read(const std::string& name, const weights::Shape& 
   for (const int64_t extent : shape) size *= extent;
   Buffer<float> out(size);
   read(name, shape, out.span());
+  held_bytes_ += out.span().size_bytes();
   return out;
 }
 
@@ -111,6 +112,7 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
       return nullptr;
     }
     format = candidate;
+    held_bytes_ += found->bytes.size();
     return found->bytes.data();
   }
   return nullptr;
@@ -143,6 +145,7 @@ const void* TensorReader::pack(const LinearSpec& spec) {
   const std::span<std::byte> packed =
       arena_.take(kernels::packed_linear_bytes(format_, spec.in, spec.out, spec.gated));
   kernels::pack_linear(format_, spec.in, spec.out, w.data(), packed.data(), spec.gated);
+  held_bytes_ += packed.size();
   if (records_) {
     packed_.push_back({prefix_ + spec.name, format_, packed,
                        packing_error(spec, format_, w.span(), packed.data()), std::move(sources)});
@@ -167,6 +170,7 @@ Buffer<float> TensorReader::read_bias(const LinearSpec& spec) {
   if (!status_) return {};
   Buffer<float> packed(kernels::packed_bias_size(spec.out, spec.gated));
   kernels::pack_bias(spec.out, bias.data(), packed.data(), spec.gated);
+  held_bytes_ += packed.span().size_bytes();
   return packed;
 }
 
@@ -196,6 +200,7 @@ weights::Tensor TensorReader::table(const std::string& name, const weights::Shap
     status_ = fail(Code::kUnsupported, "{}: tensor \"{}\" is {}; F32, F16 and BF16 are read",
                    at.file.name(), found->name, weights::dtype_name(dtype));
   }
+  held_bytes_ += found->bytes.size();
   return *found;
 }
 

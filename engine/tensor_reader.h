@@ -78,6 +78,9 @@ class TensorReader {
 
   const Result<void>& status() const { return status_; }
 
+  /// Of all that was read so far, as it is held: packed, widened to float, or left in the file.
+  uint64_t held_bytes() const { return held_bytes_; }
+
   /// What the linear layers look into; it must outlive them.
   Arena take_arena() { return std::move(arena_); }
   /// Of the matrices to come.
@@ -111,6 +114,7 @@ class TensorReader {
   kernels::Format format_;
   weights::LoraUse* merge_;
   Arena arena_;
+  uint64_t held_bytes_ = 0;
   bool records_ = false;
   std::vector<PackedMatrix> packed_;
   std::vector<LinearSpec> linears_;

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/entities.h"
 #include "engine/heads.h"
+#include "engine/model_memory.h"
 #include "engine/model_path.h"
 #include "engine/pooling_config.h"
 #include "engine/precision.h"
@@ -68,7 +69,7 @@ size_t word_end(std::string_view text, size_t at) {
   return at;
 }
 
-class Model final : public TextModel {
+class Model final : public TextModel, public HasMemory {
  public:
   Model(Parts parts, int32_t threads)
       : parts_(std::move(parts)), shape_(parts_.trunk->shape()), threads_(threads) {
@@ -86,6 +87,7 @@ class Model final : public TextModel {
   double multiply_adds(int32_t tokens) const override {
     return parts_.trunk->multiply_adds(tokens);
   }
+  uint64_t memory_bytes() const override { return parts_.trunk->weights_bytes(); }
   std::span<const HeadInfo> heads() const override { return infos_; }
   int32_t tokens_max() const override {
     const int32_t said = parts_.pooling.tokens_max;

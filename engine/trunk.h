@@ -35,6 +35,8 @@ class Trunk {
  public:
   virtual ~Trunk() = default;
   const TrunkShape& shape() const { return shape_; }
+  /// What its weights take, whether in memory of their own or in the mapped file.
+  uint64_t weights_bytes() const { return weights_bytes_; }
 
   /// Runs scratch.batch through the first `layers` layers and what ends the network after its last;
   /// scratch.x (tokens, hidden) holds the hidden states afterwards. A sequence's rows do not depend
@@ -48,10 +50,12 @@ class Trunk {
   virtual double multiply_adds(int32_t tokens) const = 0;
 
  protected:
-  explicit Trunk(const TrunkShape& shape) : shape_(shape) {}
+  Trunk(const TrunkShape& shape, uint64_t weights_bytes)
+      : shape_(shape), weights_bytes_(weights_bytes) {}
 
  private:
   TrunkShape shape_;
+  uint64_t weights_bytes_;
 };
 
 struct TrunkOptions {

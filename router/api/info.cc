@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/model_memory.h"
 #include "engine/model_path.h"
 #include "engine/tier.h"
 
@@ -84,46 +85,68 @@ void write_latency(json::Writer& out, const observe::Histogram& passes) {
   out.end_object();
 }
 
-void write_model(json::Writer& out, std::string_view name, std::string_view type,
-                 std::string_view path, const engine::TextModel* model, bool loaded,
-                 const observe::Histogram* passes) {
-  out.begin_object().member("name", name).member("type", type).member("loaded", loaded);
-  out.member("model_path", path);
-  write_weights(out, path);
-  if (passes != nullptr) write_latency(out, *passes);
-  if (model != nullptr) {
-    out.key("categories").begin_array();
-    for (const engine::HeadInfo& head : model->heads()) {
-      for (const std::string& label : head.labels) out.string(label);
-    }
-    out.end_array().key("metadata").begin_object();
-    out.member("hidden", fmt::format("{}", model->hidden()));
-    out.member("layers", fmt::format("{}", model->layers()));
-    out.member("tokens_max", fmt::format("{}", model->tokens_max())).end_object();
+/// A model that the configuration names, and what is loaded for it.
+struct Listed {
+  std::string name;
+  std::string_view type;
+  std::string path;
+  std::shared_ptr<const engine::TextEmbedder> model;  // null: not loaded
+  const observe::Histogram* passes = nullptr;
+  std::string_view same_as = {};  // another that is the same model: heads of one directory
+};
+
+void write_loaded(json::Writer& out, const Listed& listed) {
+  const auto* model = dynamic_cast<const engine::TextModel*>(listed.model.get());
+  if (model == nullptr) return;
+  if (const uint64_t bytes = engine::memory_bytes_of(*model); bytes != 0)
+    out.member("memory_bytes", static_cast<int64_t>(bytes));
+  if (!listed.same_as.empty()) out.member("same_as", listed.same_as);
+  out.key("categories").begin_array();
+  for (const engine::HeadInfo& head : model->heads()) {
+    for (const std::string& label : head.labels) out.string(label);
   }
+  out.end_array().key("metadata").begin_object();
+  out.member("hidden", fmt::format("{}", model->hidden()));
+  out.member("layers", fmt::format("{}", model->layers()));
+  out.member("tokens_max", fmt::format("{}", model->tokens_max())).end_object();
+}
+
+void write_model(json::Writer& out, const Listed& listed) {
+  out.begin_object().member("name", listed.name).member("type", listed.type);
+  out.member("loaded", listed.model != nullptr).member("model_path", listed.path);
+  write_weights(out, listed.path);
+  if (listed.passes != nullptr) write_latency(out, *listed.passes);
+  write_loaded(out, listed);
   out.end_object();
 }
 
-Answer models(const State& state, observe::Metrics& metrics) {
+std::vector<Listed> listed_of(const State& state, observe::Metrics& metrics) {
   const router::Models& models = state.router->models();
-  const auto passes_of = [&](const void* model) -> const observe::Histogram* {
-    const std::string_view name = state.observer->meters().engine_name(model);
-    return name.empty() ? nullptr : &metrics.passes.with({std::string(name)});
-  };
-  json::Writer out;
-  out.begin_object().key("models").begin_array();
-  write_model(out, "embedding", "embedding", state.config().embedding_model.path,
-              dynamic_cast<const engine::TextModel*>(models.embedder.get()),
-              models.embedder != nullptr, passes_of(models.embedder.get()));
+  std::vector<Listed> all{
+      {"embedding", "embedding", state.config().embedding_model.path, models.embedder}};
   for (const std::string_view type : kTypes) {
     const std::string directory = router::classifier_directory(state.config(), type);
     if (directory.empty()) continue;
     const auto found = models.classifiers.find(directory);
-    const bool loaded = found != models.classifiers.end();
-    write_model(out, fmt::format("{}_classifier", type), type, directory,
-                loaded ? found->second.get() : nullptr, loaded,
-                loaded ? passes_of(found->second.get()) : nullptr);
+    all.push_back({fmt::format("{}_classifier", type), type, directory,
+                   found == models.classifiers.end() ? nullptr : found->second});
   }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const void* model = all[i].model.get();
+    if (model == nullptr) continue;
+    const std::string_view name = state.observer->meters().engine_name(model);
+    if (!name.empty()) all[i].passes = &metrics.passes.with({std::string(name)});
+    for (size_t j = 0; j < i && all[i].same_as.empty(); ++j) {
+      if (all[j].model == all[i].model) all[i].same_as = all[j].name;
+    }
+  }
+  return all;
+}
+
+Answer models(const State& state, observe::Metrics& metrics) {
+  json::Writer out;
+  out.begin_object().key("models").begin_array();
+  for (const Listed& each : listed_of(state, metrics)) write_model(out, each);
   out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
   out.member("tier", engine::kernel_tier());
   out.member("dtype", dtype_name(state.config().http.model_dtype));

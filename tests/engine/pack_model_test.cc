@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/model_memory.h"
 #include "kernels/kernels.h"
 #include "tests/engine/random_network.h"
 #include "tests/engine/tiny_model.h"
@@ -48,6 +49,7 @@ void expect_same(const fs::path& plain, const fs::path& packed, Precision precis
   const auto found = TextModel::open(packed);  // the file says how it is packed
   ASSERT_TRUE(expected) << expected.error().message;
   ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(memory_bytes_of(**expected), memory_bytes_of(**found)) << "mapped or not";
   for (const int32_t tokens : {1, 7, 12}) {
     std::vector<int32_t> ids(tokens);
     for (int32_t i = 0; i < tokens; ++i) ids[i] = i * 7 % (*expected)->vocabulary();
@@ -69,6 +71,18 @@ TEST(PackModel, answers_as_what_is_packed_at_every_opening) {
       expect_same(plain, packed.path(), precision);
     }
   }
+}
+
+TEST(PackModel, takes_the_memory_of_its_bits) {
+  const RandomNetwork network(kModernBert);
+  const auto bytes = [&](Precision precision) {
+    const auto model = TextModel::open(network.directory(), {.precision = precision});
+    EXPECT_TRUE(model) << model.error().message;
+    return memory_bytes_of(**model);
+  };
+  EXPECT_GT(bytes(Precision::kF32), bytes(Precision::kBF16));
+  EXPECT_GT(bytes(Precision::kBF16), bytes(Precision::kI8));
+  EXPECT_GT(bytes(Precision::kI8), 0U);
 }
 
 TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {

@@ -153,7 +153,9 @@ export interface Model {
   categories?: string[];
   metadata?: Record<string, string>;
   trunk?: string;
-  weights_bytes?: number;
+  weights_bytes?: number; // of the files
+  memory_bytes?: number; // of the weights as they are held, if loaded
+  same_as?: string; // another that is the same model
   latency?: { passes: number; mean_ms: number; p50_ms: number; p95_ms: number };
 }
 

@@ -56,7 +56,10 @@ export function Models() {
                 <th scope="col">State</th>
                 <th scope="col">Shape</th>
                 <th scope="col" class="right">
-                  Weights
+                  Files
+                </th>
+                <th scope="col" class="right">
+                  Memory
                 </th>
                 <th scope="col" class="right">
                   Passes
@@ -94,6 +97,15 @@ export function Models() {
                         : "–"}
                     </td>
                     <td class="num right">{model.weights_bytes ? bytes(model.weights_bytes) : "–"}</td>
+                    <td class="num right">
+                      {model.same_as ? (
+                        <span class="muted">with {model.same_as.replaceAll("_", " ")}</span>
+                      ) : model.memory_bytes ? (
+                        bytes(model.memory_bytes)
+                      ) : (
+                        "–"
+                      )}
+                    </td>
                     <td class="num right">{timed ? timed.passes.toLocaleString("en") : "–"}</td>
                     <td class="num right">{timed ? ms(timed.p50_ms) : "–"}</td>
                     <td class="num right">{timed ? ms(timed.p95_ms) : "–"}</td>

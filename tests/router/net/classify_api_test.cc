@@ -300,6 +300,21 @@ TEST_F(ClassifyApi, says_what_it_is_made_of) {
   EXPECT_EQ(member(get_it("/startup-status").body, "phase"), "ready");
 }
 
+TEST(ClassifyModels, that_are_one_model_say_so) {
+  const auto open_one = [](const config::Config& config) {
+    auto models = open_fakes(config);
+    models->classifiers["guard"] = models->classifiers["domain"];
+    return models;
+  };
+  const auto daemon = start(std::string(kHead) + std::string(kModels), open_one);
+  Wire client = Wire::connect(daemon->port("management"));
+  client.send(get("/info/models"));
+  const Reply models = client.read_reply();
+  EXPECT_EQ(member(models.body, "models.1.same_as"), "none");
+  EXPECT_EQ(member(models.body, "models.3.name"), "jailbreak_classifier");
+  EXPECT_EQ(member(models.body, "models.3.same_as"), "domain_classifier");
+}
+
 TEST(ClassifyWithoutModels, names_what_to_configure) {
   const auto daemon = start(std::string(kHead), open_nothing);
   const auto ask = [&](std::string_view path, std::string_view body) {
