@@ -126,6 +126,21 @@ Server::Server(const config::HttpLimits& limits, ErrorBody error_body)
 
 Server::~Server() = default;
 
+namespace {
+
+/// What to do about an address that cannot be had.
+std::string_view advice(const ErrorCode& error) {
+  if (error == asio::error::address_in_use)
+    return "; end what listens there, or configure another port";
+  if (error == asio::error::access_denied)
+    return "; configure a port from 1024 on, or let the process bind lower ones";
+  if (error == boost::system::errc::address_not_available)
+    return "; it is no address of this machine, as 127.0.0.1 and 0.0.0.0 are";
+  return "";
+}
+
+}  // namespace
+
 Result<uint16_t> Server::listen(const config::Listener& listener, Handler handler) {
   SIGNALBOX_CHECK(!impl_->started);
   const auto where = [&](std::string_view why) {
@@ -154,7 +169,7 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
   if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
-  if (error) return where(error.message());
+  if (error) return where(fmt::format("{}{}", error.message(), advice(error)));
   const uint16_t port = acceptor.local_endpoint(error).port();
   impl_->listeners.push_back(std::make_unique<Listening>(
       Listening{{listener, std::move(handler), std::move(tls)}, std::move(acceptor)}));

@@ -508,7 +508,9 @@ TEST(Daemon, names_the_listener_whose_port_is_taken) {
   ASSERT_FALSE(second);
   EXPECT_EQ(
       second.error().message,
-      fmt::format("listener \"http\" 127.0.0.1:{}: Address already in use", first->port("http")));
+      fmt::format("listener \"http\" 127.0.0.1:{}: Address already in use; end what listens there, "
+                  "or configure another port",
+                  first->port("http")));
 }
 
 }  // namespace
