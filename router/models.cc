@@ -145,6 +145,9 @@ bool rests_on_embedder(const config::Config& config, const config::Routing& rout
   });
 }
 
+constexpr std::string_view kEmbedderKey =
+    "global.model_catalog.embeddings.semantic.minilm_model_path";
+
 bool is_there(const std::string& directory) {
   std::error_code ignored;
   return std::filesystem::exists(directory, ignored);
@@ -158,7 +161,7 @@ class Missing {
   void add(const ModelNeed& need) {
     const std::string line = fmt::format(
         "{}: {}: there is no model at \"{}\", and decisions rest on {}; "
-        "--missing-models ignore serves without them",
+        "`signalbox models pull` fetches the router's own, --missing-models ignore serves without",
         source_, need.key, need.directory, need.what);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
@@ -298,6 +301,13 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     }
     return model;
   };
+  const auto open_named =
+      [&](std::string_view key,
+          const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
+    auto model = open_once(path);
+    if (!model) return fail_in(fmt::format("{}: {}", config.source, key), std::move(model).error());
+    return model;
+  };
   Missing absent(config.source);
   const auto miss = [&](const ModelNeed& need) {
     if (need.asked && missing == MissingModels::kRefuse) absent.add(need);
@@ -308,16 +318,16 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     if (models.embedder == nullptr && compares) {
       const bool insists = !routing->embeddings.empty();
       if (is_there(path) || (insists && missing == MissingModels::kLeaveOut)) {
-        SIGNALBOX_TRY(models.embedder, open_once(path));
+        SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
       } else {
-        miss({path, "global.model_catalog.embeddings.semantic.minilm_model_path",
-              "similarities of meaning", insists || rests_on_embedder(config, *routing)});
+        miss({path, std::string(kEmbedderKey), "similarities of meaning",
+              insists || rests_on_embedder(config, *routing)});
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
       if (models.classifiers.contains(need.directory)) continue;
       if (is_there(need.directory)) {
-        SIGNALBOX_TRY(models.classifiers[need.directory], open_once(need.directory));
+        SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, need.directory));
       } else {
         miss(need);
       }

@@ -62,8 +62,8 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
-      "\"/gone/guard\", and decisions rest on jailbreak signals; --missing-models ignore "
-      "serves without them");
+      "\"/gone/guard\", and decisions rest on jailbreak signals; `signalbox models pull` "
+      "fetches the router's own, --missing-models ignore serves without");
 }
 
 TEST(Models, the_default_directories_are_configured_too) {
@@ -73,7 +73,8 @@ TEST(Models, the_default_directories_are_configured_too) {
                         "name: p}, {type: domain, name: law}]}]}")))
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
                       "\"models/mmbert32k-intent-classifier-merged\", and decisions rest on domain "
-                      "signals; --missing-models ignore serves without them\n"
+                      "signals; `signalbox models pull` fetches the router's own, --missing-models "
+                      "ignore serves without\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";
@@ -156,6 +157,23 @@ TEST(Models, directories_that_are_there_are_opened) {
   fs::remove(folder);
   ASSERT_TRUE(models) << models.error().message;
   EXPECT_TRUE(models->classifiers.contains(folder.string()));
+}
+
+TEST(Models, one_that_is_broken_is_told_by_the_key_that_names_it) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("signalbox_{}", ::getpid());
+  fs::create_directories(folder);
+  const auto config =
+      configuration(deciding_on(kGuard, kAsked),
+                    fmt::format("{{system: {{prompt_guard: {}}}}}", folder.string()));
+  const auto open = [](const std::string&) -> Result<ModelCache::Model> {
+    return fail(Code::kCorrupt, "model.safetensors: 0 bytes");
+  };
+  const auto models = open_models(config, MissingModels::kRefuse, open);
+  fs::remove(folder);
+  ASSERT_FALSE(models);
+  EXPECT_EQ(models.error().code, Code::kCorrupt);
+  EXPECT_EQ(models.error().message,
+            "test.yaml: global.model_catalog.system.prompt_guard: model.safetensors: 0 bytes");
 }
 
 }  // namespace
