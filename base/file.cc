@@ -54,7 +54,9 @@ Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
   if (file.get() < 0) return system_failure(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_failure(path);
-  if (!S_ISREG(status.st_mode)) return fail(Code::kIo, "{}: not a regular file", path.string());
+  if (!S_ISREG(status.st_mode))
+    return fail(Code::kIo, "{}: {}, expected a file", path.string(),
+                S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   std::string text;
   for (;;) {
     const size_t size = text.size();

@@ -33,7 +33,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(fd);
-    return fail(Code::kIo, "{}: not a regular file", path.string());
+    return fail(Code::kIo, "{}: {}, expected a file", path.string(),
+                S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   }
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) {

@@ -109,7 +109,19 @@ Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
 }
 
 Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& choice) {
-  return engine::TextModel::open(model_directory(choice.model), choice.options);
+  const std::filesystem::path directory = model_directory(choice.model);
+  std::error_code ignored;
+  if (!std::filesystem::exists(directory, ignored)) {
+    return fail(Code::kNotFound,
+                "--model: there is no {}; expected the directory of a model, or the name of a "
+                "pulled one (`signalbox models list`)",
+                directory.string());
+  }
+  if (!std::filesystem::is_directory(directory, ignored)) {
+    return fail(Code::kInvalid, "--model: expected a directory, found the file {}",
+                directory.string());
+  }
+  return engine::TextModel::open(directory, choice.options);
 }
 
 Result<engine::Precision> parse_dtype(std::string_view name, std::string_view option) {

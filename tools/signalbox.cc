@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "tools/command.h"
@@ -25,12 +26,17 @@ int help() {
                 static_cast<int>(command->summary.size()), command->summary.data());
   }
   std::puts("  version      what this is, for people and packages");
-  std::puts("  help         this text; `signalbox COMMAND --help` for a command's options");
+  std::puts("  help         this text; `signalbox help COMMAND` for a command's options");
   return kExitOk;
 }
 
 int run(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "help" && argc > 2) {
+    std::string option = "--help";
+    char* of_command[] = {argv[0], argv[2], option.data(), nullptr};
+    return run(3, of_command);
+  }
   if (name == "help" || name == "--help" || name == "-h") return help();
   if (name == "version" || name == "--version") {
     std::puts("signalbox " SIGNALBOX_VERSION);

@@ -20,7 +20,9 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
   if (!parsed) return {tl::unexpected<Error>(parsed.error()), {}};
   const yaml::Node& root = *parsed;
   Reader reader(name, options);
-  if (root.kind != yaml::Kind::kMapping) {
+  if (root.kind == yaml::Kind::kNull) {
+    reader.error(1, "the file is empty; expected version, providers and what else is configured");
+  } else if (root.kind != yaml::Kind::kMapping) {
     reader.error(std::max(root.line, 1u), fmt::format("expected a mapping, found {}", found(root)));
   } else if (is_older_form(root)) {
     reader.notice(root.line,

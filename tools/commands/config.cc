@@ -63,10 +63,13 @@ int run(int argc, char** argv) {
     if (words.size() == 2 && words[0] == "migrate") return migrate(words[1]);
     if (words.size() == 1 && words[0] == "schema") return print(config::schema() + "\n");
     if (words.size() == 1 && words[0] == "reference") return print(config::reference());
-    std::fputs(
+    std::string found;
+    for (const std::string& word : words) found += (found.empty() ? "" : " ") + word;
+    const std::string mistake = fmt::format(
         "signalbox config: expected \"check FILE\", \"migrate FILE\", \"schema\" or "
-        "\"reference\"; see `signalbox config --help`\n",
-        stderr);
+        "\"reference\", found \"{}\"; see `signalbox config --help`\n",
+        found);
+    std::fputs(mistake.c_str(), stderr);
     return kExitUsage;
   });
 }

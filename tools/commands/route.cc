@@ -37,6 +37,10 @@ Result<std::unique_ptr<const router::Router>> open_router(const std::string& pat
 // A row is a chat request, or {"text"}, which stands for a request with that one message.
 Result<router::ChatRequest> request_of(const json::Value& row) {
   if (row.find("messages")) return router::ChatRequest::parse(std::string(row.raw()));
+  if (!row.find("text")) {
+    return fail(Code::kInvalid,
+                "expected an object with text, or with model and messages as in a chat request");
+  }
   SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();

@@ -108,8 +108,11 @@ int run(int argc, char** argv) {
       cxxopts::value<std::string>()->default_value(::isatty(STDERR_FILENO) != 0 ? "text" : "json"));
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     if (parsed.count("config") == 0 && !parsed["config"].has_default()) {
-      std::fprintf(stderr, "signalbox serve: --config is missing, and there is no %s here\n",
-                   kDefaultConfig);
+      std::fprintf(
+          stderr,
+          "signalbox serve: --config is missing, and there is no %s here; name a file, or see "
+          "`signalbox serve --help`\n",
+          kDefaultConfig);
       return kExitUsage;
     }
     if (auto level = log::set_level(parsed["log-level"].as<std::string>()); !level) {
