@@ -34,27 +34,47 @@ void check_auto_names(Reader& reader, const yaml::Node& node, const Config& conf
   }
 }
 
+/// An address and a port that the process listens on by a key.
+struct Taken {
+  std::string by;
+  std::string_view address;
+  uint16_t port;
+};
+
+bool is_same(const Taken& a, const Taken& b) {
+  const auto is_all = [](std::string_view address) {
+    return address == "0.0.0.0" || address == "::";
+  };
+  return a.port == b.port && a.port != 0 &&
+         (a.address == b.address || is_all(a.address) || is_all(b.address));
+}
+
 void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
+  std::vector<Taken> taken;
+  if (config.management.enabled)
+    taken.push_back(
+        {"global.services.management_api", config.management.bind_address, config.management.port});
+  const Observability::Metrics& metrics = config.observability.metrics;
+  if (metrics.enabled && metrics.port)
+    taken.push_back({"global.services.observability.metrics", metrics.bind_address, *metrics.port});
+  if (config.ext_proc.enabled)
+    taken.push_back({"global.services.ext_proc", config.ext_proc.address, config.ext_proc.port});
   for (size_t i = 0; i < config.listeners.size(); ++i) {
-    const uint16_t port = config.listeners[i].port;
-    if (port == 0) continue;
-    std::string other;
-    for (size_t j = 0; j < i; ++j) {
-      const bool same = config.listeners[j].port == port &&
-                        config.listeners[j].address == config.listeners[i].address;
-      if (same) other = fmt::format("listener \"{}\"", config.listeners[j].name);
-    }
-    if (config.management.enabled && config.management.port == port)
-      other = "global.services.management_api";
-    if (other.empty()) continue;
-    reader.at_key("listeners", [&] {
-      reader.at_index(i, [&] {
-        reader.at_key("port", [&] {
-          reader.error(node.find("listeners")->items[i].find("port")->line,
-                       fmt::format("{} is the port of {} as well", port, other));
+    const Listener& listener = config.listeners[i];
+    Taken own{fmt::format("listener \"{}\"", listener.name), listener.address, listener.port};
+    const auto other = std::find_if(taken.begin(), taken.end(),
+                                    [&](const Taken& each) { return is_same(each, own); });
+    if (other != taken.end()) {
+      reader.at_key("listeners", [&] {
+        reader.at_index(i, [&] {
+          reader.at_key("port", [&] {
+            reader.error(node.find("listeners")->items[i].find("port")->line,
+                         fmt::format("{} is the port of {} as well", own.port, other->by));
+          });
         });
       });
-    });
+    }
+    taken.push_back(std::move(own));
   }
 }
 
