@@ -91,7 +91,9 @@ void Connection::on_deadline() {
       return;
     case Phase::kHandling:
       enter(Phase::kGrace, kGraceLimit);
-      interrupt_->raise(Code::kDeadline);
+      interrupt_->raise(Code::kDeadline,
+                        fmt::format("{} ms, the timeout of the listener \"{}\"",
+                                    site_.listener.timeout.count(), site_.listener.name));
       return;
     case Phase::kIdle:
     case Phase::kGrace:

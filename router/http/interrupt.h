@@ -3,7 +3,10 @@
 // something says how to break the wait; Asio's cancellation slots were rejected because they throw
 // through every coroutine on the way.
 
+#include <fmt/core.h>
+
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -22,14 +25,19 @@ class Interrupt {
   bool raised() const { return raised_; }
   /// kCancelled: the client has gone. kDeadline: the listener's timeout. Precondition: raised().
   Code why() const { return why_; }
+  const std::string& limit() const { return limit_; }
   Error error() const {
-    return {why_, why_ == Code::kDeadline ? "it did not finish in time" : "the client has gone"};
+    if (why_ != Code::kDeadline) return {why_, "the client has gone"};
+    return {why_, limit_.empty() ? "it did not finish in time"
+                                 : fmt::format("it did not finish within {}", limit_)};
   }
 
-  void raise(Code why) {
+  /// `limit` is what a deadline was, for the message: "300 ms, the timeout of ...".
+  void raise(Code why, std::string limit = {}) {
     if (raised_) return;
     raised_ = true;
     why_ = why;
+    limit_ = std::move(limit);
     if (action_) action_();
   }
 
@@ -60,6 +68,7 @@ class Interrupt {
   std::function<void()> action_;
   bool raised_ = false;
   Code why_ = Code::kCancelled;
+  std::string limit_;
 };
 
 }  // namespace signalbox::http

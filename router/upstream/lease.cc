@@ -22,11 +22,11 @@ void Lease::end(Ended ended) {
 ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
                        std::chrono::milliseconds limit)
     : deadline_(loop,
-                [this] {
+                [this, limit] {
                   struck_ = true;
-                  interrupt_.raise(Code::kDeadline);
+                  interrupt_.raise(Code::kDeadline, fmt::format("{} ms", limit.count()));
                 }),
-      scope_(request, [this, &request] { interrupt_.raise(request.why()); }) {
+      scope_(request, [this, &request] { interrupt_.raise(request.why(), request.limit()); }) {
   deadline_.set(limit);
 }
 

@@ -120,7 +120,7 @@ TEST(Stream, that_stalls_past_the_timeout_ends_in_an_error_event) {
   const std::string before = event(0) + "data: ";
   ASSERT_TRUE(reply.body.starts_with(before));
   EXPECT_EQ(error_message(reply.body.substr(before.size())),
-            "backend \"a\": it did not finish in time");
+            "backend \"a\": it did not finish within 80 ms, the timeout of the listener \"test\"");
   EXPECT_TRUE(closed.get_future().get());
 }
 

@@ -248,7 +248,9 @@ TEST(Upstream, that_does_not_answer_in_time_is_504_and_let_go) {
     client.send(post("/", "{}"));
     const Reply reply = client.read_reply();
     EXPECT_EQ(reply.status, 504);
-    EXPECT_EQ(error_message(reply.body), "backend \"a\": it did not finish in time");
+    EXPECT_EQ(
+        error_message(reply.body),
+        "backend \"a\": it did not finish within 80 ms, the timeout of the listener \"test\"");
   }
 }
 
