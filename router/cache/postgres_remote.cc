@@ -70,10 +70,7 @@ class PostgresRemote final : public Remote {
                            options_.table)) {}
 
   Result<std::optional<std::string>> get(std::string_view id) override {
-    const auto until = Clock::now() + options_.look_up_limit;
-    SIGNALBOX_TRY(Connection connection, connected(until));
-    SIGNALBOX_TRY(const Rows rows, run(*connection, get_, {id}, until));
-    give_back(std::move(connection));
+    SIGNALBOX_TRY(const Rows rows, ask(get_, {id}, options_.look_up_limit));
     if (PQntuples(rows.get()) == 0) return std::nullopt;
     return std::string(at(rows, 0, 0));
   }
@@ -94,11 +91,8 @@ class PostgresRemote final : public Remote {
     const auto until = Clock::now() + wait;
     std::vector<RemoteChange> out;
     for (;;) {
-      const auto limit = Clock::now() + options_.write_limit;
-      SIGNALBOX_TRY(Connection connection, connected(limit));
       const std::string since = cursor.empty() ? "0" : cursor;
-      SIGNALBOX_TRY(const Rows rows, run(*connection, follow_, {since}, limit));
-      give_back(std::move(connection));
+      SIGNALBOX_TRY(const Rows rows, ask(follow_, {since}, options_.write_limit));
       bool settled = true;
       for (int row = 0; row < PQntuples(rows.get()); ++row) {
         settled = settled && at(rows, row, 3) == "true";
@@ -120,11 +114,21 @@ class PostgresRemote final : public Remote {
  private:
   using Parameters = std::initializer_list<std::string_view>;  // each as bytes
 
-  Result<void> write(const std::string& statement, Parameters parameters) {
-    const auto until = Clock::now() + options_.write_limit;
+  Result<Rows> ask(const std::string& statement, Parameters parameters, milliseconds limit) {
+    const auto until = Clock::now() + limit;
     SIGNALBOX_TRY(Connection connection, connected(until));
-    SIGNALBOX_TRY(const Rows rows, run(*connection, statement, parameters, until));
-    give_back(std::move(connection));
+    auto rows = run(*connection, statement, parameters, until);
+    if (rows) {
+      give_back(std::move(connection));
+    } else if (PQstatus(connection.get()) == CONNECTION_BAD) {
+      const std::lock_guard lock(mutex_);
+      idle_.clear();  // a server that has gone has closed the others, too
+    }
+    return rows;
+  }
+
+  Result<void> write(const std::string& statement, Parameters parameters) {
+    SIGNALBOX_TRY(const Rows rows, ask(statement, parameters, options_.write_limit));
     return {};
   }
 

@@ -46,12 +46,12 @@ class RedisProcess {
     if (is_secure_) out.tls = *remote::Tls::create({.authorities = Certificates::path("ca.pem")});
     return out;
   }
-  /// The same as keys of a configuration.
-  std::string keys() const {
+  /// The same as keys of a configuration, perhaps by way of another port.
+  std::string keys(uint16_t port = 0) const {
     const std::string tls =
         is_secure_ ? fmt::format(", use_tls: true, tls_ca_path: {}", Certificates::path("ca.pem"))
                    : "";
-    return fmt::format("address: \"localhost:{}\"{}", server_.port(), tls);
+    return fmt::format("address: \"localhost:{}\"{}", port == 0 ? server_.port() : port, tls);
   }
   ServerProcess& server() { return server_; }
   const ServerProcess& server() const { return server_; }

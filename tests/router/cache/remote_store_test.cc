@@ -12,6 +12,7 @@
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/response_cache.h"
+#include "tests/router/postgres_process.h"
 #include "tests/router/redis_process.h"
 
 namespace signalbox::router::cache {
@@ -219,37 +220,21 @@ struct SecureRedis final : Redis {
 
 class Postgres {
  public:
-  static std::string missing() {
-    return program("postgres").empty() ? "PostgreSQL is not installed" : "";
-  }
-  void start() {
-    const std::string data = (server_.folder() / "data").string();
-    if (!std::filesystem::exists(data)) {
-      ASSERT_TRUE(
-          server_.run({program("initdb"), "-D", data, "-U", "tester", "-A", "trust", "-N"}));
-    }
-    std::filesystem::remove(server_.folder() / "data" / "postmaster.pid");
-    server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
-                   "127.0.0.1", "-k", server_.folder().string(), "-F"});
-  }
+  static std::string missing() { return test::PostgresProcess::missing(); }
+  void start() { process_.start(); }
   std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
     return *make_postgres_remote({.host = "127.0.0.1",
-                                  .port = server_.port(),
-                                  .database = "postgres",
+                                  .port = process_.server().port(),
+                                  .database = process_.database(),
                                   .user = "tester",
                                   .ssl_mode = "disable",
                                   .look_up_limit = look_up_limit});
   }
-  test::ServerProcess& server() { return server_; }
+  test::ServerProcess& server() { return process_.server(); }
+  test::PostgresProcess& process() { return process_; }
 
  private:
-  static std::string program(std::string_view name) {
-    std::vector<std::string> places;
-    for (int version = 17; version >= 12; --version)
-      places.push_back(fmt::format("/usr/lib/postgresql/{}/bin/{}", version, name));
-    return test::program(places);
-  }
-  test::ServerProcess server_{"postgres", "postgres"};
+  test::PostgresProcess process_;
 };
 
 template <class Server>
@@ -311,6 +296,35 @@ TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
   ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
   EXPECT_TRUE(comes_true([&] { return is_kept(*server, "a") && is_kept(*server, "b"); }));
   EXPECT_FALSE(has(store, "large"));
+}
+
+TEST(RealPostgres, whose_disk_is_full_keeps_answering_and_gets_what_waited_once_there_is_room) {
+  if (!Postgres::missing().empty()) GTEST_SKIP() << Postgres::missing();
+  Postgres site;
+  if (const std::string missing = site.process().add_small_disk(); !missing.empty())
+    GTEST_SKIP() << missing;
+  site.start();
+  RemoteStore store(site.remote(), {});
+  const auto server = site.remote(kPatient);
+  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
+  std::string noise;  // that no compression makes room for
+  for (uint32_t i = 1; noise.size() < 300'000; ++i) noise += std::to_string(i * 2654435761U);
+  ASSERT_TRUE(site.process().disk().fill());
+  const auto refused = server->put("refused", noise, "head", seconds(60));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("No space left on device"), std::string::npos)
+      << refused.error().message;
+  ASSERT_TRUE(store.put(entry("b", {0, 1}, noise), now()));
+  ASSERT_TRUE(store.put(entry("c", {0, 1}), now()));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(has(store, "b") && has(store, "c")) << "they wait to be written";
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(comes_true([&] { return has(store, "a"); })) << "it can be read";
+  EXPECT_FALSE(is_kept(*server, "b"));
+  site.process().disk().make_room();
+  EXPECT_TRUE(comes_true([&] { return is_kept(*server, "b") && is_kept(*server, "c"); }));
 }
 
 TEST(PostgresRemote, refuses_a_table_that_is_no_name) {

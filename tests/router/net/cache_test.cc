@@ -10,142 +10,13 @@
 #include <thread>
 
 #include "base/json.h"
-#include "tests/router/fake_embedder.h"
-#include "tests/router/net/gateway.h"
-#include "tests/router/net/json_member.h"
-#include "tests/router/net/started.h"
+#include "tests/router/net/cache_site.h"
 #include "tests/router/redis_process.h"
 
 namespace signalbox::test {
 namespace {
 
 using router::Daemon;
-
-constexpr std::string_view kConfiguration = R"(
-version: v0.3
-listeners:
-  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
-providers:
-  defaults: {default_model: m}
-  models:
-    - {name: m, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
-routing:
-  signals:
-    keywords:
-      - {name: plain, keywords: [plainly]}
-      - {name: exact, keywords: [exactly]}
-      - {name: masked, keywords: [masked]}
-      - {name: shared, keywords: [shared]}
-  decisions:
-    - {name: plain, priority: 9, rules: {type: keyword, name: plain}, modelRefs: [{model: m}]}
-    - name: exact
-      priority: 8
-      rules: {type: keyword, name: exact}
-      modelRefs: [{model: m}]
-      plugins: [{type: response_cache, configuration: {mode: exact}}]
-    - name: masked
-      priority: 7
-      rules: {type: keyword, name: masked}
-      modelRefs: [{model: m}]
-      plugins: [{type: response_cache}, {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
-    - name: shared
-      priority: 6
-      rules: {type: keyword, name: shared}
-      modelRefs: [{model: m}]
-      plugins: [{type: response_cache, configuration: {scope: global}}]
-    - name: any
-      priority: 1
-      modelRefs: [{model: m}]
-      plugins:
-        - type: semantic-cache
-          configuration:
-            semantic: {similarity_threshold: 0.5}
-            request_controls: {enabled: true, max_ttl_seconds: 60}
-global:
-  services: {management_api: {bind_address: 127.0.0.1, port: 0}}
-)";
-
-/// A daemon with an upstream that counts, and answers as it is told to.
-class Site {
- public:
-  explicit Site(Upstream::Script script, std::string_view text = kConfiguration)
-      : upstream_(std::move(script)) {
-    const auto adjust = [this](config::Config& config) {
-      served_at(upstream_.port())(config);
-      config.http.threads = 2;
-    };
-    daemon_ = started(text, adjust, [this](const config::Config&) {
-      router::Models models;
-      models.embedder = std::make_shared<router::FakeEmbedder>(&embedded, &broken);
-      return Result<router::Models>(std::move(models));
-    });
-  }
-
-  Reply ask(std::string_view text, std::string_view headers = {}, bool stream = false,
-            std::string_view more = {}) const {
-    Wire client = Wire::connect(daemon_->port("http"));
-    client.send(post(
-        "/v1/chat/completions",
-        fmt::format(
-            R"({{"model":"auto","stream":{},{}"messages":[{{"role":"user","content":"{}"}}]}})",
-            stream, more, text),
-        headers));
-    return client.read_reply();
-  }
-  Reply send(std::string_view path, std::string_view body, std::string_view headers = {}) const {
-    Wire client = Wire::connect(daemon_->port("http"));
-    client.send(post(path, body, headers));
-    return client.read_reply();
-  }
-  Reply manage(std::string_view method, std::string_view path,
-               std::string_view headers = {}) const {
-    Wire client = Wire::connect(daemon_->port("management"));
-    client.send(fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n", method, path, headers));
-    return client.read_reply();
-  }
-  std::string statistic(std::string_view name) const {
-    return member(manage("GET", "/api/v1/response-cache/stats").body, name);
-  }
-
-  std::atomic<int> embedded{0};
-  std::atomic<bool> broken{false};
-
- private:
-  Upstream upstream_;
-  std::unique_ptr<Daemon> daemon_;
-};
-
-std::string completion(std::string_view text, std::string_view reason = "stop") {
-  return fmt::format(
-      R"({{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,)"
-      R"("message":{{"role":"assistant","content":"{}"}},"logprobs":null,"finish_reason":"{}"}}],)"
-      R"("usage":{{"total_tokens":3}}}})",
-      text, reason);
-}
-
-/// Answers whatever comes with its number.
-class Counting {
- public:
-  explicit Counting(std::string_view reason = "stop") : reason_(reason) {}
-  Upstream::Script script() {
-    return [this](Wire& wire, int) {
-      for (;;) {
-        const std::string request = wire.read_request();
-        if (request.empty()) return;
-        if (!wire.send(ok(completion(std::to_string(++count), reason_)))) return;
-      }
-    };
-  }
-  std::atomic<int> count{0};
-
- private:
-  std::string reason_;
-};
-
-bool is_hit(const Reply& reply) {
-  return reply.has("x-vsr-cache-hit") && reply.headers.at("x-vsr-cache-hit") == "true" &&
-         reply.headers.at("x-vsr-response-path") == "cache";
-}
 
 TEST(Cache, gives_the_same_answer_to_the_same_request_and_to_one_that_asks_the_same) {
   Counting server;
@@ -220,7 +91,7 @@ TEST(Cache, goes_from_one_process_to_the_next) {
   const std::string path = testing::TempDir() + "signalbox_answers";
   std::filesystem::remove(path);
   const std::string text =
-      fmt::format("{}  stores: {{response_cache: {{snapshot_path: {}}}}}\n", kConfiguration, path);
+      fmt::format("{}  stores: {{response_cache: {{snapshot_path: {}}}}}\n", kKeepsAnswers, path);
   Counting server;
   for (int process = 0; process < 2; ++process) {
     const Site site(server.script(), text);
@@ -232,7 +103,7 @@ TEST(Cache, goes_from_one_process_to_the_next) {
 
 std::string on_redis(const test::RedisProcess& redis) {
   return fmt::format("{}  stores: {{response_cache: {{backend_type: redis, redis: {{{}}}}}}}\n",
-                     kConfiguration, redis.keys());
+                     kKeepsAnswers, redis.keys());
 }
 
 class CacheOnRedis : public testing::TestWithParam<bool> {
@@ -262,40 +133,6 @@ TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
   };
   EXPECT_TRUE(becomes_hit("What is the capital of France?"));
   EXPECT_TRUE(becomes_hit("Tell me the capital of France?"));
-}
-
-TEST_P(CacheOnRedis, fails_no_request_when_it_is_killed_or_hangs_under_load) {
-  Counting server;
-  const Site site(server.script(), on_redis(redis_));
-  std::atomic<bool> over{false};
-  std::atomic<int> asked{0}, failed{0}, hits{0};
-  std::vector<std::thread> users;
-  for (int user = 0; user < 3; ++user) {
-    users.emplace_back([&, user] {
-      for (int i = 0; !over; ++i) {
-        const Reply reply = site.ask(fmt::format("exactly what is {} of {}?", i % 50, user));
-        ++asked;
-        failed += reply.status == 200 ? 0 : 1;
-        hits += is_hit(reply) ? 1 : 0;
-      }
-    });
-  }
-  const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
-  wait(500);
-  redis_.server().end();
-  wait(1000);
-  redis_.start();
-  wait(500);
-  redis_.server().signal(SIGSTOP);
-  wait(1500);
-  redis_.server().signal(SIGCONT);
-  wait(2000);
-  const int before = hits;
-  for (int i = 0; i < 200 && hits == before; ++i) wait(20);
-  over = true;
-  for (std::thread& user : users) user.join();
-  EXPECT_EQ(failed, 0) << "of " << asked;
-  EXPECT_GT(hits, before) << "it is found again";
 }
 
 TEST(Cache, parts_users_unless_the_scope_is_wider) {

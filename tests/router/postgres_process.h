@@ -1,0 +1,74 @@
+#pragma once
+// A real PostgreSQL for tests, whose answers may lie on a disk that can be filled.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/router/server_process.h"
+#include "tests/router/small_disk.h"
+
+namespace signalbox::test {
+
+class PostgresProcess {
+ public:
+  /// For GTEST_SKIP; "": it can be had.
+  static std::string missing() {
+    return program("postgres").empty() ? "PostgreSQL is not installed" : "";
+  }
+
+  void start() {
+    const std::string data = (server_.folder() / "data").string();
+    if (!std::filesystem::exists(data)) {
+      ASSERT_TRUE(
+          server_.run({program("initdb"), "-D", data, "-U", "tester", "-A", "trust", "-N"}));
+    }
+    std::filesystem::remove(server_.folder() / "data" / "postmaster.pid");
+    server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
+                   "127.0.0.1", "-k", server_.folder().string(), "-F"});
+    if (!has_disk() || database_ != kPostgres) return;
+    ASSERT_TRUE(
+        run(fmt::format("CREATE TABLESPACE small LOCATION '{}'", disk_->folder().string())));
+    ASSERT_TRUE(run("CREATE DATABASE answers TABLESPACE small"));
+    database_ = "answers";
+  }
+  /// Puts its answers on a disk of their own, while its log stays where it is. Before start(),
+  /// which has to be on this thread. Returns why it cannot be had, for GTEST_SKIP; "": it is there.
+  std::string add_small_disk() {
+    const auto folder = server_.folder() / "small";
+    EXPECT_TRUE(server_.run({"/bin/mkdir", folder.string()}));
+    disk_ = std::make_unique<SmallDisk>(folder, kDiskMegabytes);
+    return disk_->missing();
+  }
+  bool has_disk() const { return disk_ && disk_->missing().empty(); }
+  const SmallDisk& disk() const { return *disk_; }
+
+  const std::string& database() const { return database_; }
+  /// Where a router finds it, as keys of a configuration; by way of another port than its own.
+  std::string keys(uint16_t port) const {
+    return fmt::format("host: 127.0.0.1, port: {}, database: {}, user: tester, ssl_mode: disable",
+                       port, database_);
+  }
+  ServerProcess& server() { return server_; }
+  const ServerProcess& server() const { return server_; }
+
+ private:
+  static constexpr const char* kPostgres = "postgres";
+  static constexpr size_t kDiskMegabytes = 24;  // an empty database has 8
+
+  bool run(const std::string& statement) const {
+    return server_.run({program("psql"), "-h", "127.0.0.1", "-p", std::to_string(server_.port()),
+                        "-U", "tester", "-d", kPostgres, "-c", statement});
+  }
+  static std::string program(std::string_view name) {
+    std::vector<std::string> places;
+    for (int version = 17; version >= 12; --version)
+      places.push_back(fmt::format("/usr/lib/postgresql/{}/bin/{}", version, name));
+    return test::program(places);
+  }
+  ServerProcess server_{"postgres", "postgres"};
+  std::unique_ptr<SmallDisk> disk_;  // null: none
+  std::string database_ = kPostgres;
+};
+
+}  // namespace signalbox::test

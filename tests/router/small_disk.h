@@ -1,0 +1,57 @@
+#pragma once
+// A disk of a few megabytes for servers of tests, which can be filled to the last byte: memory that
+// is mounted on a folder, in a mount namespace of the test's own, so that it goes with the process.
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace signalbox::test {
+
+class SmallDisk {
+ public:
+  /// On a folder that is there, with the owner that it has; see `missing`.
+  SmallDisk(std::filesystem::path folder, size_t megabytes) : folder_(std::move(folder)) {
+    struct stat before {};
+    ::stat(folder_.c_str(), &before);
+    // Of this thread and of the processes that it starts from now on.
+    const bool mounted = ::unshare(CLONE_NEWNS) == 0 &&
+                         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         ::mount("tmpfs", folder_.c_str(), "tmpfs", 0,
+                                 ("size=" + std::to_string(megabytes) + "m").c_str()) == 0;
+    if (!mounted || ::chown(folder_.c_str(), before.st_uid, before.st_gid) != 0)
+      missing_ = std::string("no disk can be mounted here: ") + std::strerror(errno);
+  }
+  ~SmallDisk() {
+    if (missing_.empty()) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  /// For GTEST_SKIP; "": it is there.
+  const std::string& missing() const { return missing_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// Takes all the room that is left; true once there is none.
+  bool fill() const {
+    std::ofstream out(folder_ / kFiller, std::ios::binary | std::ios::app);
+    for (const std::string page(4096, 'x'); out.write(page.data(), 4096) && out.flush();) {
+    }
+    return std::filesystem::space(folder_).available == 0;
+  }
+  void make_room() const { std::filesystem::remove(folder_ / kFiller); }
+
+ private:
+  static constexpr const char* kFiller = "filler";
+  std::filesystem::path folder_;
+  std::string missing_;
+};
+
+}  // namespace signalbox::test
