@@ -4,29 +4,24 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <exception>
-#include <optional>
+#include <utility>
 
-#include "router/http/deadline.h"
+#include "router/http/io.h"
 #include "router/upstream/http_backend.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::upstream {
 namespace {
 
-/// Of a reply that nobody reads: more is not waited for.
-constexpr size_t kReplyBytesMax = 1 << 20;
+constexpr size_t kReplyBytesMax = 1 << 20;  // of one that nobody reads
 
-http::Task<Result<void>> exchange(const Backend& backend, const Call& call) {
+http::Task<Result<PostReply>> exchange(const Backend& backend, const Call& call, size_t bytes_max) {
   auto answer = co_await backend.call(call);
   if (!answer) co_return tl::unexpected<Error>(std::move(answer).error());
   const int status = (*answer)->head().status;
-  for (size_t read = 0; read < kReplyBytesMax;) {
-    const Result<Piece> piece = co_await (*answer)->next();
-    if (!piece) co_return tl::unexpected<Error>(piece.error());
-    if (piece->last) break;
-    read += piece->bytes.size();
-  }
-  if (status / 100 != 2) co_return fail(Code::kUpstream, "it answered {}", status);
-  co_return Result<void>{};
+  auto body = co_await read_whole(**answer, bytes_max);
+  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
+  co_return PostReply{status, *std::move(body)};
 }
 
 }  // namespace
@@ -34,37 +29,50 @@ http::Task<Result<void>> exchange(const Backend& backend, const Call& call) {
 struct Poster::Impl {
   http::asio::io_context loop{1};
   std::chrono::milliseconds limit;
+  std::string name;
   HttpBackend backend;
 
   Impl(const config::BackendRef& to, const config::HttpLimits& limits,
-       std::chrono::milliseconds within)
-      : limit(within), backend(to, limits, std::nullopt) {}
+       std::chrono::milliseconds within, std::optional<std::string> api_key)
+      : limit(within), name(to.name), backend(to, limits, std::move(api_key)) {}
 };
 
-Poster::Poster(const config::BackendRef& to, std::chrono::milliseconds limit) {
+Poster::Poster(const config::BackendRef& to, std::chrono::milliseconds limit,
+               std::optional<std::string> api_key) {
   config::HttpLimits limits;
   limits.connect_timeout = limit;
-  impl_ = std::make_unique<Impl>(to, limits, limit);
+  impl_ = std::make_unique<Impl>(to, limits, limit, std::move(api_key));
 }
 
 Poster::~Poster() = default;
 
 Result<void> Poster::post(std::string_view target, std::string_view type, std::string_view body) {
+  SIGNALBOX_TRY(const PostReply reply, ask(target, type, body, impl_->limit, kReplyBytesMax));
+  if (reply.status / 100 != 2) return fail(Code::kUpstream, "it answered {}", reply.status);
+  return {};
+}
+
+Result<PostReply> Poster::ask(std::string_view target, std::string_view type, std::string_view body,
+                              std::chrono::milliseconds limit, size_t bytes_max) {
+  const auto until = http::Clock::now() + limit;
   http::Headers headers;
   headers.add("Content-Type", type);
   const http::Headers none;
   http::Interrupt interrupt;
-  http::Deadline limit(impl_->loop, [&] { interrupt.raise(Code::kDeadline); });
-  limit.set(impl_->limit);
-  const Call call{target, headers, none, "traces", body, interrupt};
-  std::optional<Result<void>> outcome;
-  auto ended = [&outcome](std::exception_ptr failure, Result<void> result) {
+  const Call call{target, headers, none, impl_->name, body, interrupt};
+  std::optional<Result<PostReply>> outcome;
+  auto ended = [&outcome](std::exception_ptr failure, Result<PostReply> result) {
     if (failure) result = fail(Code::kInternal, "the exchange failed");
     outcome = std::move(result);
   };
-  http::asio::co_spawn(impl_->loop, exchange(impl_->backend, call), ended);
+  http::asio::co_spawn(impl_->loop, exchange(impl_->backend, call, bytes_max), ended);
   impl_->loop.restart();
-  // Not to the end of all work: kept connections are watched for as long as they are kept.
+  // Not to the end of all work: kept connections are watched for as long as they are kept. Nor by a
+  // Deadline, which strikes late by half of what a short limit allows.
+  while (!outcome) {
+    if (impl_->loop.run_one_until(until) == 0) break;
+  }
+  if (!outcome) interrupt.raise(Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
   return *std::move(outcome);
 }
