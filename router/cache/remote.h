@@ -19,8 +19,9 @@ struct RemoteChange {
   std::string head;  // the entry without its reply, as to_bytes() makes it; "": it has been deleted
 };
 
-/// Thread-safe; calls block, each no longer than its limit. Errors: kIo (refused, broken, an error
-/// of the server), kDeadline. After one the next call begins anew.
+/// Thread-safe; calls block, each no longer than its limit. Errors: kInvalid (the configuration
+/// does not fit the server: its login, its collection), kDeadline, and others (refused, broken, an
+/// error of the server). After one the next call begins anew.
 class Remote {
  public:
   virtual ~Remote() = default;

@@ -17,6 +17,11 @@ constexpr milliseconds kFollowWait{1000};
 constexpr milliseconds kRetryPause{500};
 constexpr milliseconds kLastWrites{1000};
 
+template <class T>
+const Error* error_of(const Result<T>& result) {
+  return result ? nullptr : &result.error();
+}
+
 }  // namespace
 
 RemoteStore::RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits)
@@ -36,16 +41,21 @@ RemoteStore::~RemoteStore() {
   follower_.join();
 }
 
-// Says once when the server goes and comes.
-bool RemoteStore::ask(bool well) {
-  if (breaker_.tell(well, TimePoint::clock::now())) {
-    if (well) {
+// Takes how it went, null: well. Says once when the server goes and comes, and at once what will
+// not pass by itself.
+bool RemoteStore::ask(const Error* error) {
+  const bool misfits = error != nullptr && error->code == Code::kInvalid;
+  const bool changes = breaker_.tell(error == nullptr, TimePoint::clock::now());
+  if (misfits) {
+    if (!misfits_.exchange(true))
+      log::error("cache", "requests go to their models: {}", error->message);
+  } else if (error == nullptr) {
+    if (misfits_.exchange(false) || changes)
       log::info("cache", "{} answers again", remote_->name());
-    } else {
-      log::warn("cache", "{} does not answer; requests go to their models", remote_->name());
-    }
+  } else if (changes) {
+    log::warn("cache", "requests go to their models: {}", error->message);
   }
-  return well;
+  return error == nullptr;
 }
 
 Result<std::shared_ptr<const Entry>> RemoteStore::find(std::string_view id, TimePoint now) {
@@ -54,7 +64,7 @@ Result<std::shared_ptr<const Entry>> RemoteStore::find(std::string_view id, Time
     return fail(Code::kIo, "{} does not answer and is left alone for a moment", remote_->name());
   const auto head = heads_.find(id, now);
   const auto bytes = remote_->get(id);
-  ask(bytes.has_value());
+  ask(error_of(bytes));
   if (!bytes) return tl::unexpected<Error>(bytes.error());
   if (!*bytes) {
     // Not one that the follower has been told of meanwhile.
@@ -166,7 +176,8 @@ void RemoteStore::write_all() {
     }
     for (TimePoint now = TimePoint::clock::now();
          next.entry == nullptr || next.entry->expires > now; now = TimePoint::clock::now()) {
-      if (ask(write(next, now).has_value())) break;
+      const auto written = write(next, now);
+      if (ask(error_of(written))) break;
       if (!sleep(kRetryPause)) return;
     }
     forget_unwritten(next);
@@ -193,7 +204,7 @@ void RemoteStore::follow_all() {
   std::string cursor;
   while (sleep(milliseconds(0))) {
     const auto changes = remote_->follow(cursor, kFollowWait);
-    if (!ask(changes.has_value())) {
+    if (!ask(error_of(changes))) {
       if (!sleep(kRetryPause)) return;
       continue;
     }

@@ -53,12 +53,13 @@ class RemoteStore final : public Store {
   void write_all();
   void follow_all();
   void take(const RemoteChange& change);
-  bool ask(bool well);
+  bool ask(const Error* error);
   bool sleep(std::chrono::milliseconds time);
 
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
   remote::Breaker breaker_;
+  std::atomic<bool> misfits_{false};  // and it has been said
 
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -1,68 +1,17 @@
 // Answers that several routers share: over a server that a test can break as it likes, and over
 // real ones that are killed, stopped and full.
 
-#include "router/cache/remote_store.h"
-
-#include <gtest/gtest.h>
-
-#include <functional>
 #include <map>
-#include <thread>
 
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/response_cache.h"
+#include "tests/router/cache/sharing.h"
 #include "tests/router/postgres_process.h"
 #include "tests/router/redis_process.h"
 
 namespace signalbox::router::cache {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-/// Of a look-up that is to see what a server has, however busy the machine is.
-constexpr milliseconds kPatient{5000};
-
-TimePoint now() {
-  return TimePoint::clock::now();
-}
-
-Entry entry(std::string id, std::vector<float> vector, std::string reply = "{}") {
-  Entry out;
-  out.id = std::move(id);
-  out.partition = "00ff";
-  out.question = "who is " + out.id;
-  out.vector = std::move(vector);
-  out.reply = std::move(reply);
-  out.model = "m";
-  out.created = now();
-  out.expires = now() + seconds(60);
-  return out;
-}
-
-bool comes_true(const std::function<bool()>& what) {
-  for (int i = 0; i < 300; ++i) {
-    if (what()) return true;
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  return false;
-}
-
-bool has(Store& store, std::string_view id) {
-  const auto found = store.find(id, now());
-  return found && *found != nullptr;
-}
-
-/// Whether the server has it, not only the router that will give it to the server.
-bool is_kept(Remote& remote, std::string_view id) {
-  const auto found = remote.get(id);
-  return found && *found;
-}
-
-size_t near(Store& store, const std::vector<float>& x) {
-  return store.nearest("00ff", x, 0.9, 5, now())->size();
-}
 
 /// What all routers of a test share.
 struct Shared {
@@ -116,35 +65,6 @@ class FakeRemote final : public Remote {
   Shared& shared_;
   const std::string name_ = "fake";
 };
-
-// What holds whatever is behind it.
-void expect_sharing(const std::function<std::unique_ptr<Remote>()>& remote) {
-  RemoteStore first(remote(), {}), second(remote(), {});
-  ASSERT_TRUE(first.put(entry("a", {1, 0}, std::string("{\"x\":\"\0y\"}", 11)), now()));
-  ASSERT_TRUE(comes_true([&] { return has(second, "a"); }));
-  EXPECT_EQ((*second.find("a", now()))->reply, std::string("{\"x\":\"\0y\"}", 11));
-  ASSERT_TRUE(comes_true([&] { return near(second, {1, 0}) == 1; }));
-  const auto found = second.nearest("00ff", std::vector<float>{1, 0}, 0.9, 5, now());
-  EXPECT_EQ(found->front().entry->question, "who is a");
-  EXPECT_EQ(found->front().entry->reply, "");
-  EXPECT_EQ(near(second, {0, 1}), 0U);
-
-  // A router that comes later has it, too.
-  RemoteStore third(remote(), {});
-  EXPECT_TRUE(comes_true([&] { return near(third, {1, 0}) == 1; }));
-  EXPECT_EQ(third.list({}, 10, now())->size(), 1U);
-
-  ASSERT_TRUE(first.put(entry("a", {0, 1}, "[]"), now()));
-  EXPECT_TRUE(comes_true([&] { return (*third.find("a", now()))->reply == "[]"; }));
-  EXPECT_EQ(*second.remove_all({.model = "m"}, now()), 1U);
-  EXPECT_TRUE(comes_true([&] { return !has(first, "a") && !has(third, "a"); }));
-  EXPECT_TRUE(comes_true([&] { return near(first, {1, 0}) + near(first, {0, 1}) == 0; }));
-
-  Entry brief = entry("b", {1, 0});
-  brief.expires = now() + milliseconds(300);
-  ASSERT_TRUE(first.put(std::move(brief), now()));
-  EXPECT_TRUE(comes_true([&] { return !has(second, "b"); }));
-}
 
 TEST(RemoteStore, shares_answers_among_routers) {
   Shared shared;
