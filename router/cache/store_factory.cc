@@ -2,6 +2,9 @@
 
 #include "router/cache/store_factory.h"
 
+#include <algorithm>
+
+#include "router/cache/milvus_remote.h"
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/remote_store.h"
@@ -9,6 +12,8 @@
 
 namespace signalbox::router::cache {
 namespace {
+
+constexpr uint32_t kMilvusTimeoutMax = 5;  // seconds
 
 Eviction eviction_of(std::string_view policy) {
   if (policy == "lru") return Eviction::kLru;
@@ -45,15 +50,50 @@ Result<PostgresOptions> postgres_options(const config::Postgres& postgres) {
   return out;
 }
 
+Result<MilvusOptions> milvus_options(const config::Milvus& milvus) {
+  MilvusOptions out;
+  const config::Milvus::Connection& to = milvus.connection;
+  if (to.host.empty()) return fail(Code::kInvalid, "milvus.connection: it needs a host");
+  if (to.tls.enabled && !to.tls.cert_file.empty())
+    return fail(Code::kUnsupported,
+                "milvus.connection.tls.cert_file: a certificate of ours is not built");
+  out.server.host = to.host;
+  out.server.port = to.port;
+  out.server.tls = to.tls.enabled;
+  out.server.ca_path = to.tls.ca_file;
+  if (to.auth.enabled) {
+    out.server.username = to.auth.username;
+    out.server.password = to.auth.password;
+  }
+  out.database = to.database;
+  if (!milvus.collection.name.empty()) out.collection = milvus.collection.name;
+  out.description = milvus.collection.description;
+  out.makes_collection = milvus.development.auto_create_collection;
+  out.consistency = milvus.search.consistency_level;
+  // Upstream's files give half a minute, which neither a router that ends nor one that follows has.
+  remote::set_seconds(std::min(to.timeout, kMilvusTimeoutMax), out.write_limit);
+  return out;
+}
+
 Result<std::unique_ptr<Remote>> remote_of(const config::ResponseCacheStore& store) {
   if (store.backend_type == "postgres") {
     SIGNALBOX_TRY(PostgresOptions options, postgres_options(store.postgres));
     return make_postgres_remote(std::move(options));
   }
+  if (store.backend_type == "milvus") {
+    SIGNALBOX_TRY(MilvusOptions options, milvus_options(store.milvus));
+    return make_milvus_remote(std::move(options));
+  }
   auto options =
       store.backend_type == "redis" ? redis_options(store.redis) : valkey_options(store.valkey);
   if (!options) return tl::unexpected<Error>(options.error());
   return make_redis_remote(*std::move(options));
+}
+
+/// Two that mean none are the same.
+bool is_same_milvus(const config::Milvus& a, const config::Milvus& b) {
+  const auto one = milvus_options(a), other = milvus_options(b);
+  return one && other ? *one == *other : one.has_value() == other.has_value();
 }
 
 }  // namespace
@@ -66,7 +106,7 @@ MemoryLimits limits_of(const config::ResponseCacheStore& store) {
 
 bool is_same_store(const config::ResponseCacheStore& a, const config::ResponseCacheStore& b) {
   return a.backend_type == b.backend_type && a.redis == b.redis && a.valkey == b.valkey &&
-         a.postgres == b.postgres;
+         a.postgres == b.postgres && is_same_milvus(a.milvus, b.milvus);
 }
 
 Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store) {

@@ -5,6 +5,8 @@
 namespace signalbox::config {
 namespace {
 
+constexpr std::string_view kIndex = "near questions are found by the index of each router";
+
 const Section<Milvus::Auth>& auth_section() {
   using A = Milvus::Auth;
   static const Section<A> section{{
@@ -32,7 +34,8 @@ const Section<Milvus::Connection>& connection_section() {
       optional("host", string(&C::host), "the server"),
       optional("port", integer(&C::port, 0, 65535), "its port"),
       optional("database", string(&C::database), "the database"),
-      optional("timeout", count(&C::timeout), "seconds"),
+      optional("timeout", count(&C::timeout),
+               "seconds for a write, at most 5; a look-up has 100 ms"),
       optional("auth", object(&C::auth, auth_section), "the login"),
       optional("tls", object(&C::tls, tls_section), "encryption"),
   }};
@@ -72,8 +75,9 @@ const Section<Milvus::Collection>& collection_section() {
   static const Section<C> section{{
       optional("name", string(&C::name), "of the collection"),
       optional("description", string(&C::description), "for people"),
-      optional("vector_field", object(&C::vector_field, vector_field_section), "the embeddings"),
-      optional("index", object(&C::index, index_section), "over them"),
+      optional("vector_field", object(&C::vector_field, vector_field_section), "the embeddings")
+          .not_built(kIndex),
+      optional("index", object(&C::index, index_section), "over them").not_built(kIndex),
   }};
   return section;
 }
@@ -88,8 +92,9 @@ const Section<Milvus::SearchParams>& search_params_section() {
 const Section<Milvus::Search>& search_section() {
   using S = Milvus::Search;
   static const Section<S> section{{
-      optional("params", object(&S::params, search_params_section), "of the index"),
-      optional("topk", count(&S::topk), "results"),
+      optional("params", object(&S::params, search_params_section), "of the index")
+          .not_built(kIndex),
+      optional("topk", count(&S::topk), "results").not_built(kIndex),
       optional("consistency_level", string(&S::consistency_level), "Strong, Bounded, ..."),
   }};
   return section;
@@ -164,11 +169,12 @@ const Section<Milvus::Logging>& logging_section() {
 const Section<Milvus::Development>& development_section() {
   using D = Milvus::Development;
   static const Section<D> section{{
-      optional("drop_collection_on_startup", boolean(&D::drop_collection_on_startup),
-               "start empty"),
+      optional("drop_collection_on_startup", boolean(&D::drop_collection_on_startup), "start empty")
+          .not_built("the answers are kept"),
       optional("auto_create_collection", boolean(&D::auto_create_collection),
                "make what is missing"),
-      optional("verbose_errors", boolean(&D::verbose_errors), "say more"),
+      optional("verbose_errors", boolean(&D::verbose_errors), "say more")
+          .not_built("errors say what they know"),
   }};
   return section;
 }
@@ -181,10 +187,13 @@ const Section<Milvus>& milvus_section() {
       optional("connection", object(&M::connection, connection_section), "to the server"),
       optional("collection", object(&M::collection, collection_section), "where entries are"),
       optional("search", object(&M::search, search_section), "for the nearest"),
-      optional("performance", object(&M::performance, performance_section), "of the client"),
+      optional("performance", object(&M::performance, performance_section), "of the client")
+          .not_built("connections are opened as they are needed"),
       optional("data_management", object(&M::data_management, data_management_section),
-               "of old entries"),
-      optional("logging", object(&M::logging, logging_section), "of the client"),
+               "of old entries")
+          .not_built("what has expired is deleted every minute"),
+      optional("logging", object(&M::logging, logging_section), "of the client")
+          .not_built("the log is the router's"),
       optional("development", object(&M::development, development_section), "for developers"),
   }};
   return section;

@@ -8,7 +8,8 @@ namespace signalbox::config {
 namespace {
 
 bool keeps_in(std::string_view backend) {
-  return backend == "memory" || backend == "redis" || backend == "valkey" || backend == "postgres";
+  return backend == "memory" || backend == "redis" || backend == "valkey" ||
+         backend == "postgres" || backend == "milvus";
 }
 
 Value<ResponseCacheStore> backend() {
@@ -17,8 +18,8 @@ Value<ResponseCacheStore> backend() {
     name.read(reader, node, into);
     if (keeps_in(into.backend_type)) return;
     reader.not_built(node.line,
-                     fmt::format("{}: memory, redis, valkey and postgres are; every request "
-                                 "reaches its model",
+                     fmt::format("{}: memory, redis, valkey, postgres and milvus are; every "
+                                 "request reaches its model",
                                  into.backend_type));
   };
   return {name.expected, read, name.describe};
@@ -51,8 +52,7 @@ const Section<ResponseCacheStore>& response_cache_store_section() {
       optional("backend_config_path", string(&C::backend_config_path),
                "a file with the keys of the backend")
           .not_built("the keys stand here"),
-      optional("milvus", object(&C::milvus, milvus_section), "of milvus and hybrid")
-          .not_built("answers are kept in memory"),
+      optional("milvus", object(&C::milvus, milvus_section), "of milvus"),
       optional("redis", object(&C::redis, redis_section), "of redis"),
       optional("valkey", object(&C::valkey, valkey_section), "of valkey"),
       optional("postgres", object(&C::postgres, postgres_section), "of postgres; ours"),

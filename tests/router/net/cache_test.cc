@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "tests/router/cache/milvus_double.h"
 #include "tests/router/net/cache_site.h"
 #include "tests/router/redis_process.h"
 
@@ -119,13 +120,12 @@ INSTANTIATE_TEST_SUITE_P(Redis, CacheOnRedis, testing::Bool(), [](const auto& ea
   return std::string(each.param ? "with_tls" : "in_the_clear");
 });
 
-TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
+void expect_shared(const std::string& configuration) {
   Counting server;
-  const Site first(server.script(), on_redis(redis_));
-  const Site second(server.script(), on_redis(redis_));
+  const Site first(server.script(), configuration), second(server.script(), configuration);
   first.ask("What is the capital of France?");
   const auto becomes_hit = [&](std::string_view text) {
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 300; ++i) {
       if (is_hit(second.ask(text, "x-vsr-cache-control: no-store\r\n"))) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -133,6 +133,20 @@ TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
   };
   EXPECT_TRUE(becomes_hit("What is the capital of France?"));
   EXPECT_TRUE(becomes_hit("Tell me the capital of France?"));
+}
+
+TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
+  expect_shared(on_redis(redis_));
+}
+
+TEST(Cache, shares_answers_with_other_routers_over_what_speaks_as_milvus_does) {
+  test::MilvusDouble milvus;
+  milvus.token = "root:secret";
+  expect_shared(
+      fmt::format("{}  stores: {{response_cache: {{backend_type: milvus, milvus: {{connection: "
+                  "{{host: 127.0.0.1, port: {}, timeout: 5, auth: {{enabled: true, username: root, "
+                  "password: secret}}}}, development: {{auto_create_collection: true}}}}}}}}\n",
+                  kKeepsAnswers, milvus.port()));
 }
 
 TEST(Cache, parts_users_unless_the_scope_is_wider) {

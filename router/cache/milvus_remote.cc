@@ -1,0 +1,304 @@
+// Rows carry the time of their writing, and may be seen later than rows with a later one. So the
+// cursor stays behind what may still appear, and what has been told since is remembered. A query
+// has no order, hence a log that is too long for one is asked for by halves of its time.
+
+#include "router/cache/milvus_remote.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "router/cache/milvus_rows.h"
+
+namespace signalbox::router::cache {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPollEvery{500};
+constexpr Clock::duration kPurgeEvery = std::chrono::minutes(1);
+constexpr std::chrono::seconds kStale{5};  // what a query may lack, by Milvus's own measure
+constexpr std::chrono::minutes kTombstone{10};
+constexpr size_t kLogMax = 4000;   // rows of a query; Milvus gives at most 16,384
+constexpr size_t kHeadsMax = 100;  // of a query
+
+template <class Unit>
+int64_t wall() {
+  return std::chrono::duration_cast<Unit>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+int64_t wall_us() {
+  return wall<std::chrono::microseconds>();
+}
+int64_t wall_ms() {
+  return wall<milliseconds>();
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() < 256 && !(text[0] >= '0' && text[0] <= '9') &&
+         std::ranges::all_of(text, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_';
+         });
+}
+
+class MilvusRemote final : public Remote {
+ public:
+  explicit MilvusRemote(MilvusOptions options)
+      : options_(std::move(options)),
+        milvus_(options_.server),
+        where_(fmt::format(R"({}"collectionName":{})",
+                           options_.database.empty()
+                               ? ""
+                               : fmt::format(R"("dbName":{},)", json::quote(options_.database)),
+                           json::quote(options_.collection))),
+        consistency_(
+            options_.consistency.empty()
+                ? ""
+                : fmt::format(R"(,"consistencyLevel":{})", json::quote(options_.consistency))) {}
+
+  Result<std::optional<std::string>> get(std::string_view id) override {
+    const auto until = Clock::now() + options_.look_up_limit;
+    if (!is_milvus_id(id)) return std::nullopt;
+    if (!ready_) return fail(Code::kIo, "{}: its collection is not ready yet", name());
+    const std::string first_id(id);
+    SIGNALBOX_TRY(auto rows,
+                  rows_of({&first_id, 1}, R"(["id","written","expires","pieces","bytes"])", until,
+                          consistency_));
+    if (rows.empty() || rows[0].id != id || rows[0].pieces <= 0 || rows[0].expires <= wall_ms())
+      return std::nullopt;
+    const MilvusRow& first = rows[0];
+    std::string out = first.bytes;
+    if (first.pieces == 1) return out;
+    if (first.pieces > kMilvusPiecesMax)
+      return fail(Code::kIo, "{}: an answer of {} rows", name(), first.pieces);
+    std::vector<std::string> ids;
+    for (int64_t piece = 1; piece < first.pieces; ++piece)
+      ids.push_back(milvus_piece(id, first.written, piece));
+    SIGNALBOX_TRY(auto more, rows_of(ids, R"(["id","bytes"])", until, consistency_));
+    std::map<std::string_view, std::string_view> pieces;
+    for (const MilvusRow& row : more) pieces[row.id] = row.bytes;
+    // One that cannot be seen yet makes it a miss.
+    for (const std::string& piece : ids) {
+      const auto found = pieces.find(piece);
+      if (found == pieces.end()) return std::nullopt;
+      out += found->second;
+    }
+    return out;
+  }
+
+  Result<void> put(std::string_view id, std::string_view bytes, std::string_view head,
+                   milliseconds ttl) override {
+    MilvusRow row;
+    row.id = id;
+    row.written = row.told = wall_us();
+    row.expires = wall_ms() + ttl.count();
+    row.head = head;
+    const auto rows = milvus_rows(row, bytes);
+    // No use in trying again: it is not kept.
+    if (!rows || !is_milvus_id(id)) return {};
+    return write("/entities/upsert", fmt::format(R"("data":{})", *rows));
+  }
+
+  Result<void> remove(std::span<const std::string> ids) override {
+    for (const std::string& id : ids) {
+      if (!is_milvus_id(id)) continue;
+      MilvusRow row;
+      row.id = id;
+      row.written = row.told = wall_us();
+      row.expires = wall_ms() + milliseconds(kTombstone).count();
+      SIGNALBOX_TRY_VOID(
+          write("/entities/upsert", fmt::format(R"("data":{})", *milvus_rows(row, ""))));
+      SIGNALBOX_TRY_VOID(
+          write("/entities/delete", fmt::format(R"("filter":"id like \"{}.%\"")", id)));
+    }
+    return {};
+  }
+
+  Result<std::vector<RemoteChange>> follow(std::string& cursor, milliseconds wait) override {
+    SIGNALBOX_TRY_VOID(prepare());
+    SIGNALBOX_TRY_VOID(purge());
+    for (const auto until = Clock::now() + wait;;) {
+      SIGNALBOX_TRY(auto changes, news(cursor));
+      if (!changes.empty() || Clock::now() >= until) return changes;
+      if (caught_up_) std::this_thread::sleep_for(kPollEvery);
+    }
+  }
+
+  const std::string& name() const override { return milvus_.name(); }
+
+ private:
+  using Deadline = Clock::time_point;
+
+  Result<json::Document> call(std::string_view path, std::string_view members, Deadline until) {
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    auto reply = milvus_.call(
+        path, fmt::format("{{{}{}{}}}", where_, members.empty() ? "" : ",", members), left);
+    // Made or loaded again by the next that writes or follows.
+    if (!reply && reply.error().code == Code::kNotFound) ready_ = false;
+    return reply;
+  }
+  Deadline soon() const { return Clock::now() + options_.write_limit; }
+
+  Result<void> write(std::string_view path, std::string_view members) {
+    SIGNALBOX_TRY_VOID(prepare());
+    SIGNALBOX_TRY(const json::Document done, call(path, members, soon()));
+    return {};
+  }
+
+  Result<std::vector<MilvusRow>> query(std::string_view path, std::string_view members,
+                                       Deadline until) {
+    SIGNALBOX_TRY(const json::Document reply, call(path, members, until));
+    auto rows = read_milvus_rows(reply.root());
+    if (!rows) return fail_in(name(), std::move(rows).error());
+    return rows;
+  }
+
+  /// `more`: members.
+  Result<std::vector<MilvusRow>> rows_of(std::span<const std::string> ids, std::string_view fields,
+                                         Deadline until, std::string_view more) {
+    json::Writer names;
+    names.begin_array();
+    for (const std::string& id : ids) names.string(id);
+    names.end_array();
+    return query("/entities/get",
+                 fmt::format(R"("id":{},"outputFields":{}{})", names.take(), fields, more), until);
+  }
+
+  // --- the collection ---
+
+  Result<void> prepare() {
+    const std::lock_guard lock(preparing_);
+    if (ready_) return {};
+    SIGNALBOX_TRY(const json::Document asked, call("/collections/has", "", soon()));
+    const auto data = asked.root().find("data");
+    const auto has = data ? data->find("has") : std::nullopt;
+    if (!has || !has->is_bool())
+      return fail(Code::kIo, "{}: whether it has the collection cannot be made out", name());
+    if (!has->boolean()) SIGNALBOX_TRY_VOID(make());
+    SIGNALBOX_TRY(const json::Document described, call("/collections/describe", "", soon()));
+    auto fits = check_milvus_schema(described.root());
+    if (!fits) {
+      return fail(fits.error().code,
+                  "{}: the collection \"{}\" was not made by this program, name another: {}",
+                  name(), options_.collection, fits.error().message);
+    }
+    if (!is_milvus_loaded(described.root())) {
+      SIGNALBOX_TRY(const json::Document loaded, call("/collections/load", "", soon()));
+    }
+    ready_ = true;
+    return {};
+  }
+
+  Result<void> make() {
+    if (!options_.makes_collection)
+      return fail(Code::kInvalid,
+                  "{}: there is no collection \"{}\", and development.auto_create_collection does "
+                  "not say that one may be made",
+                  name(), options_.collection);
+    SIGNALBOX_TRY(const json::Document made,
+                  call("/collections/create",
+                       fmt::format(R"("description":{},{})", json::quote(options_.description),
+                                   milvus_schema()),
+                       soon()));
+    return {};
+  }
+
+  Result<void> purge() {
+    if (Clock::now() < purge_again_) return {};
+    purge_again_ = Clock::now() + kPurgeEvery;
+    return write("/entities/delete", fmt::format(R"("filter":"expires < {}")", wall_ms() - 60'000));
+  }
+
+  // --- the log ---
+
+  using Told = std::pair<int64_t, std::string>;  // when, which
+
+  Result<std::vector<MilvusRow>> log_between(int64_t since, int64_t to) {
+    return query("/entities/query",
+                 fmt::format(R"("filter":"told > {} and told <= {} and expires > {}",)"
+                             R"("outputFields":["id","told"],"limit":{})",
+                             since, to, wall_ms(), kLogMax),
+                 soon());
+  }
+
+  Result<std::vector<RemoteChange>> news(std::string& cursor) {
+    const int64_t from = cursor.empty() ? 0 : std::stoll(cursor);
+    const int64_t now = wall_us();
+    int64_t since = from, to = INT64_MAX;
+    SIGNALBOX_TRY(auto rows, log_between(since, to));
+    for (int64_t crowded = now; rows.size() >= kLogMax && crowded - since > 1;) {
+      to = since + (crowded - since) / 2;
+      SIGNALBOX_TRY(auto half, log_between(since, to));
+      if (half.size() >= kLogMax) {
+        crowded = to;
+      } else if (half.empty()) {
+        since = to;
+      } else {
+        rows = std::move(half);
+      }
+    }
+    std::set<Told> fresh;
+    for (MilvusRow& row : rows) {
+      Told told{row.told, std::move(row.id)};
+      if (!told_.contains(told)) fresh.insert(std::move(told));
+    }
+    SIGNALBOX_TRY(auto changes, changes_of(fresh));
+    caught_up_ = to == INT64_MAX;
+    const int64_t unsettled =
+        std::chrono::microseconds(kClocksApart + kStale + options_.write_limit).count();
+    const int64_t settled = std::max(from, std::min(to, now - unsettled));
+    cursor = std::to_string(settled);
+    told_.erase(told_.begin(), told_.lower_bound({settled + 1, ""}));
+    return changes;
+  }
+
+  /// Remembers those that could be seen.
+  Result<std::vector<RemoteChange>> changes_of(const std::set<Told>& fresh) {
+    std::vector<RemoteChange> out;
+    for (auto next = fresh.begin(); next != fresh.end();) {
+      std::vector<std::string> ids;
+      const auto first = next;
+      for (; next != fresh.end() && ids.size() < kHeadsMax; ++next) ids.push_back(next->second);
+      SIGNALBOX_TRY(auto rows, rows_of(ids, R"(["id","pieces","head"])", soon(), ""));
+      std::map<std::string_view, MilvusRow*> heads;
+      for (MilvusRow& row : rows) heads[row.id] = &row;
+      for (auto told = first; told != next; ++told) {
+        const auto found = heads.find(told->second);
+        if (found == heads.end()) continue;
+        const MilvusRow& row = *found->second;
+        out.push_back({told->second, row.pieces > 0 ? row.head : ""});
+        told_.insert(*told);
+      }
+    }
+    return out;
+  }
+
+  const MilvusOptions options_;
+  remote::Milvus milvus_;
+  const std::string where_, consistency_;
+  std::mutex preparing_;
+  std::atomic<bool> ready_{false};
+  // Of the thread that follows.
+  std::set<Told> told_;     // after the cursor
+  bool caught_up_ = false;  // with all that can be seen
+  Clock::time_point purge_again_ = {};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options) {
+  if (!is_name(options.collection))
+    return fail(Code::kInvalid, "{} is no name of a collection: letters, digits and _",
+                json::quote_briefly(options.collection));
+  std::unique_ptr<Remote> out = std::make_unique<MilvusRemote>(std::move(options));
+  return out;
+}
+
+}  // namespace signalbox::router::cache

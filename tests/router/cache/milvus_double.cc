@@ -1,0 +1,256 @@
+// A double of Milvus, made after the documentation of its REST interface: no real Milvus was tried.
+
+#include "tests/router/cache/milvus_double.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <thread>
+
+#include "base/json_writer.h"
+
+namespace signalbox::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr size_t kTextMax = 65'535;
+
+std::string well(std::string_view data) {
+  return fmt::format(R"({{"code":0,"data":{}}})", data);
+}
+
+std::string wrong(int code, std::string_view message) {
+  return fmt::format(R"({{"code":{},"message":{}}})", code, json::quote(message));
+}
+
+int64_t number(const std::string& json) {
+  return std::stoll(json);
+}
+
+/// "told > 5 and expires < 7", or "id like \"x.%\"".
+bool holds(const std::string& filter, const std::string& id, const MilvusDouble::Row& row) {
+  std::istringstream words(filter);
+  std::string field, relation, value, conjunction;
+  do {
+    words >> field >> relation >> value;
+    if (relation == "like") {
+      const std::string prefix = value.substr(1, value.size() - 3);
+      if (!id.starts_with(prefix)) return false;
+      continue;
+    }
+    const int64_t left = number(row.at(field)), right = std::stoll(value);
+    const bool holds = relation == ">"    ? left > right
+                       : relation == "<=" ? left <= right
+                       : relation == "<"  ? left < right
+                                          : false;
+    if (!holds) return false;
+  } while (words >> conjunction);
+  return true;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> MilvusDouble::fields() const {
+  const std::lock_guard lock(mutex_);
+  return fields_;
+}
+
+void MilvusDouble::set_fields(std::map<std::string, std::string> fields) {
+  const std::lock_guard lock(mutex_);
+  fields_ = std::move(fields);
+}
+
+size_t MilvusDouble::rows() const {
+  const std::lock_guard lock(mutex_);
+  return rows_.size();
+}
+
+void MilvusDouble::put(const std::string& id, Row row) {
+  const std::lock_guard lock(mutex_);
+  rows_[id] = std::move(row);
+}
+
+void MilvusDouble::drop() {
+  const std::lock_guard lock(mutex_);
+  fields_.clear();
+  rows_.clear();
+  changes_.clear();
+}
+
+void MilvusDouble::serve(Wire& wire) {
+  for (;;) {
+    const std::string request = wire.read_request();
+    if (request.empty()) return;
+    ++asked;
+    const Mood now = mood;
+    if (now == Mood::kHangsUp) return;
+    if (now == Mood::kIsSlow) std::this_thread::sleep_for(milliseconds(700));
+    if (now == Mood::kFloods) {
+      const std::string part(1 << 20, ' ');
+      wire.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
+      while (wire.send(part)) {
+      }
+      return;
+    }
+    std::string status = "200 OK", body;
+    if (now == Mood::kTalksRubbish) {
+      body = "<html>\xff{\"code\":";
+    } else if (now == Mood::kRefuses) {
+      body = wrong(9, "quota exceeded");
+    } else if (!token.empty() &&
+               request.find("Authorization: Bearer " + token + "\r\n") == std::string::npos) {
+      status = "401 Unauthorized";
+      body = wrong(1800, "user hasn't authenticated");
+    } else {
+      body = answer(request);
+    }
+    if (!wire.send(fmt::format("HTTP/1.1 {}\r\nContent-Type: application/json\r\n"
+                               "Content-Length: {}\r\n\r\n{}",
+                               status, body.size(), body)))
+      return;
+  }
+}
+
+std::string MilvusDouble::answer(const std::string& request) {
+  constexpr std::string_view kBegin = "POST /v2/vectordb";
+  if (!request.starts_with(kBegin)) return wrong(404, "page not found");
+  const std::string path =
+      request.substr(kBegin.size(), request.find(' ', kBegin.size()) - kBegin.size());
+  const auto body = json::Document::parse(request.substr(request.find("\r\n\r\n") + 4));
+  if (!body) return wrong(1801, body.error().message);
+  const std::lock_guard lock(mutex_);
+  show();
+  const auto asked_database = body->root().find("dbName");
+  if ((asked_database ? asked_database->text() : "") != database)
+    return wrong(800, "database not found");
+  return answer(path, body->root());
+}
+
+std::string MilvusDouble::answer(std::string_view path, const json::Value& body) {
+  if (!body.find("collectionName")) return wrong(1802, "missing required parameters");
+  if (path == "/collections/has")
+    return well(fields_.empty() ? R"({"has":false})" : R"({"has":true})");
+  if (path == "/collections/create") return create(body);
+  if (fields_.empty()) return wrong(100, "can't find collection");
+  if (path == "/collections/describe") return describe();
+  if (path == "/collections/load") {
+    loaded_ = true;
+    return well("{}");
+  }
+  if (!loaded_) return wrong(101, "collection not loaded");
+  if (path == "/entities/upsert") return upsert(body);
+  if (path == "/entities/delete") return remove(std::string(body.find("filter")->text()));
+  if (path == "/entities/query") return query(body);
+  if (path == "/entities/get") return get(body);
+  return wrong(404, "page not found");
+}
+
+std::string MilvusDouble::create(const json::Value& body) {
+  const auto schema = body.find("schema");
+  if (!schema) return wrong(1802, "missing required parameters");
+  for (const json::Value field : schema->find("fields")->items())
+    fields_[std::string(field.find("fieldName")->text())] = field.find("dataType")->text();
+  loaded_ = body.find("indexParams").has_value();
+  return well("{}");
+}
+
+std::string MilvusDouble::describe() const {
+  json::Writer out;
+  out.begin_object().key("fields").begin_array();
+  for (const auto& [name, type] : fields_) {
+    out.begin_object().member("name", name).member("type", type);
+    out.member("primaryKey", name == "id").end_object();
+  }
+  out.end_array().member("load", loaded_ ? "LoadStateLoaded" : "LoadStateNotLoad").end_object();
+  return well(out.take());
+}
+
+std::string MilvusDouble::upsert(const json::Value& body) {
+  std::vector<std::pair<std::string, Row>> all;
+  for (const json::Value given : body.find("data")->items()) {
+    Row row;
+    for (const auto& [name, type] : fields_) {
+      const auto value = given.find(name);
+      if (!value) return wrong(1804, "missing field " + name);
+      const bool is_text = type == "VarChar", is_vector = type == "FloatVector";
+      if (value->is_string() != is_text || value->is_array() != is_vector)
+        return wrong(1804, "invalid data for field " + name);
+      if (is_text && value->text().size() > kTextMax)
+        return wrong(1100, "length of varchar field exceeds max length");
+      row[name] = value->raw();
+    }
+    all.emplace_back(given.find("id")->text(), std::move(row));
+  }
+  for (auto& [id, row] : all) change(id, std::move(row));
+  return well(fmt::format(R"({{"upsertCount":{}}})", all.size()));
+}
+
+std::string MilvusDouble::remove(const std::string& filter) {
+  std::vector<std::string> ids;
+  for (const auto& [id, row] : rows_) {
+    if (holds(filter, id, row)) ids.push_back(id);
+  }
+  for (const std::string& id : ids) change(id, std::nullopt);
+  return well("{}");
+}
+
+std::string MilvusDouble::query(const json::Value& body) {
+  const std::string filter(body.find("filter")->text());
+  const auto limit = static_cast<size_t>(*body.find("limit")->integer());
+  if (limit == 0 || limit > 16'384) return wrong(65535, "invalid max query result window");
+  std::vector<std::string> ids;
+  for (const auto& [id, row] : rows_) {
+    if (ids.size() < limit && holds(filter, id, row)) ids.push_back(id);
+  }
+  return rows_as_json(ids, body);
+}
+
+std::string MilvusDouble::get(const json::Value& body) {
+  std::vector<std::string> ids;
+  for (const json::Value id : body.find("id")->items()) {
+    if (rows_.contains(std::string(id.text()))) ids.emplace_back(id.text());
+  }
+  std::reverse(ids.begin(), ids.end());
+  return rows_as_json(ids, body);
+}
+
+std::string MilvusDouble::rows_as_json(const std::vector<std::string>& ids,
+                                       const json::Value& body) const {
+  json::Writer out;
+  out.begin_array();
+  for (const std::string& id : ids) {
+    out.begin_object();
+    for (const json::Value field : body.find("outputFields")->items()) {
+      const std::string name(field.text());
+      const std::string& value = rows_.at(id).at(name);
+      const bool quotes = numbers_as_text && fields_.at(name) == "Int64";
+      out.key(name).raw(quotes ? json::quote(value) : value);
+    }
+    out.end_object();
+  }
+  out.end_array();
+  return well(out.take());
+}
+
+void MilvusDouble::change(const std::string& id, std::optional<Row> row) {
+  changes_.push_back({steady_clock::now() + milliseconds(late_ms), id, std::move(row)});
+  if (late_ms == 0) show();
+}
+
+void MilvusDouble::show() {
+  const auto now = steady_clock::now();
+  std::erase_if(changes_, [&](Change& change) {
+    if (change.seen > now) return false;
+    if (change.row) {
+      rows_[change.id] = *std::move(change.row);
+    } else {
+      rows_.erase(change.id);
+    }
+    return true;
+  });
+}
+
+}  // namespace signalbox::test

@@ -1,0 +1,69 @@
+#pragma once
+// A double of Milvus, made after the documentation of its REST interface: no real Milvus was tried.
+// It holds one collection, checks what it is sent against the schema, gives rows in no useful order
+// and shows them late if it is told to; and it breaks in all the ways of a server.
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "tests/router/net/sockets.h"
+
+namespace signalbox::test {
+
+class MilvusDouble {
+ public:
+  enum class Mood { kWell, kHangsUp, kIsSlow, kTalksRubbish, kFloods, kRefuses };
+  using Row = std::map<std::string, std::string>;  // values as JSON
+
+  MilvusDouble() : site_([this](Wire& wire, int) { serve(wire); }) {}
+
+  uint16_t port() const { return site_.port(); }
+
+  std::atomic<Mood> mood{Mood::kWell};
+  std::atomic<int> asked{0};
+  std::atomic<int64_t> late_ms{0};           // from a write to when it is seen
+  std::atomic<bool> numbers_as_text{false};  // as some versions have Int64
+  std::string token;                         // "user:password"; "": whoever
+  std::string database;                      // that requests have to name
+
+  /// Of the collection; names and types. Empty: there is none.
+  std::map<std::string, std::string> fields() const;
+  void set_fields(std::map<std::string, std::string> fields);
+  size_t rows() const;
+  void put(const std::string& id, Row row);
+  void drop();
+
+ private:
+  struct Change {
+    std::chrono::steady_clock::time_point seen;
+    std::string id;
+    std::optional<Row> row;  // none: deleted
+  };
+  void serve(Wire& wire);
+  std::string answer(const std::string& request);
+  std::string answer(std::string_view path, const json::Value& body);
+  std::string create(const json::Value& body);
+  std::string describe() const;
+  std::string upsert(const json::Value& body);
+  std::string remove(const std::string& filter);
+  std::string query(const json::Value& body);
+  std::string get(const json::Value& body);
+  std::string rows_as_json(const std::vector<std::string>& ids, const json::Value& body) const;
+  void change(const std::string& id, std::optional<Row> row);
+  void show();
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> fields_;
+  bool loaded_ = false;
+  std::map<std::string, Row> rows_;
+  std::vector<Change> changes_;
+  Upstream site_;  // last: it uses what is above
+};
+
+}  // namespace signalbox::test
