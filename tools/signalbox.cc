@@ -1,6 +1,8 @@
 // The one program: finds the sub-command and hands over.
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -30,6 +32,13 @@ int help() {
   return kExitOk;
 }
 
+/// What was printed and not written is a failure, whoever printed it.
+int with_output(int status) {
+  if (status != kExitOk || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
+  std::fprintf(stderr, "signalbox: standard output: %s\n", std::strerror(errno));
+  return kExitFailure;
+}
+
 int run(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "help" && argc > 2) {
@@ -57,5 +66,5 @@ int run(int argc, char** argv) {
 }  // namespace signalbox::tools
 
 int main(int argc, char** argv) {
-  return signalbox::tools::run(argc, argv);
+  return signalbox::tools::with_output(signalbox::tools::run(argc, argv));
 }
