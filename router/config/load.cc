@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "base/yaml_writer.h"
 #include "router/config/migrate.h"
+#include "router/config/root.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -67,6 +68,7 @@ Result<Migrated> migrate_file(const std::filesystem::path& path) {
   if (!is_older_form(root)) return Migrated{std::string(file.text()), {}};
   Reader reader(path.string(), {});
   const yaml::Node migrated = migrate(reader, root);
+  check_answers(reader, migrated, *inspection.config);  // older forms kept them without more
   return Migrated{yaml::write(migrated), reader.take_notices()};
 }
 

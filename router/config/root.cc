@@ -1,5 +1,7 @@
 // The top of the file, and the rules that hold between its parts.
 
+#include "router/config/root.h"
+
 #include <algorithm>
 
 #include "router/config/sections.h"
@@ -78,6 +80,17 @@ void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
   }
 }
 
+void check_file(Reader& reader, const yaml::Node& node, Config& config) {
+  check_ports(reader, node, config);
+  check_auto_names(reader, node, config);
+  check_entrypoints(reader, node, config);
+  check_recipes(reader, node, config);
+  check_answers(reader, node, config);
+  add_default_listener(config);
+}
+
+}  // namespace
+
 // Where answers are kept says nothing of which: who switches that on expects them to be.
 void check_answers(Reader& reader, const yaml::Node& node, const Config& config) {
   const yaml::Node* global = node.find("global");
@@ -98,17 +111,6 @@ void check_answers(Reader& reader, const yaml::Node& node, const Config& config)
     });
   }
 }
-
-void check_file(Reader& reader, const yaml::Node& node, Config& config) {
-  check_ports(reader, node, config);
-  check_auto_names(reader, node, config);
-  check_entrypoints(reader, node, config);
-  check_recipes(reader, node, config);
-  check_answers(reader, node, config);
-  add_default_listener(config);
-}
-
-}  // namespace
 
 Value<Routing> strategy_value() {
   using Strategy = Routing::Strategy;
