@@ -14,6 +14,7 @@
 
 #include "base/json_writer.h"
 #include "router/cache/milvus_rows.h"
+#include "router/http/stream.h"
 
 namespace signalbox::router::cache {
 namespace {
@@ -297,6 +298,10 @@ Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options) {
   if (!is_name(options.collection))
     return fail(Code::kInvalid, "{} is no name of a collection: letters, digits and _",
                 json::quote_briefly(options.collection));
+  if (options.server.tls) {
+    const auto trusted = http::Tls::for_client(options.server.ca_path, true);
+    if (!trusted) return fail_in("milvus.connection.tls.ca_file", trusted.error());
+  }
   std::unique_ptr<Remote> out = std::make_unique<MilvusRemote>(std::move(options));
   return out;
 }

@@ -27,7 +27,8 @@ struct MilvusOptions {
   bool operator==(const MilvusOptions&) const = default;
 };
 
-/// Connects when it is first asked. kInvalid for a collection that is no name.
+/// Connects when it is first asked. kInvalid for a collection that is no name, and
+/// authorities that cannot be read.
 Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options);
 
 }  // namespace signalbox::router::cache

@@ -105,7 +105,9 @@ void MilvusDouble::serve(Wire& wire) {
       status = "401 Unauthorized";
       body = wrong(1800, "user hasn't authenticated");
     } else {
-      body = answer(request);
+      const size_t begin = request.find(' ') + 1;
+      const std::string target = request.substr(begin, request.find(' ', begin) - begin);
+      body = answer(target, request.substr(request.find("\r\n\r\n") + 4));
     }
     if (!wire.send(fmt::format("HTTP/1.1 {}\r\nContent-Type: application/json\r\n"
                                "Content-Length: {}\r\n\r\n{}",
@@ -114,22 +116,20 @@ void MilvusDouble::serve(Wire& wire) {
   }
 }
 
-std::string MilvusDouble::answer(const std::string& request) {
-  constexpr std::string_view kBegin = "POST /v2/vectordb";
-  if (!request.starts_with(kBegin)) return wrong(404, "page not found");
-  const std::string path =
-      request.substr(kBegin.size(), request.find(' ', kBegin.size()) - kBegin.size());
-  const auto body = json::Document::parse(request.substr(request.find("\r\n\r\n") + 4));
+std::string MilvusDouble::answer(std::string_view target, std::string text) {
+  constexpr std::string_view kBegin = "/v2/vectordb";
+  if (!target.starts_with(kBegin)) return wrong(404, "page not found");
+  const auto body = json::Document::parse(std::move(text));
   if (!body) return wrong(1801, body.error().message);
   const std::lock_guard lock(mutex_);
   show();
   const auto asked_database = body->root().find("dbName");
   if ((asked_database ? asked_database->text() : "") != database)
     return wrong(800, "database not found");
-  return answer(path, body->root());
+  return act(target.substr(kBegin.size()), body->root());
 }
 
-std::string MilvusDouble::answer(std::string_view path, const json::Value& body) {
+std::string MilvusDouble::act(std::string_view path, const json::Value& body) {
   if (!body.find("collectionName")) return wrong(1802, "missing required parameters");
   if (path == "/collections/has")
     return well(fields_.empty() ? R"({"has":false})" : R"({"has":true})");

@@ -24,6 +24,8 @@ class MilvusDouble {
   MilvusDouble() : site_([this](Wire& wire, int) { serve(wire); }) {}
 
   uint16_t port() const { return site_.port(); }
+  /// What a request for a target is answered, for those who have a connection of their own.
+  std::string answer(std::string_view target, std::string body);
 
   std::atomic<Mood> mood{Mood::kWell};
   std::atomic<int> asked{0};
@@ -46,8 +48,7 @@ class MilvusDouble {
     std::optional<Row> row;  // none: deleted
   };
   void serve(Wire& wire);
-  std::string answer(const std::string& request);
-  std::string answer(std::string_view path, const json::Value& body);
+  std::string act(std::string_view path, const json::Value& body);
   std::string create(const json::Value& body);
   std::string describe() const;
   std::string upsert(const json::Value& body);

@@ -7,6 +7,8 @@
 #include "router/cache/store_factory.h"
 #include "tests/router/cache/milvus_double.h"
 #include "tests/router/cache/sharing.h"
+#include "tests/router/certificates.h"
+#include "tests/router/net/http_site.h"
 
 namespace signalbox::router::cache {
 namespace {
@@ -61,6 +63,32 @@ TEST(Milvus, shares_answers_that_are_seen_late_and_have_numbers_as_text) {
     of.consistency = "Bounded";
     return *make_milvus_remote(of);
   });
+}
+
+TEST(Milvus, is_spoken_to_over_tls_where_its_certificate_is_good) {
+  if (const std::string missing = test::Certificates::missing(); !missing.empty())
+    GTEST_SKIP() << missing;
+  test::MilvusDouble milvus;
+  config::Listener listener;
+  listener.tls_cert_path = test::Certificates::path("localhost.pem");
+  listener.tls_key_path = test::Certificates::path("localhost.key");
+  const auto handler = [&milvus](http::Exchange exchange) -> http::Task<> {
+    const std::string body = milvus.answer(exchange.request.target, exchange.request.body);
+    http::Headers fields;
+    fields.add("Content-Type", "application/json");
+    co_await exchange.reply.send(200, fields, body);
+  };
+  const test::HttpSite site(handler, test::HttpSite::small(), listener);
+  MilvusOptions of = options(milvus);
+  of.server.host = "localhost";
+  of.server.port = site.port;
+  of.server.tls = true;
+  EXPECT_NE(first_error(of).find("certificate"), std::string::npos) << first_error(of);
+  of.server.ca_path = test::Certificates::path("ca.pem");
+  EXPECT_EQ(first_error(of), "");
+  EXPECT_FALSE(milvus.fields().empty());
+  of.server.ca_path = "/nowhere.pem";
+  EXPECT_EQ(make_milvus_remote(of).error().code, Code::kInvalid);
 }
 
 TEST(Milvus, keeps_an_answer_that_takes_many_rows_and_deletes_all_of_them) {
