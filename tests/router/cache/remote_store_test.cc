@@ -73,9 +73,10 @@ TEST(RemoteStore, shares_answers_among_routers) {
 
 TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
   Shared shared;
+  RemoteStore writer(std::make_unique<FakeRemote>(shared), {});
   RemoteStore store(std::make_unique<FakeRemote>(shared), {});
   FakeRemote server(shared);
-  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(writer.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(server, "a"); }));
   shared.down = true;
   ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
@@ -175,9 +176,10 @@ TYPED_TEST(RealServer, shares_answers_among_routers) {
 }
 
 TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
-  RemoteStore store(this->site_->remote(), {});
+  // Not the one that asks, which has what waits to be written.
+  RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
-  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(writer.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
   this->site_->server().end();
   EXPECT_FALSE(store.find("a", now()));
@@ -187,9 +189,10 @@ TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
 }
 
 TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
-  RemoteStore store(this->site_->remote(), {});
+  // Not the one that asks, which has what waits to be written.
+  RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
-  ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
+  ASSERT_TRUE(writer.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
   this->site_->server().signal(SIGSTOP);
   const TimePoint began = now();
