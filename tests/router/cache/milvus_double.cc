@@ -73,6 +73,11 @@ void MilvusDouble::put(const std::string& id, Row row) {
   rows_[id] = std::move(row);
 }
 
+void MilvusDouble::erase(const std::string& id_prefix) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(rows_, [&](const auto& row) { return row.first.starts_with(id_prefix); });
+}
+
 void MilvusDouble::drop() {
   const std::lock_guard lock(mutex_);
   fields_.clear();

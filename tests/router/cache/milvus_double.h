@@ -39,6 +39,7 @@ class MilvusDouble {
   void set_fields(std::map<std::string, std::string> fields);
   size_t rows() const;
   void put(const std::string& id, Row row);
+  void erase(const std::string& id_prefix);
   void drop();
 
  private:
