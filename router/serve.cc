@@ -251,6 +251,8 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
     listener.name = kManagement;
     listener.address = api.bind_address;
     listener.port = api.port;
+    listener.tls_cert_path = api.tls_cert_path;
+    listener.tls_key_path = api.tls_key_path;
     SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(api)));
   }
   management->start();
@@ -267,7 +269,8 @@ Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
                            }));
   ports[std::string(kExtProc)] = envoy->port();
   listening.push_back(
-      fmt::format("{} {}:{} (gRPC)", kExtProc, config.ext_proc.address, envoy->port()));
+      fmt::format("{} {}:{} ({})", kExtProc, config.ext_proc.address, envoy->port(),
+                  config.ext_proc.tls_cert_path.empty() ? "gRPC" : "gRPC over TLS"));
   return {};
 }
 

@@ -65,6 +65,9 @@ struct ExtProc {
   uint16_t port = 50051;                       // 0: the system picks one (tests)
   uint32_t streams_max = 10'000;               // requests of Envoy's at a time
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
+  std::string tls_cert_path;                   // "": in the clear
+  std::string tls_key_path;
+  std::string tls_client_ca_path;  // "": Envoy needs no certificate
 };
 
 /// Where models and routes come from with `global.router.config_source: kubernetes`: two resources
@@ -94,6 +97,8 @@ struct ManagementApi {
   uint16_t port = 8080;
   bool remote_exposure = false;
   std::vector<std::string> allowed_hosts;  // names by which it may be asked, besides its address
+  std::string tls_cert_path;               // "": plain HTTP
+  std::string tls_key_path;
   Auth auth;
 };
 

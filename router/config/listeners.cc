@@ -1,19 +1,11 @@
 // `listeners`: where clients connect.
 
 #include "router/config/sections.h"
+#include "router/config/tls_pair.h"
 
 namespace signalbox::config {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-void check_tls(Reader& reader, const yaml::Node& node, Listener& listener) {
-  if (listener.tls_cert_path.empty() == listener.tls_key_path.empty()) return;
-  reader.error(node.line, "expected tls_cert_path and tls_key_path, found one of them");
-}
-
-}  // namespace
 
 const Section<Listener>& listener_section() {
   static const Section<Listener> section{
@@ -29,7 +21,7 @@ const Section<Listener>& listener_section() {
           optional("tls_key_path", text(&Listener::tls_key_path),
                    "the certificate's key, PEM; ours"),
       },
-      check_tls};
+      check_tls_pair<Listener>};
   return section;
 }
 

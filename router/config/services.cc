@@ -3,6 +3,7 @@
 
 #include "router/config/global_tables.h"
 #include "router/config/service_tables.h"
+#include "router/config/tls_pair.h"
 
 namespace signalbox::config {
 namespace {
@@ -69,15 +70,29 @@ const Section<Kubernetes>& kubernetes_section() {
   return section;
 }
 
+void check_ext_proc(Reader& reader, const yaml::Node& node, ExtProc& out) {
+  check_tls_pair(reader, node, out);
+  if (!out.tls_client_ca_path.empty() && out.tls_cert_path.empty())
+    reader.error(node.line, "expected tls_cert_path beside tls_client_ca_path");
+}
+
 const Section<ExtProc>& ext_proc_section() {
   using E = ExtProc;
-  static const Section<E> section{{
-      optional("enabled", boolean(&E::enabled), "true listens for Envoy"),
-      optional("address", text(&E::address), "interface to bind"),
-      optional("port", integer(&E::port, 0, 65535), "TCP port of gRPC"),
-      optional("streams_max", integer(&E::streams_max, 1, 1'000'000), "requests at a time"),
-      optional("timeout", duration(&E::timeout, 1ms, 24h), "for a whole request, reply included"),
-  }};
+  static const Section<E> section{
+      {
+          optional("enabled", boolean(&E::enabled), "true listens for Envoy"),
+          optional("address", text(&E::address), "interface to bind"),
+          optional("port", integer(&E::port, 0, 65535), "TCP port of gRPC"),
+          optional("streams_max", integer(&E::streams_max, 1, 1'000'000), "requests at a time"),
+          optional("timeout", duration(&E::timeout, 1ms, 24h),
+                   "for a whole request, reply included"),
+          optional("tls_cert_path", text(&E::tls_cert_path),
+                   "a certificate and its chain, PEM: gRPC over TLS"),
+          optional("tls_key_path", text(&E::tls_key_path), "the certificate's key, PEM"),
+          optional("tls_client_ca_path", text(&E::tls_client_ca_path),
+                   "authorities, PEM: Envoy has to show a certificate that one of them signed"),
+      },
+      check_ext_proc};
   return section;
 }
 
@@ -103,15 +118,20 @@ const Section<ManagementApi::Auth>& management_auth_section() {
 
 const Section<ManagementApi>& management_section() {
   using M = ManagementApi;
-  static const Section<M> section{{
-      optional("enabled", boolean(&M::enabled), "false opens no management port"),
-      optional("bind_address", text(&M::bind_address), "interface to bind"),
-      optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
-      optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask"),
-      optional("allowed_hosts", texts(&M::allowed_hosts),
-               "names by which it may be asked besides localhost and its address"),
-      optional("auth", object(&M::auth, management_auth_section), "who may ask"),
-  }};
+  static const Section<M> section{
+      {
+          optional("enabled", boolean(&M::enabled), "false opens no management port"),
+          optional("bind_address", text(&M::bind_address), "interface to bind"),
+          optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
+          optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask"),
+          optional("allowed_hosts", texts(&M::allowed_hosts),
+                   "names by which it may be asked besides localhost and its address"),
+          optional("tls_cert_path", text(&M::tls_cert_path),
+                   "a certificate and its chain, PEM: HTTPS instead of HTTP; ours"),
+          optional("tls_key_path", text(&M::tls_key_path), "the certificate's key, PEM; ours"),
+          optional("auth", object(&M::auth, management_auth_section), "who may ask"),
+      },
+      check_tls_pair<ManagementApi>};
   return section;
 }
 

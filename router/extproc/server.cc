@@ -7,6 +7,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -17,7 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "router/http/stream.h"
 
 namespace signalbox::extproc {
 namespace {
@@ -59,6 +62,26 @@ std::string bytes_of(const grpc::ByteBuffer& buffer) {
   for (const grpc::Slice& slice : slices)
     out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return out;
+}
+
+/// Of certificates and keys.
+constexpr size_t kPemBytesMax = size_t{1} << 20;
+
+// gRPC takes files that are none and tells nobody, so the other listeners' reader looks at them.
+Result<std::shared_ptr<grpc::ServerCredentials>> credentials(const config::ExtProc& settings) {
+  if (settings.tls_cert_path.empty()) return grpc::InsecureServerCredentials();
+  SIGNALBOX_TRY(const auto well,
+                http::Tls::for_server(settings.tls_cert_path, settings.tls_key_path));
+  grpc::SslServerCredentialsOptions options;
+  auto& pair = options.pem_key_cert_pairs.emplace_back();
+  SIGNALBOX_TRY(pair.private_key, read_file(settings.tls_key_path, kPemBytesMax));
+  SIGNALBOX_TRY(pair.cert_chain, read_file(settings.tls_cert_path, kPemBytesMax));
+  if (!settings.tls_client_ca_path.empty()) {
+    SIGNALBOX_TRY(const auto trusted, http::Tls::for_client(settings.tls_client_ca_path, true));
+    SIGNALBOX_TRY(options.pem_root_certs, read_file(settings.tls_client_ca_path, kPemBytesMax));
+    options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+  }
+  return grpc::SslServerCredentials(options);
 }
 
 /// gRPC's own words, into our log.
@@ -177,6 +200,8 @@ struct Server::Impl final : grpc::CallbackGenericService {
 Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
                                               const config::HttpLimits& limits,
                                               http::ErrorBody error_body, FindDesk find) {
+  auto trusted = credentials(settings);
+  if (!trusted) return fail_in("global.services.ext_proc", std::move(trusted).error());
   auto impl = std::make_unique<Impl>();
   impl->site.limits = limits;
   impl->site.timeout = settings.timeout;
@@ -205,7 +230,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
   const bool v6 = settings.address.find(':') != std::string::npos;
   const std::string address = v6 ? fmt::format("[{}]:{}", settings.address, settings.port)
                                  : fmt::format("{}:{}", settings.address, settings.port);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &impl->port);
+  builder.AddListeningPort(address, *trusted, &impl->port);
   impl->server = builder.BuildAndStart();
   std::unique_ptr<Server> out(new Server(std::move(impl)));
   if (out->impl_->server == nullptr || out->impl_->port == 0) {

@@ -1,7 +1,7 @@
 #pragma once
 // The gRPC server that Envoy talks to: external processing, and health by grpc.health.v1 for the
-// server as a whole ("") and for the service. No TLS: Envoy stands beside it, or a mesh between
-// them.
+// server as a whole ("") and for the service. In the clear, for an Envoy beside it or a mesh
+// between them, or over TLS, with certificates of Envoy's where they are asked for.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace signalbox::extproc {
 class Server {
  public:
   /// Serves when it returns. What `find` makes runs on the server's own event loops, one a thread,
-  /// as many as `limits` says. kIo: the address cannot be had.
+  /// as many as `limits` says. kIo: the address cannot be had; kInvalid: a
+  /// file of TLS, by its name.
   static Result<std::unique_ptr<Server>> start(const config::ExtProc& settings,
                                                const config::HttpLimits& limits,
                                                http::ErrorBody error_body, FindDesk find);

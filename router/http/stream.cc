@@ -43,6 +43,8 @@ struct Tls::Context {
     ssl.set_options(kOptions, ignored);
     // A client that asks for new keys over and over costs much and gains nothing.
     SSL_CTX_set_options(ssl.native_handle(), SSL_OP_NO_RENEGOTIATION);
+    // For a key with a password OpenSSL would ask at the terminal.
+    SSL_CTX_set_default_passwd_cb(ssl.native_handle(), [](char*, int, int, void*) { return -1; });
   }
   mutable ssl::context ssl;  // OpenSSL counts the connections that use it
 };

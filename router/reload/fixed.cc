@@ -68,6 +68,8 @@ void keep_listeners(const config::Config& running, config::Config& next, const K
     keys.keep("address", listener.address, found->address);
     keys.keep("port", listener.port, found->port);
     keys.keep("timeout", listener.timeout, found->timeout);
+    keys.keep("tls_cert_path", listener.tls_cert_path, found->tls_cert_path);
+    keys.keep("tls_key_path", listener.tls_key_path, found->tls_key_path);
     next.listeners.erase(found);
   }
   for (const config::Listener& listener : next.listeners) {
@@ -97,6 +99,9 @@ void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, Keeper
   keys.keep("port", running.port, next.port);
   keys.keep("streams_max", running.streams_max, next.streams_max);
   keys.keep("timeout", running.timeout, next.timeout);
+  keys.keep("tls_cert_path", running.tls_cert_path, next.tls_cert_path);
+  keys.keep("tls_key_path", running.tls_key_path, next.tls_key_path);
+  keys.keep("tls_client_ca_path", running.tls_client_ca_path, next.tls_client_ca_path);
 }
 
 void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next, Keeper keys) {
@@ -113,6 +118,8 @@ void keep_management(const config::ManagementApi& running, config::ManagementApi
   keys.keep("enabled", running.enabled, next.enabled);
   keys.keep("bind_address", running.bind_address, next.bind_address);
   keys.keep("port", running.port, next.port);
+  keys.keep("tls_cert_path", running.tls_cert_path, next.tls_cert_path);
+  keys.keep("tls_key_path", running.tls_key_path, next.tls_key_path);
 }
 
 void keep_metrics(const config::Observability::Metrics& running,

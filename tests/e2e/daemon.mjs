@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,15 +25,30 @@ export async function freePorts(count) {
   return ports;
 }
 
+/// The status of a GET, null where there is none. With an authority (PEM) over HTTPS.
+async function statusOf(url, authority) {
+  if (!authority) {
+    const answer = await fetch(url).catch(() => null);
+    await answer?.arrayBuffer();
+    return answer?.status ?? null;
+  }
+  return new Promise((done) => {
+    const asked = get(url, { ca: authority, agent: false }, (answer) => answer.resume().on("end", () => done(answer.statusCode)));
+    asked.on("error", () => done(null));
+  });
+}
+
 export class Daemon {
   /// `configuration(port, managementPort)` returns the YAML. The program is the one that SIGNALBOX names. `put(file, text)`
-  /// lays the file down where it is to be more than a file.
-  static async start(configuration, put = writeFile) {
+  /// lays the file down where it is to be more than a file. `authority` (PEM) has signed the management listener's certificate,
+  /// where it has one.
+  static async start(configuration, put = writeFile, authority = "") {
     assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
     const daemon = new Daemon();
     const [port, managementPort] = await freePorts(2);
     daemon.url = `http://127.0.0.1:${port}`;
-    daemon.managementUrl = `http://127.0.0.1:${managementPort}`;
+    daemon.managementUrl = `${authority ? "https" : "http"}://127.0.0.1:${managementPort}`;
+    daemon.authority = authority;
     daemon.folder = await mkdtemp(join(tmpdir(), "signalbox-e2e-"));
     const file = join(daemon.folder, "config.yaml");
     daemon.file = file;
@@ -52,9 +68,7 @@ export class Daemon {
     this.exited.then(() => (over = true));
     for (const end = Date.now() + kReadyMsMax; Date.now() < end; await pause(20)) {
       if (over) break;
-      const answer = await fetch(`${this.managementUrl}/ready`).catch(() => null);
-      await answer?.arrayBuffer();
-      if (answer?.status === 200) return;
+      if ((await statusOf(`${this.managementUrl}/ready`, this.authority)) === 200) return;
     }
     this.process.kill("SIGKILL");
     assert.fail(`the daemon did not become ready; its log:\n${this.log}`);

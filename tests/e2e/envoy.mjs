@@ -73,8 +73,8 @@ export class Conversation {
 
 /// The client's end, and as many conversations as are wanted.
 export class Processor {
-  constructor(port, options = {}) {
-    this.client = new ExternalProcessor(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), options);
+  constructor(port, options = {}, credentials = grpc.credentials.createInsecure()) {
+    this.client = new ExternalProcessor(`127.0.0.1:${port}`, credentials, options);
   }
   open() {
     return new Conversation(this.client);

@@ -16,17 +16,19 @@ std::string path(const char* name) {
   return Certificates::path(name);
 }
 
-Result<std::unique_ptr<Daemon>> start(std::string_view listener, std::string_view backend) {
+Result<std::unique_ptr<Daemon>> start(
+    std::string_view listener, std::string_view backend,
+    std::string_view services = "management_api: {enabled: false}") {
   auto loaded = config::parse(fmt::format(R"(
 version: v0.3
 listeners:
   - {{name: http, address: 127.0.0.1, port: 0, timeout: 20s{}}}
-global: {{services: {{http: {{threads: 2}}, management_api: {{enabled: false}}}}}}
+global: {{services: {{http: {{threads: 2}}, {}}}}}
 providers:
   defaults: {{default_model: m}}
   models: [{{name: m, backend_refs: [{{name: a, {}}}]}}]
 )",
-                                          listener, backend),
+                                          listener, services, backend),
                               "test.yaml");
   if (!loaded) return tl::unexpected<Error>(loaded.error());
   return Daemon::start(std::move(loaded->config),
@@ -121,6 +123,36 @@ TEST_F(TlsTest, names_the_file_that_is_not_there) {
   ASSERT_EQ(front->notices().size(), 1U);
   EXPECT_NE(front->notices()[0].find("/nowhere/ca.pem"), std::string::npos);
   EXPECT_EQ(chat(*front, "hello").status, 502);
+}
+
+TEST_F(TlsTest, of_every_listener_needs_files_that_are_what_they_should_be) {
+  const auto refusal = [](const std::string& services) {
+    const auto started = start("", "type: echo", services);
+    return started ? "" : started.error().message;
+  };
+  const std::string pair = fmt::format("tls_cert_path: {}, tls_key_path: {}", path("localhost.pem"),
+                                       path("elsewhere.key"));
+  const std::string other_key = path("elsewhere.key") + ": no key of the certificate can be read";
+  const std::string off = ", management_api: {enabled: false}";
+  for (const auto& [services, wanted] : std::vector<std::pair<std::string, std::string>>{
+           {fmt::format("management_api: {{port: 0, {}}}", pair),
+            "listener \"management\": " + other_key},
+           {fmt::format("management_api: {{port: 0, tls_key_path: {}}}", path("localhost.key")),
+            "management_api: expected tls_cert_path and tls_key_path, found one of them"},
+           {fmt::format("ext_proc: {{enabled: true, port: 0, {}}}{}", pair, off),
+            "global.services.ext_proc: " + other_key},
+           {fmt::format("ext_proc: {{enabled: true, port: 0, tls_cert_path: {}, tls_key_path: {}, "
+                        "tls_client_ca_path: {}}}{}",
+                        path("localhost.pem"), path("localhost.key"), path("localhost.key"), off),
+            "global.services.ext_proc: " + path("localhost.key") +
+                ": no certificates of authorities can be read"},
+           {fmt::format("ext_proc: {{enabled: true, port: 0, tls_client_ca_path: {}}}{}",
+                        path("ca.pem"), off),
+            "expected tls_cert_path beside tls_client_ca_path"},
+       }) {
+    EXPECT_NE(refusal(services).find(wanted), std::string::npos)
+        << refusal(services) << "\nfor " << services;
+  }
 }
 
 }  // namespace
