@@ -16,6 +16,7 @@
 #include "router/api/config.h"
 #include "router/api/context_routes.h"
 #include "router/api/costs.h"
+#include "router/api/count_tokens.h"
 #include "router/api/dashboard.h"
 #include "router/api/embeddings.h"
 #include "router/api/errors.h"
@@ -183,6 +184,7 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
     out.push_back(api::surface_route(path, surface, services));
   };
   add("/v1/messages", messages_surface);
+  out.push_back(api::count_tokens_route(services));
   add("/v1/completions", completions_surface);
   if (state.config().response_api.enabled) add("/v1/responses", responses_surface);
   return out;

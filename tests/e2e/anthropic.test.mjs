@@ -17,6 +17,11 @@ providers:
   defaults: {default_model: scripted}
   models:
     - {name: scripted, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: claude, provider_model_id: claude-x, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
+    - name: careful
+      api_format: anthropic
+      pii_policy: {allow_by_default: false}
+      backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]
     - {name: echo, backend_refs: [{name: echo, type: echo}]}
 routing:
   signals:
@@ -281,4 +286,40 @@ test("a stream that breaks ends in an error event", async () => {
 
 test("the log holds none of it", () => {
   assert.doesNotMatch(daemon.log, /ann@|Weather|key-1|forbidden/);
+});
+
+test("tokens are counted by the server that knows how, and by nobody else", async () => {
+  const question = { model: "claude", system: "Be kind.", messages: [{ role: "user", content: "mail ann@example.com" }], tools: [kTool] };
+  upstream.answer = () => ({ body: { input_tokens: 403 } });
+  const { data, response } = await client.messages.countTokens(question).withResponse();
+  assert.deepEqual(data, { input_tokens: 403 });
+  assert.match(response.headers.get("x-request-id"), /^req-/);
+  assert.equal(upstream.path, "/v1/messages/count_tokens");
+  assert.equal(upstream.headers["x-api-key"], "key-1");
+  assert.ok(upstream.headers["anthropic-version"]);
+  assert.equal(upstream.body, JSON.stringify(question).replace('"claude"', '"claude-x"'));
+
+  await client.beta.messages.countTokens({ ...question, betas: ["b-1"] }, { query: { beta: true } });
+  assert.equal(upstream.path, "/v1/messages/count_tokens?beta=true");
+  assert.match(upstream.headers["anthropic-beta"], /b-1/);
+
+  upstream.body = "untouched";
+  for (const [model, status, message] of [
+    ["scripted", 400, /another API, which counts no tokens/],
+    ["auto", 400, /stands for several models/],
+    ["careful", 400, /has a pii_policy/],
+    ["nobody", 404, /unknown model "nobody"/],
+    [7, 400, /model: expected a string/],
+  ]) {
+    await assert.rejects(client.messages.countTokens({ ...question, model }), (error) => {
+      assert.equal(error.status, status);
+      assert.equal(error.error.type, "error");
+      assert.match(error.error.error.message, message);
+      return true;
+    });
+  }
+  assert.equal(upstream.body, "untouched");
+
+  upstream.answer = () => ({ status: 429, body: { type: "error", error: { type: "rate_limit_error", message: "slowly" } } });
+  await assert.rejects(client.messages.countTokens(question), (error) => error.status === 429 && /slowly/.test(error.message));
 });

@@ -1,0 +1,129 @@
+// A name that stands for a decision is refused, too: which model would answer, and with what put in
+// or masked, is known once the request has been decided on, and nothing of it goes out unmasked.
+
+#include "router/api/count_tokens.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "router/api/relay.h"
+#include "router/api/surface_headers.h"
+#include "router/plugins/edit.h"
+#include "router/plugins/pii_policy.h"
+#include "router/surfaces/anthropic.h"
+
+namespace signalbox::api {
+namespace {
+
+constexpr std::string_view kPath = "/v1/messages/count_tokens";
+
+bool is_decided_on(const config::Config& config, std::string_view name) {
+  const auto has = [name](const std::vector<std::string>& names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return has(config.auto_model_names) ||
+         std::ranges::any_of(config.entrypoints,
+                             [&](const config::Entrypoint& each) { return has(each.model_names); });
+}
+
+/// Whose tokens are counted, and the body for its server.
+struct Count {
+  const config::Model* model = nullptr;
+  std::string body = {};
+};
+
+Result<Count> read(std::string body, const config::Config& config) {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
+  const json::Value root = document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  if (root.count("model") > 1) return fail(Code::kInvalid, "model: there are two");
+  const auto name = root.find("model");
+  if (!name || !name->is_string()) return fail(Code::kInvalid, "model: expected a string");
+  const std::string_view wanted = name->text();
+  const std::string quoted = json::quote_briefly(wanted);
+  if (is_decided_on(config, wanted)) {
+    return fail(Code::kInvalid,
+                "model: {} stands for several models: tokens are counted for one that is named",
+                quoted);
+  }
+  Count out{.model = config.providers.find(wanted)};
+  if (out.model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
+  if (out.model->api_format != config::Model::ApiFormat::kAnthropic) {
+    return fail(Code::kInvalid,
+                "model: the servers of {} speak another API, which counts no tokens before a "
+                "request is answered",
+                quoted);
+  }
+  if (router::restricts(*out.model)) {
+    return fail(Code::kInvalid,
+                "model: {} has a pii_policy: its servers see no request that nobody has looked at",
+                quoted);
+  }
+  out.body = router::apply(
+      document.source(), {{name->begin(), name->end(), json::quote(out.model->provider_model_id)}});
+  return out;
+}
+
+class CountTokens {
+ public:
+  explicit CountTokens(const Services& services) : services_(services) {}
+
+  http::Task<> operator()(http::Exchange exchange) const {
+    http::Request& request = exchange.request;
+    Watch watch(services_.observer, request.headers, exchange.reply, kPath);
+    http::Headers told;
+    told.add("x-request-id", watch.id());
+    const Result<Count> count = read(std::move(request.body), services_.router.config());
+    if (!count) {
+      co_await refuse(exchange, std::move(told), count.error(), watch);
+      co_return;
+    }
+    const http::Headers headers = for_anthropic(request.headers);
+    const http::Headers none;
+    const std::string target = fmt::format("{}{}", kPath, request.query());
+    watch.sent(count->body);
+    const std::string traceparent = watch.traceparent();
+    const upstream::Call call{.target = target,
+                              .headers = headers,
+                              .added = none,
+                              .request_id = watch.id(),
+                              .body = count->body,
+                              .interrupt = exchange.interrupt,
+                              .traceparent = traceparent,
+                              .drops_tracestate = !watch.keeps_tracestate()};
+    upstream::Outcome outcome = co_await services_.backends.call(*count->model, call);
+    if (!outcome.answer) {
+      co_await refuse(exchange, std::move(told), outcome.answer.error(), watch);
+      co_return;
+    }
+    const Result<void> relayed = co_await relay(**outcome.answer, exchange.reply, told);
+    if (!relayed) watch.failed(relayed.error(), relayed.error().message);
+  }
+
+ private:
+  static http::Task<> refuse(http::Exchange exchange, http::Headers told, const Error& error,
+                             Watch& watch) {
+    watch.failed(error);
+    if (error.code == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
+    }
+    add_headers(router::error_headers(), told);
+    const ErrorShape shape = [](int status, std::string_view body) {
+      return surfaces::AnthropicSurface().refusal(status, body);
+    };
+    co_await send_error(exchange.reply, std::move(told), error, &shape);
+  }
+
+  const Services services_;
+};
+
+}  // namespace
+
+Route count_tokens_route(const Services& services) {
+  return {"POST", std::string(kPath), CountTokens(services)};
+}
+
+}  // namespace signalbox::api
