@@ -15,6 +15,11 @@ if(SIGNALBOX_SANITIZE)
   # g++ 12 takes the sanitizers' own instructions for uses of what is not set.
   target_compile_options(signalbox_flags INTERFACE ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(signalbox_flags INTERFACE ${sanitize})
+  # A fifth of the time of the system's linker, on programs of 200 MB.
+  find_program(LLD ld.lld)
+  if(LLD)
+    target_link_options(signalbox_flags INTERFACE -fuse-ld=lld)
+  endif()
 endif()
 
 # clang 14 cannot compile a coroutine with the check of function types, a part of -fsanitize=undefined.
@@ -94,7 +99,8 @@ function(signalbox_fuzz name)
       -verbosity=0 -print_final_stats=1 -artifact_prefix=${found}/ ${found} ${arg_CORPUS})
     set_tests_properties(${name} PROPERTIES LABELS fuzz)
   else()
-    add_executable(${name} ${arg_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
+    add_executable(${name} ${arg_SOURCE})
+    target_link_libraries(${name} PRIVATE fuzz_replay)
     if(SIGNALBOX_THREADS_ONLY)
       set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     else()
