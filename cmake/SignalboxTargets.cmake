@@ -59,9 +59,9 @@ endfunction()
 # GoogleTest binary, one ctest entry. THREADS: its tests start threads, or those that the filter names do. The thread
 # sanitizer's preset has only those, since it has nothing to find in the others. SANITIZED: those that run under a
 # sanitizer; without the others, which measure figures or time over the code that the rest runs, too. COMPUTES: they take
-# long unless they are compiled as the rest is.
+# long unless they are compiled as the rest is. LONG: ctest starts it before the others, so that no processor idles at the end.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "COMPUTES" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES;LONG" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   spare_coroutines(${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
@@ -81,12 +81,23 @@ function(signalbox_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter}
     --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
+  if(arg_LONG)
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
+endfunction()
+
+# What tests compute a second time by the formulas, in double precision: a sanitizer would look for mistakes of the tests only,
+# for most of the time of those that use it.
+function(spare_oracle source)
+  if(SIGNALBOX_SANITIZE)
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=all)
+  endif()
 endfunction()
 
 # signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the asan preset, which its
 # ctest entry runs for SIGNALBOX_FUZZ_SECONDS from the corpus on (what it finds stays in the build tree and is tried
 # again next time); under every other preset a program that replays its corpus, run by ctest.
-set(SIGNALBOX_FUZZ_SECONDS 3 CACHE STRING "How long ctest runs each fuzz target")
+set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
   if(SIGNALBOX_FUZZ)
