@@ -37,18 +37,24 @@ function(spare_coroutines)
   endforeach()
 endfunction()
 
-# signalbox_library(name SOURCES a.cc ... LINKS other ...): a room, or a part of one that has its own dependency.
+# signalbox_library(name SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one that has its own
+# dependency.
 function(signalbox_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   spare_coroutines(${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE signalbox_flags)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED precompiled_std)
+  endif()
+  precompiled(${name} ${arg_PRECOMPILED})
 endfunction()
 
-# Most tests are compiled with little or no optimisation: they run for moments and are compiled often.
+# Most tests are compiled with little or no optimisation: they run for moments and are compiled often. None with precompiled
+# headers: g++ 12 at -O1 then takes `std::string + "literal"` for a write out of bounds.
 function(compile_fast name)
-  if(SIGNALBOX_SANITIZE)
+  if(SIGNALBOX_SANITIZE OR SIGNALBOX_PCH)
     target_compile_options(${name} PRIVATE -O0)
   else()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -68,6 +74,11 @@ function(signalbox_test name)
   target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(NOT arg_COMPUTES)
     compile_fast(${name})
+    if(arg_LINKS MATCHES "net_test_support|gateway_test_support")
+      precompiled(${name} precompiled_net_test)
+    else()
+      precompiled(${name} precompiled_test)
+    endif()
   endif()
   if(SIGNALBOX_THREADS_ONLY AND NOT "THREADS" IN_LIST ARGN)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
