@@ -54,13 +54,15 @@ class PostgresRemote final : public Remote {
         name_(fmt::format("postgres {}:{}", options_.host, options_.port)),
         get_(fmt::format("SELECT bytes FROM {} WHERE id = $1 AND expires > now() AND NOT deleted",
                          options_.table)),
-        put_(fmt::format("INSERT INTO {0} (id, bytes, head, expires) VALUES ($1, $2, $3, now() + "
-                         "$4::text::float8 * interval '1 millisecond') ON CONFLICT (id) DO UPDATE "
-                         "SET bytes = $2, head = $3, expires = EXCLUDED.expires, written = now(), "
-                         "deleted = false, number = nextval('{0}_number_seq')",
-                         options_.table)),
+        put_(fmt::format(
+            "INSERT INTO {0} (id, bytes, head, expires) VALUES ($1, $2, $3, now() + "
+            "$4::text::float8 * interval '1 millisecond') ON CONFLICT (id) DO UPDATE "
+            "SET bytes = $2, head = $3, expires = EXCLUDED.expires, written = now(), "
+            "deleted = false, number = nextval(pg_get_serial_sequence('{0}', 'number')::regclass)",
+            options_.table)),
         remove_(fmt::format("UPDATE {0} SET bytes = '', head = '', deleted = true, written = "
-                            "now(), number = nextval('{0}_number_seq') WHERE id = $1",
+                            "now(), number = nextval(pg_get_serial_sequence('{0}', "
+                            "'number')::regclass) WHERE id = $1",
                             options_.table)),
         follow_(fmt::format("SELECT number::text, id, head, (written < now() - interval '3 "
                             "seconds')::text FROM {} WHERE number > $1::text::bigint AND expires > "
@@ -196,12 +198,15 @@ class PostgresRemote final : public Remote {
     const std::lock_guard lock(making_);
     if (made_) return {};
     const auto until = Clock::now() + options_.write_limit;
+    // Of several that make a table at once PostgreSQL refuses all but one, and may give the
+    // sequence of that one another name.
     for (const char* statement :
-         {"CREATE TABLE IF NOT EXISTS {0} (id text PRIMARY KEY, number bigserial NOT NULL, bytes "
+         {"BEGIN", "SELECT pg_advisory_xact_lock(hashtext('{0}'))",
+          "CREATE TABLE IF NOT EXISTS {0} (id text PRIMARY KEY, number bigserial NOT NULL, bytes "
           "bytea NOT NULL, head bytea NOT NULL, expires timestamptz NOT NULL, written timestamptz "
           "NOT NULL DEFAULT now(), deleted boolean NOT NULL DEFAULT false)",
           "CREATE INDEX IF NOT EXISTS {0}_number ON {0} (number)",
-          "CREATE INDEX IF NOT EXISTS {0}_expires ON {0} (expires)"}) {
+          "CREATE INDEX IF NOT EXISTS {0}_expires ON {0} (expires)", "COMMIT"}) {
       SIGNALBOX_TRY(
           const Rows done,
           run(connection, fmt::format(fmt::runtime(statement), options_.table), {}, until));

@@ -1,6 +1,7 @@
 // Answers that several routers share: over a server that a test can break as it likes, and over
 // real ones that are killed, stopped and full.
 
+#include <future>
 #include <map>
 
 #include "router/cache/postgres_remote.h"
@@ -143,12 +144,14 @@ class Postgres {
  public:
   static std::string missing() { return test::PostgresProcess::missing(); }
   void start() { process_.start(); }
-  std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
+  std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100),
+                                 std::string table = "signalbox_answers") const {
     return *make_postgres_remote({.host = "127.0.0.1",
                                   .port = process_.server().port(),
                                   .database = process_.database(),
                                   .user = "tester",
                                   .ssl_mode = "disable",
+                                  .table = std::move(table),
                                   .look_up_limit = look_up_limit});
   }
   test::ServerProcess& server() { return process_.server(); }
@@ -219,6 +222,24 @@ TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
   ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
   EXPECT_TRUE(comes_true([&] { return is_kept(*server, "a") && is_kept(*server, "b"); }));
   EXPECT_FALSE(has(store, "large"));
+}
+
+TEST(RealPostgres, has_its_table_made_by_many_routers_that_start_at_once) {
+  if (!Postgres::missing().empty()) GTEST_SKIP() << Postgres::missing();
+  Postgres site;
+  site.start();
+  ASSERT_TRUE(comes_true([&] { return site.remote(kPatient, "warmed_up")->get("x").has_value(); }));
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::future<std::string>> routers;
+    for (int i = 0; i < 8; ++i) {
+      routers.push_back(std::async(std::launch::async, [&] {
+        const auto put = site.remote(kPatient, fmt::format("answers_{}", round))
+                             ->put("a", "bytes", "head", seconds(60));
+        return put ? "" : put.error().message;
+      }));
+    }
+    for (auto& router : routers) EXPECT_EQ(router.get(), "");
+  }
 }
 
 TEST(RealPostgres, whose_disk_is_full_keeps_answering_and_gets_what_waited_once_there_is_room) {
