@@ -101,6 +101,10 @@ class HeadReader {
     if (known->family == Family::kAny) {
       SIGNALBOX_TRY(head_.pooling_, read_pooling("mean"));
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
+      if (reader_.rows("dense.weight") > 0) {
+        SIGNALBOX_TRY(head_.activation_, read_activation());
+        head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
+      }
     } else if (known->family == Family::kModernBert) {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {

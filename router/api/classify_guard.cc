@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "router/api/classify.h"
+#include "router/signals/attempts.h"
 #include "router/signals/pii_finder.h"
 #include "router/signals/windows.h"
 
@@ -151,15 +152,8 @@ Outcome<std::string> pii_of(const State& state, std::string_view text, const Pii
 
 Outcome<Risk> find_risk(const State& state, std::string_view text) {
   SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "jailbreak"));
-  std::vector<std::string> positive;
-  for (const std::string& label : state.config().modules.prompt_guard.positive_labels)
-    positive.push_back(plain_label(label));
-  if (positive.empty()) positive = {"jailbreak"};
-  std::vector<size_t> counted;
-  for (size_t i = 0; i < classifier.head.labels.size(); ++i) {
-    const std::string label = plain_label(classifier.head.labels[i]);
-    if (std::find(positive.begin(), positive.end(), label) != positive.end()) counted.push_back(i);
-  }
+  const std::vector<size_t> counted =
+      router::attempt_labels(state.config().modules.prompt_guard, classifier.head.labels);
   if (counted.empty()) {
     return tl::unexpected<Failure>(
         Failure{503, "MODEL_NOT_AVAILABLE",
@@ -178,8 +172,9 @@ Outcome<Risk> find_risk(const State& state, std::string_view text) {
       sum += all.front().scores[label];
       if (all.front().scores[label] > all.front().scores[best]) best = label;
     }
-    if (sum <= risk.score) continue;
-    risk.score = sum;
+    const double score = router::attempt_among(windows.size(), sum);
+    if (score <= risk.score) continue;
+    risk.score = score;
     risk.label = classifier.head.labels[best];
   }
   risk.is_jailbreak = risk.score >= classifier.threshold;

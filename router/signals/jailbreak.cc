@@ -144,11 +144,15 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
     Reading out;
     SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
     whole = whole && windows.whole;
+    // Many short messages are no long text.
+    const auto messages = static_cast<size_t>(
+        std::ranges::count_if(texts, [](std::string_view text) { return !text.empty(); }));
+    const size_t count = windows.pieces.size() - std::min(windows.pieces.size(), messages) + 1;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, sum);
+      out.score = std::max(out.score, attempt_among(count, sum));
       if (out.score >= kCertain) break;
     }
     out.matched = out.score >= least_probability(signal);

@@ -192,6 +192,45 @@ TEST(Heads, many_heads_read_one_trunk) {
   EXPECT_EQ(states->logits.size(), 3u);
 }
 
+// What `signalbox fit` and tools/train write: mean, length 1, perhaps a layer, classes.
+TEST(Heads, one_of_our_own_may_have_a_layer_before_its_classes) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const auto ids = trunk.ids(9);
+  const int32_t hidden = open(trunk)->hidden();
+  const auto numbers = [&](int64_t count, double step) {
+    std::vector<float> out(count);
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(std::sin(step * double(i + 1)));
+    return out;
+  };
+  Checkpoint tensors;
+  tensors["dense.weight"] = {{hidden, hidden}, numbers(int64_t{hidden} * hidden, 0.37)};
+  tensors["dense.bias"] = {{hidden}, numbers(hidden, 1.1)};
+  tensors["classifier.weight"] = {{2, hidden}, numbers(int64_t{2} * hidden, 0.71)};
+  tensors["classifier.bias"] = {{2}, {0.25F, -0.5F}};
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() / "config.json") << fmt::format(
+      R"({{"architectures":["LinearForSequenceClassification"],"hidden_size":{},"num_labels":2,)"
+      R"("classifier_pooling":"mean","classifier_normalize":true,"classifier_activation":"relu"}})",
+      hidden);
+  write_checkpoint(directory.path() / "model.safetensors", tensors, "F32");
+  const auto states = open(trunk, {.heads = {directory.path()}})->states(ids).value();
+
+  std::vector<double> pooled(hidden), layer(hidden);
+  for (size_t i = 0; i < states.last_hidden_state.size(); ++i)
+    pooled[i % hidden] += states.last_hidden_state[i];
+  const double length =
+      std::sqrt(std::inner_product(pooled.begin(), pooled.end(), pooled.begin(), 0.0));
+  const auto row = [&](const std::string& name, int32_t i, const std::vector<double>& x) {
+    const float* weight = tensors[name + ".weight"].values.data() + int64_t{i} * hidden;
+    return std::inner_product(x.begin(), x.end(), weight,
+                              double{tensors[name + ".bias"].values[i]});
+  };
+  for (double& x : pooled) x /= length;
+  for (int32_t i = 0; i < hidden; ++i) layer[i] = std::max(0.0, row("dense", i, pooled));
+  for (int32_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(states.logits[0][i], row("classifier", i, layer), 1e-4);
+}
+
 TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
   const RandomNetwork own = network(kSequence), bare = network("ModernBertModel");
   const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});
