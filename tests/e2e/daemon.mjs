@@ -12,14 +12,23 @@ import { setTimeout as pause } from "node:timers/promises";
 const kReadyMsMax = 60_000; // a sanitizer build on a busy machine
 const kStopMsMax = 20_000;
 
+// Below the ports that the system gives to connections, so that none takes one before it is used.
+async function onFreePort() {
+  for (;;) {
+    const server = createServer();
+    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    const listens = await new Promise((done) => {
+      server.once("error", () => done(false));
+      server.listen(port, "127.0.0.1", () => done(true));
+    });
+    if (listens) return server;
+  }
+}
+
 /// Ports that were free a moment ago, all different.
 export async function freePorts(count) {
   const servers = [];
-  for (let i = 0; i < count; ++i) {
-    const server = createServer();
-    await new Promise((done) => server.listen(0, "127.0.0.1", done));
-    servers.push(server);
-  }
+  for (let i = 0; i < count; ++i) servers.push(await onFreePort());
   const ports = servers.map((server) => server.address().port);
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   return ports;

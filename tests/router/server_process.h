@@ -73,18 +73,22 @@ class ServerProcess {
     pid_ = spawn(std::move(command));
     for (int i = 0; i < 200 && !is_open(port_); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ASSERT_TRUE(is_open(port_)) << "the server does not listen";
+    ASSERT_TRUE(is_open(port_)) << "the server does not listen; its log ends:\n" << log_end();
   }
   /// To it and to what it has started, which may be in groups of their own.
   void signal(int number) const {
     for (const pid_t pid : family()) ::kill(pid, number);
   }
-  /// As by kill -9.
+  /// As by kill -9. All are gone then: PostgreSQL does not start over memory that one still holds.
   void end() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGSTOP);  // or it could start another between the look at them and their end
-    signal(SIGKILL);
+    const std::vector<pid_t> all = family();
+    for (const pid_t pid : all) ::kill(pid, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
+    for (const pid_t pid : all) {
+      while (is_alive(pid)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     pid_ = -1;
   }
 
@@ -96,6 +100,19 @@ class ServerProcess {
       for (pid_t child; children >> child;) out.push_back(child);
     }
     return out;
+  }
+  /// Not those either that nobody has asked how they ended.
+  static bool is_alive(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string stat;
+    if (!std::getline(file, stat)) return false;
+    const size_t name_end = stat.rfind(')');  // of the program, which may hold anything
+    return name_end + 2 < stat.size() && stat[name_end + 2] != 'Z';
+  }
+  std::string log_end() const {
+    std::ifstream file(folder_ / "log");
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    return all.substr(all.size() - std::min<size_t>(all.size(), 2000));
   }
   const passwd* owner() const {
     return user_.empty() || ::geteuid() != 0 ? nullptr : ::getpwnam(user_.c_str());

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <random>
 #include <string>
 
 namespace signalbox::test {
@@ -235,10 +236,20 @@ FullListener::~FullListener() {
   for (const int fd : sockets_) ::close(fd);
 }
 
+// Below the ports that the system gives to connections (32768 and up): one of those that asks for a
+// closed port of their range again and again is at last given that port itself, and is its own
+// peer.
 uint16_t closed_port() {
-  uint16_t port = 0;
-  ::close(bound_socket(port));
-  return port;
+  static std::mt19937 random{std::random_device{}()};
+  std::uniform_int_distribution<uint16_t> ports(10'000, 32'000);
+  for (;;) {
+    const uint16_t port = ports(random);
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in address = loopback(port);
+    const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    if (free) return port;
+  }
 }
 
 std::string post(std::string_view path, std::string_view body, std::string_view extra_headers) {
