@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "router/config/endpoint.h"
+#include "router/config/headers.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -37,14 +38,57 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
     out.ref.port = address->port;
     out.ref.tls = address->tls;
     out.ref.path_prefix = address->path;
+    if (!out.ref.chat_path.empty()) out.ref.chat_path.insert(0, address->path);
     // Requests bring their own "/v1/...".
     if (out.ref.path_prefix.ends_with("/v1"))
       out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
   });
 }
 
+void check_extra_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  for (const auto& [name, value] : ref.extra_headers) {
+    reader.at_key("extra_headers", [&, &name = name, &value = value] {
+      const uint32_t line = node.find("extra_headers")->line;
+      if (!is_header_name(name))
+        return reader.error(line, fmt::format("expected a name of a header, found \"{}\"", name));
+      if (is_own_header(name))
+        return reader.error(line, fmt::format("the router sets \"{}\" itself", name));
+      if (!is_header_value(value)) {
+        reader.error(line, fmt::format("{}: expected one line without control characters", name));
+      }
+    });
+  }
+}
+
+// Both become part of the first line of a request as they are.
+void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto only = [](std::string_view text, std::string_view beside) {
+    return std::all_of(text.begin(), text.end(), [beside](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             beside.find(c) != std::string_view::npos;
+    });
+  };
+  if (!ref.chat_path.empty() &&
+      (ref.chat_path[0] != '/' || !only(ref.chat_path, "/-._~%!$&'()*+,;=:@"))) {
+    reader.at_key("chat_path", [&] {
+      reader.error(
+          node.find("chat_path")->line,
+          fmt::format("expected a path that begins with \"/\", found \"{}\"", ref.chat_path));
+    });
+  }
+  if (!only(ref.api_version, "-._~")) {
+    reader.at_key("api_version", [&] {
+      reader.error(
+          node.find("api_version")->line,
+          fmt::format("expected letters, digits, -, . and _, found \"{}\"", ref.api_version));
+    });
+  }
+}
+
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   check_known_type(reader, node, out.ref);
+  check_extra_headers(reader, node, out.ref);
+  check_target(reader, node, out.ref);
   if (!out.endpoint.empty() && !out.base_url.empty()) {
     return reader.error(node.line, "expected endpoint or base_url, found both");
   }
@@ -81,17 +125,14 @@ const Section<BackendText>& backend_section() {
                    "word before the key"),
           optional("provider", inside(&BackendText::ref, string(&R::provider)),
                    "whose dialect the server speaks"),
-          optional("api_key", inside(&BackendText::ref, string(&R::api_key)), "the key itself")
-              .not_built("name an environment variable in api_key_env instead"),
+          optional("api_key", inside(&BackendText::ref, string(&R::api_key)),
+                   "the key itself, where api_key_env names none that is set"),
           optional("extra_headers", inside(&BackendText::ref, text_map(&R::extra_headers)),
-                   "sent with every request")
-              .not_built("they are not sent"),
+                   "sent with every request, in place of the client's of the same name"),
           optional("api_version", inside(&BackendText::ref, string(&R::api_version)),
-                   "sent as a query parameter")
-              .not_built("it is not sent"),
+                   "sent as the query parameter api-version"),
           optional("chat_path", inside(&BackendText::ref, string(&R::chat_path)),
-                   "instead of /v1/chat/completions")
-              .not_built("requests keep the client's path"),
+                   "under base_url, where chat completions are, instead of /v1/chat/completions"),
           optional("backend_id", inside(&BackendText::ref, string(&R::backend_id)),
                    "the server in the metrics")
               .not_built("it has no effect"),

@@ -1,36 +1,12 @@
 // Plugins that change the request before it goes out, or answer instead.
 
-#include <algorithm>
-#include <array>
-
+#include "router/config/headers.h"
 #include "router/config/plugin_tables.h"
 
 namespace signalbox::config {
 namespace {
 
 using Compression = ContextCompressionPlugin;
-
-// What the router says itself of a request that it passes on.
-constexpr auto kOwnHeaders = std::to_array<std::string_view>(
-    {"connection", "content-length", "expect", "host", "keep-alive", "proxy-authenticate",
-     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-     "x-request-id"});
-
-bool is_own_header(std::string_view name) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::any_of(kOwnHeaders.begin(), kOwnHeaders.end(), [&](std::string_view own) {
-    return std::equal(own.begin(), own.end(), name.begin(), name.end(),
-                      [&](char a, char b) { return a == lower(b); });
-  });
-}
-
-// A token of RFC 9110.
-bool is_header_name(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
 
 void check_header(Reader& reader, const yaml::Node& node, HeaderMutationPlugin::Pair& pair) {
   if (pair.name.empty()) return;
@@ -42,10 +18,7 @@ void check_header(Reader& reader, const yaml::Node& node, HeaderMutationPlugin::
     if (is_own_header(pair.name))
       reader.error(line, fmt::format("the router sets \"{}\" itself", pair.name));
   });
-  const bool control = std::any_of(pair.value.begin(), pair.value.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-  });
-  if (!control) return;
+  if (is_header_value(pair.value)) return;
   reader.at_key("value", [&] {
     reader.error(node.find("value")->line, "expected one line without control characters");
   });

@@ -27,13 +27,13 @@ struct BackendRef {
   bool tls_skip_verify = false;
   std::string path_prefix;  // of base_url, without the "/v1" that requests bring: "" or "/api"
   std::string provider;     // whose dialect the server speaks: "openai"; "": vLLM's
-  std::string api_key;      // written out in the file
   std::string api_key_env;  // environment variable with the key; "": none
+  std::string api_key;      // written out in the file, for want of that
   std::string auth_header = "Authorization";
   std::string auth_prefix = "Bearer";
   std::map<std::string, std::string> extra_headers;
-  std::string api_version;
-  std::string chat_path;  // instead of /v1/chat/completions
+  std::string api_version;  // for ?api-version=; "": not sent
+  std::string chat_path;    // the whole path, instead of path_prefix and /v1/chat/completions
   std::string backend_id;
   std::string engine_kind;
   uint16_t metrics_port = 0;

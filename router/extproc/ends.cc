@@ -58,7 +58,7 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
   Mutation out = difference(request_.headers, wanted);
-  const std::string path = to.path_prefix + std::string(call.target);
+  const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});
   if (request_.headers.find(kContentLength)) out.removed.emplace_back(kContentLength);
   return out;

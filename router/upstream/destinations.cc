@@ -21,8 +21,8 @@ Destinations::Destinations(const config::Config& config) {
   for (const config::Model& model : config.providers.models) {
     std::vector<Destination>& servers = of_model_[model.name];
     for (const config::BackendRef& ref : model.backend_refs) {
-      servers.push_back({Outgoing(ref, key_of(ref), config.authz.identity), ref.path_prefix,
-                         endpoint_of(ref), ref.weight});
+      servers.push_back(
+          {Outgoing(ref, key_of(ref), config.authz.identity), endpoint_of(ref), ref.weight});
     }
   }
 }

@@ -14,8 +14,7 @@ namespace signalbox::upstream {
 
 struct Destination {
   Outgoing outgoing;
-  std::string path_prefix;  // in front of a call's target
-  std::string endpoint;     // "10.0.0.7:8000"; "": its host is a name, which a proxy has to know
+  std::string endpoint;  // "10.0.0.7:8000"; "": its host is a name, which a proxy has to know
   uint32_t weight;
 };
 

@@ -32,11 +32,7 @@ std::string HttpBackend::head_of(const Call& call) const {
   const auto add = [&head](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
-  head.append(call.method)
-      .append(" ")
-      .append(ref_.path_prefix)
-      .append(call.target)
-      .append(" HTTP/1.1\r\n");
+  head.append(call.method).append(" ").append(outgoing_.target(call)).append(" HTTP/1.1\r\n");
   add("Host", address_);
   outgoing_.each(call, add);
   if (call.method != "GET") add("Content-Length", std::to_string(call.body.size()));

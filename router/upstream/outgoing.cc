@@ -24,6 +24,9 @@ bool ends(std::string_view name, std::string_view suffix) {
 constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
                                                           "x-goog-api-key"};
 
+constexpr std::string_view kChatPath = "/v1/chat/completions";
+constexpr std::string_view kVersion = "api-version=";
+
 /// Servers that spread requests over workers of their own, and are ours.
 bool chooses_workers(const config::BackendRef& ref) {
   return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
@@ -34,15 +37,19 @@ bool chooses_workers(const config::BackendRef& ref) {
 
 std::optional<std::string> key_of(const config::BackendRef& ref) {
   const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
+  if (value != nullptr && *value != '\0') return value;
+  if (!ref.api_key.empty()) return ref.api_key;
+  return std::nullopt;
 }
 
 Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
                    config::Authz::Identity identity)
-    : auth_header_(ref.auth_header),
+    : path_prefix_(ref.path_prefix),
+      chat_path_(ref.chat_path),
+      version_(ref.api_version.empty() ? "" : fmt::format("{}{}", kVersion, ref.api_version)),
+      auth_header_(ref.auth_header),
+      extra_(ref.extra_headers),
       identity_(std::move(identity)),
-      names_key_(!ref.api_key_env.empty()),
       has_key_(!ref.api_key_env.empty() || !ref.api_key.empty()),
       is_told_(chooses_workers(ref)) {
   if (!api_key) return;
@@ -50,8 +57,31 @@ Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api
       ref.auth_prefix.empty() ? *api_key : fmt::format("{} {}", ref.auth_prefix, *api_key);
 }
 
+std::string Outgoing::target(const Call& call) const {
+  const size_t end = std::min(call.target.find('?'), call.target.size());
+  const std::string_view path = call.target.substr(0, end);
+  const std::string_view query = call.target.substr(end);
+  std::string out;
+  if (!chat_path_.empty() && path == kChatPath)
+    out = chat_path_;
+  else
+    out.append(path_prefix_).append(path);
+  if (version_.empty()) return out.append(query);
+  // Ours is the one that its operator chose.
+  out.append("?").append(version_);
+  for (size_t begin = 1; begin < query.size();) {
+    const size_t stop = std::min(query.find('&', begin), query.size());
+    const std::string_view parameter = query.substr(begin, stop - begin);
+    if (!parameter.starts_with(kVersion)) out.append("&").append(parameter);
+    begin = stop + 1;
+  }
+  return out;
+}
+
 bool Outgoing::is_replaced(std::string_view name) const {
-  return names_key_ && (iequals(name, "authorization") || iequals(name, auth_header_));
+  if (has_key_ && (iequals(name, "authorization") || iequals(name, auth_header_))) return true;
+  return std::any_of(extra_.begin(), extra_.end(),
+                     [name](const auto& extra) { return iequals(name, extra.first); });
 }
 
 // Of the client's fields; what the configuration adds is its own choice.
@@ -80,6 +110,7 @@ void Outgoing::each(const Call& call, const Visit& visit) const {
     const http::Field field = (*call.decided)[i];
     if (begins(field.name, "x-vsr-selected-")) visit(field.name, field.value);
   }
+  for (const auto& [name, value] : extra_) visit(name, value);
   if (!credentials_.empty()) visit(auth_header_, credentials_);
   visit("x-request-id", call.request_id);
   if (!call.traceparent.empty()) visit("traceparent", call.traceparent);

@@ -2,6 +2,7 @@
 // What a server is told in the header of a request, whoever sends it there.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +12,8 @@
 
 namespace signalbox::upstream {
 
-/// The API key that the environment holds for a server; none where the configuration names none, or
-/// one that is not set.
+/// The API key that the environment holds for a server, else the file's own; none where the
+/// configuration has neither, or names a variable that is not set.
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
 /// Immutable and thread-safe.
@@ -27,6 +28,9 @@ class Outgoing {
   Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
            config::Authz::Identity identity);
 
+  /// Where the call goes there: "/api/v1/chat/completions?a=b".
+  std::string target(const Call& call) const;
+
   /// Every field but Host and the framing, in order.
   using Visit = std::function<void(std::string_view name, std::string_view value)>;
   void each(const Call& call, const Visit& visit) const;
@@ -35,11 +39,14 @@ class Outgoing {
   bool is_replaced(std::string_view name) const;
   bool is_withheld(std::string_view name) const;
 
+  const std::string path_prefix_;  // in front of a call's path, but for
+  const std::string chat_path_;    // that of chat completions; "": none of its own
+  const std::string version_;      // "api-version=..."; "": none
   const std::string auth_header_;
+  const std::map<std::string, std::string> extra_;
   const config::Authz::Identity identity_;
   std::string credentials_;  // value of auth_header_; "": none
-  const bool names_key_;     // by an environment variable
-  const bool has_key_;       // of either kind
+  const bool has_key_;       // by the configuration, set or not
   const bool is_told_;       // what was decided
 };
 

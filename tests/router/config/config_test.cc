@@ -174,6 +174,11 @@ providers:
         - {base_url: "http://h:1/openai/v1/"}
         - {base_url: "http://[::1]:9/api"}
         - {type: echo}
+        - base_url: "https://api.example.com/openai/v1"
+          chat_path: /chat/completions
+          api_version: "2025-03-01"
+          api_key: key
+          extra_headers: {X-Tenant: seven}
     - {name: b, backend_refs: [{type: echo}]}
 )");
   const Model& a = config.providers.models[0];
@@ -197,6 +202,11 @@ providers:
   EXPECT_EQ(a.backend_refs[0].weight, 3u);
   EXPECT_EQ(a.backend_refs[0].api_key_env, "KEY");
   EXPECT_EQ(a.backend_refs[7].type, "echo");
+  expect(8, "api.example.com", 443, true, "/openai");
+  EXPECT_EQ(a.backend_refs[8].chat_path, "/openai/v1/chat/completions");
+  EXPECT_EQ(a.backend_refs[8].api_version, "2025-03-01");
+  EXPECT_EQ(a.backend_refs[8].api_key, "key");
+  EXPECT_EQ(a.backend_refs[8].extra_headers.at("X-Tenant"), "seven");
 }
 
 TEST(Config, reads_signals_rules_and_decisions) {

@@ -115,6 +115,50 @@ TEST(Upstream, receives_nothing_of_who_the_client_is) {
   EXPECT_EQ(received.find("x-api-key"), std::string::npos) << received;
 }
 
+TEST(Upstream, receives_the_key_of_the_file_where_the_environment_has_none) {
+  config::BackendRef ref;
+  EXPECT_EQ(upstream::key_of(ref), std::nullopt);
+  ref.api_key = "of the file";
+  EXPECT_EQ(upstream::key_of(ref), "of the file");
+  ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
+  EXPECT_EQ(upstream::key_of(ref), "of the file");
+  ref.api_key_env = "PATH";
+  EXPECT_NE(upstream::key_of(ref), "of the file");
+}
+
+TEST(Upstream, receives_what_its_provider_asks_for) {
+  std::string received;
+  Upstream upstream([&](Wire& wire, int) {
+    received = wire.read_request();
+    wire.send(ok("{}"));
+  });
+  config::BackendRef ref = backend_at(upstream.port());
+  ref.path_prefix = "/openai";
+  ref.chat_path = "/openai/deployments/large/chat/completions";
+  ref.api_version = "2025-03-01";
+  ref.extra_headers = {{"X-Tenant", "seven"}};
+  const auto ask = [&](std::string_view target) {
+    Gateway gateway(ref);
+    Wire client = gateway.connect();
+    client.send(post(target, "{}", "x-tenant: forged\r\nX-Other: passes\r\n"));
+    EXPECT_EQ(client.read_reply().status, 200);
+    return received.substr(0, received.find("\r\n"));
+  };
+  EXPECT_EQ(ask("/v1/chat/completions"),
+            "POST /openai/deployments/large/chat/completions?api-version=2025-03-01 HTTP/1.1");
+  EXPECT_EQ(received.find("forged"), std::string::npos) << received;
+  EXPECT_NE(received.find("X-Tenant: seven\r\n"), std::string::npos) << received;
+  EXPECT_NE(received.find("X-Other: passes\r\n"), std::string::npos) << received;
+  EXPECT_EQ(
+      ask("/v1/chat/completions?a=b&api-version=1&c"),
+      "POST /openai/deployments/large/chat/completions?api-version=2025-03-01&a=b&c HTTP/1.1");
+  EXPECT_EQ(ask("/v1/completions?a=b"),
+            "POST /openai/v1/completions?api-version=2025-03-01&a=b HTTP/1.1");
+  ref.api_version.clear();
+  EXPECT_EQ(ask("/v1/chat/completions?a=b"),
+            "POST /openai/deployments/large/chat/completions?a=b HTTP/1.1");
+}
+
 TEST(Upstream, reply_comes_back_with_its_status_headers_and_untouched_bytes) {
   const std::string gzip("\x1f\x8b\x08\x00\x00\r\n\r\n0\r\n", 12);
   Upstream upstream(once(
