@@ -18,6 +18,7 @@ struct Header {
 inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
 inline constexpr std::string_view kCachePath = "cache";
+inline constexpr std::string_view kLimitedPath = "rate_limited";
 
 /// "upstream", "fast_response" or "blocked".
 std::string_view path_name(Plan::Path path);

@@ -192,12 +192,26 @@ bool Planner::needs_unbuilt(const config::Decision& decision) const {
   return selectors_.at(&decision) == nullptr;
 }
 
+bool Planner::refuses_stranger(const Inputs& inputs) const {
+  if (config_.authz.fail_open || routing_.role_bindings.empty()) return false;
+  const config::Authz::Identity& identity = config_.authz.identity;
+  return inputs.header(identity.user_id_header).value_or("").empty() &&
+         inputs.header(identity.user_groups_header).value_or("").empty();
+}
+
 Result<Plan> Planner::plan(const Findings& findings) const {
   const config::Decision* decision = findings.subject.decision;
   Plan plan;
   plan.bypassed = findings.subject.bypassed;
   if (plan.bypassed && findings.subject.named == nullptr)
     return unknown_model(config_, findings.inputs.request().model);
+  if (refuses_stranger(findings.inputs)) {
+    plan.path = Plan::Path::kBlocked;
+    plan.message = fmt::format("the request names nobody: it has neither {} nor {}",
+                               config_.authz.identity.user_id_header,
+                               config_.authz.identity.user_groups_header);
+    return plan;
+  }
   if (decision != nullptr) {
     plan.decision = decision->name;
     plan.category = decision->name;

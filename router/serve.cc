@@ -94,6 +94,7 @@ struct Daemon::Impl {
   mutable observe::Replay replay;
   mutable api::AnswerCache cache;                 // the answers
   mutable api::Contexts contexts;                 // what requests refer to
+  mutable limits::RateLimiter limiter;            // and how much users have asked
   mutable surfaces::ResponseStore responses{{}};  // and what clients go on from
   const surfaces::AnthropicSurface messages_surface{};
   const surfaces::CompletionsSurface completions_surface{};
@@ -178,6 +179,7 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
                                .observer = *state.observer,
                                .cache = cache,
                                .contexts = contexts,
+                               .limiter = limiter,
                                .guards = *state.guards};
   std::vector<api::Route> out{api::chat_route(services)};
   const auto add = [&](const char* path, const surfaces::Surface& surface) {

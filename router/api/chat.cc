@@ -152,7 +152,8 @@ http::Task<> Chat::answer(http::Exchange exchange, const Asked& asked, const rou
   http::Headers fields = told_of(plan, exchange.request.headers, watch);
   if (plan.path == router::Plan::Path::kBlocked) {
     fields.add("Content-Type", "application/json");
-    std::string body = error_body(kBlockedStatus, plan.message, "pii_policy_violation");
+    std::string body = error_body(kBlockedStatus, plan.message,
+                                  plan.guarded.pii ? "pii_policy_violation" : "missing_identity");
     if (surface_ != nullptr) body = shape_(kBlockedStatus, body);
     co_await exchange.reply.send(kBlockedStatus, fields, body);
     co_return;

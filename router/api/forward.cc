@@ -13,6 +13,7 @@
 #include "router/api/surface_headers.h"
 #include "router/api/translated_answer.h"
 #include "router/api/unmasked_answer.h"
+#include "router/config/access.h"
 #include "router/plan_headers.h"
 #include "router/plugins/header_mutation.h"
 #include "router/surfaces/anthropic_server.h"
@@ -21,6 +22,7 @@ namespace signalbox::api {
 namespace {
 
 constexpr std::string_view kPath = "/v1/chat/completions";
+constexpr int kLimitedStatus = 429;
 
 /// What was decided, for a reply that came by another path all the same.
 http::Headers by_path(const http::Headers& fields, std::string_view path) {
@@ -110,9 +112,42 @@ http::Headers told_of(const router::Plan& plan, const http::Headers& client, con
 }
 
 http::Task<> Forwarding::run(router::Plan plan) {
+  const bool limited = co_await is_limited(plan);
+  if (limited) co_return;
   for (std::optional<router::Plan> next = std::move(plan); next;) {
     const router::Plan current = *std::move(next);
     next = co_await ask(current);
+  }
+  charge();
+}
+
+// Whether it was answered with a refusal, since its user has asked too often.
+http::Task<bool> Forwarding::is_limited(const router::Plan& plan) {
+  const config::Config& config = services_.router.config();
+  if (config.ratelimit.providers.empty()) co_return false;
+  const http::Headers& client = exchange_.request.headers;
+  const config::Authz::Identity& identity = config.authz.identity;
+  asker_ = {std::string(config::identity_of(client.find(identity.user_id_header).value_or(""))),
+            std::string(client.find(identity.user_groups_header).value_or("")), plan.model->name};
+  const auto refusal =
+      services_.limiter.admit(config.ratelimit, asker_, std::chrono::steady_clock::now());
+  if (!refusal) co_return false;
+  watch_.limited();
+  http::Headers fields = by_path(told_of(plan, client, watch_), router::kLimitedPath);
+  fields.add("Content-Type", "application/json");
+  fields.add("Retry-After", std::to_string(refusal->retry.count()));
+  std::string body = error_body(kLimitedStatus, refusal->message, router::kLimitedPath);
+  if (face_.shape != nullptr) body = (*face_.shape)(kLimitedStatus, body);
+  co_await exchange_.reply.send(kLimitedStatus, fields, body);
+  co_return true;
+}
+
+void Forwarding::charge() const {
+  const config::RateLimit& limit = services_.router.config().ratelimit;
+  if (limit.providers.empty()) return;
+  if (const auto& tokens = watch_.tokens()) {
+    services_.limiter.charge(limit, asker_, tokens->prompt + tokens->completion,
+                             std::chrono::steady_clock::now());
   }
 }
 

@@ -16,6 +16,7 @@
 #include "router/api/observer.h"
 #include "router/api/watch.h"
 #include "router/http/server.h"
+#include "router/limits/rate_limiter.h"
 #include "router/plan_headers.h"
 #include "router/reply_guards.h"
 #include "router/router.h"
@@ -35,6 +36,7 @@ struct Services {
   const Observer& observer;                // is told of every request
   AnswerCache& cache;                      // keeps the answers of decisions that want it
   Contexts& contexts;                      // that requests refer to
+  limits::RateLimiter& limiter;            // how often users may ask
   const router::ReplyGuards& guards;       // know what of a reply is watched
 };
 
@@ -91,6 +93,8 @@ class Forwarding {
                                http::Headers& told);
   std::optional<router::Plan> successor(const upstream::Outcome& outcome, const router::Plan& plan);
   http::Task<> refuse(const Error& error, const http::Headers& told);
+  http::Task<bool> is_limited(const router::Plan& plan);
+  void charge() const;
 
   const Services& services_;
   http::Exchange exchange_;
@@ -101,6 +105,7 @@ class Forwarding {
   std::optional<router::WatchedReply> watched_;
   std::vector<std::string_view> failed_;  // models that have not answered, in turn
   uint32_t attempts_ = 0;                 // servers that were asked
+  limits::Asker asker_;                   // where rates are limited
 };
 
 }  // namespace signalbox::api

@@ -151,6 +151,11 @@ void Watch::failed(const Error& error, std::string_view detail) {
   if (!detail.empty()) account_.detail = detail;
 }
 
+void Watch::limited() {
+  account_.error = router::kLimitedPath;
+  account_.response_path = router::kLimitedPath;
+}
+
 void Watch::cached(observe::CacheUse use, std::chrono::steady_clock::time_point began) {
   account_.cache = use;
   account_.cache_began = began;

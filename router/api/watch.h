@@ -37,7 +37,12 @@ class Watch {
 
   /// x-vsr-replay-id; "": it is not recorded.
   const std::string& replay_id() const { return account_.replay_id; }
+  /// That the model has read and written, as far as its reply has said; none for one of the cache.
+  const std::optional<observe::Tokens>& tokens() const { return account_.tokens; }
   observe::Degraded degraded() const { return account_.degraded; }
+
+  /// It is refused, since its user has asked too often.
+  void limited();
 
   /// The response cache has been looked at since `began`.
   void cached(observe::CacheUse use, std::chrono::steady_clock::time_point began);

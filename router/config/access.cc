@@ -1,5 +1,9 @@
 // `global.services.authz` and `ratelimit`: who asks, and how often they may.
 
+#include "router/config/access.h"
+
+#include <algorithm>
+
 #include "router/config/service_tables.h"
 
 namespace signalbox::config {
@@ -38,33 +42,66 @@ const Section<RateLimit::Rule>& limit_section() {
   using R = RateLimit::Rule;
   constexpr int64_t kMax = int64_t{1} << 48;
   static const Section<R> section{{
-      optional("name", string(&R::name), "of the rule"),
+      optional("name", string(&R::name), "how a refusal calls it"),
       optional("match", object(&R::match, match_section), "what it is about"),
-      optional("requests_per_unit", integer(&R::requests_per_unit, 0, kMax), "0: any number"),
-      optional("tokens_per_unit", integer(&R::tokens_per_unit, 0, kMax), "0: any number"),
-      optional("unit", word(&R::unit, {"second", "minute", "hour", "day"}), "of time"),
+      optional("requests_per_unit", integer(&R::requests_per_unit, 0, kMax),
+               "of one user; 0: any number"),
+      optional("tokens_per_unit", integer(&R::tokens_per_unit, 0, kMax),
+               "read and written for one user; 0: any number"),
+      optional("unit",
+               choice(&R::unit, {{"second", std::chrono::seconds(1)},
+                                 {"minute", std::chrono::minutes(1)},
+                                 {"hour", std::chrono::hours(1)},
+                                 {"day", std::chrono::hours(24)}}),
+               "of time; default: minute"),
   }};
   return section;
 }
 
+void check_limiter(Reader& reader, const yaml::Node& node, RateLimit::Provider& provider) {
+  if (provider.type != "envoy-ratelimit") return;
+  reader.at_key("type", [&] {
+    reader.not_built(node.find("type")->line, "envoy-ratelimit: this service is not asked");
+  });
+}
+
 const Section<RateLimit::Provider>& limit_provider_section() {
   using P = RateLimit::Provider;
-  static const Section<P> section{{
-      required("type", text(&P::type), "envoy-ratelimit or local-limiter"),
-      optional("address", string(&P::address), "of envoy-ratelimit: host:port"),
-      optional("domain", string(&P::domain), "of envoy-ratelimit"),
-      optional("rules", list(&P::rules, limit_section), "of local-limiter"),
-  }};
+  static const Section<P> section{
+      {
+          required("type", word(&P::type, {"local-limiter", "envoy-ratelimit"}), "who counts"),
+          optional("address", string(&P::address), "of envoy-ratelimit: host:port"),
+          optional("domain", string(&P::domain), "of envoy-ratelimit"),
+          optional("rules", list(&P::rules, limit_section), "of local-limiter"),
+      },
+      check_limiter};
   return section;
 }
 
 }  // namespace
 
+std::string_view identity_of(std::string_view field) {
+  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
+  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
+  return field;
+}
+
+bool is_member(std::string_view groups, std::string_view group) {
+  while (!groups.empty()) {
+    const size_t comma = std::min(groups.find(','), groups.size());
+    if (identity_of(groups.substr(0, comma)) == group) return true;
+    groups.remove_prefix(std::min(comma + 1, groups.size()));
+  }
+  return false;
+}
+
 const Section<Authz>& authz_section() {
   using A = Authz;
   static const Section<A> section{{
-      optional("fail_open", boolean(&A::fail_open), "let requests pass that name nobody")
-          .not_built("a request that names nobody has no role, and is not refused for it"),
+      optional(
+          "fail_open", boolean(&A::fail_open),
+          "true (the default): a request that names nobody has no role; false: where there are "
+          "role_bindings it is refused"),
       optional("identity", object(&A::identity, identity_section), "headers that can be trusted"),
       optional("providers", list(&A::providers, authz_provider_section), "where roles come from")
           .not_built("the identity headers are what roles go by"),
@@ -75,7 +112,8 @@ const Section<Authz>& authz_section() {
 const Section<RateLimit>& ratelimit_section() {
   using R = RateLimit;
   static const Section<R> section{{
-      optional("fail_open", boolean(&R::fail_open), "let requests pass when a limiter fails"),
+      optional("fail_open", boolean(&R::fail_open),
+               "let requests pass when there are too many users to count"),
       optional("providers", list(&R::providers, limit_provider_section), "who counts"),
   }};
   return section;

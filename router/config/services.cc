@@ -251,8 +251,7 @@ const Section<Config>& services_section() {
       optional("observability", object(&C::observability, observability_section),
                "traces and metrics"),
       optional("authz", object(&C::authz, authz_section), "who asks"),
-      optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often")
-          .not_built("no rate is limited"),
+      optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often"),
       optional("startup_status", object(&C::startup_status, startup_status_section),
                "of upstream's parts"),
       optional("router_replay", object(&C::router_replay, replay_section), "records of requests"),

@@ -177,23 +177,23 @@ struct Authz {
     std::string type;
     std::map<std::string, std::string> headers;
   };
-  bool fail_open = false;
+  bool fail_open = true;  // requests that name nobody pass, without a role
   Identity identity;
   std::vector<Provider> providers;
 };
 
 struct RateLimit {
   struct Match {
-    std::string user;
-    std::string group;
-    std::string model;
+    std::string user;   // "": any
+    std::string group;  // "": any
+    std::string model;  // "": any
   };
   struct Rule {
     std::string name;
     Match match;
     uint64_t requests_per_unit = 0;  // 0: no bound
     uint64_t tokens_per_unit = 0;
-    std::string unit;
+    std::chrono::seconds unit{60};
   };
   struct Provider {
     std::string type;

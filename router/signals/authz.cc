@@ -2,27 +2,13 @@
 
 #include <algorithm>
 
+#include "router/config/access.h"
 #include "router/signals/types.h"
 
 namespace signalbox::router {
 namespace {
 
 using Subject = config::RoleBinding::Subject;
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-bool is_in_list(std::string_view list, std::string_view wanted) {
-  while (!list.empty()) {
-    const size_t comma = std::min(list.find(','), list.size());
-    if (trimmed(list.substr(0, comma)) == wanted) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
 
 std::string lower_ascii(std::string text) {
   for (char& c : text) {
@@ -51,12 +37,13 @@ class Signals : public SignalType {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    const std::string_view user = trimmed(inputs.header(user_header_).value_or(""));
+    const std::string_view user = config::identity_of(inputs.header(user_header_).value_or(""));
     const std::string_view groups = inputs.header(groups_header_).value_or("");
     for (uint32_t i = 0; i < roles_.size(); ++i) {
       for (const Subject* subject : roles_[i].subjects) {
-        const bool has = subject->kind == Subject::Kind::kUser ? user == subject->name
-                                                               : is_in_list(groups, subject->name);
+        const bool has = subject->kind == Subject::Kind::kUser
+                             ? user == subject->name
+                             : config::is_member(groups, subject->name);
         if (!has) continue;
         out[i] = {true, 1, 1};
         evidence.push_back({i, subject->name, 1});

@@ -163,7 +163,7 @@ class Play : public Channel {
     guards_ = std::move(*guards);
     site_.find = [this](const http::Request& request, const upstream::Caller& caller) {
       const api::Services services{*router_,   caller, compute_,  compute_, stats_,
-                                   *observer_, cache_, contexts_, *guards_};
+                                   *observer_, cache_, contexts_, limiter_, *guards_};
       api::Route route = request.path() == "/v1/messages"
                              ? api::surface_route("/v1/messages", surface_, services)
                              : api::chat_route(services);
@@ -309,6 +309,7 @@ class Play : public Channel {
   observe::Replay replay_;
   api::AnswerCache cache_;
   api::Contexts contexts_;
+  limits::RateLimiter limiter_;
   std::unique_ptr<const router::ReplyGuards> guards_;
   router::selection::RuntimeStats stats_;
   const surfaces::AnthropicSurface surface_{};

@@ -1,0 +1,142 @@
+// A bucket that is full says nothing that a new one would not, so those are dropped when there are
+// too many.
+
+#include "router/limits/rate_limiter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "router/config/access.h"
+
+namespace signalbox::limits {
+namespace {
+
+using config::RateLimit;
+using Rule = RateLimit::Rule;
+
+bool is_about(const Rule& rule, const Asker& asker) {
+  const RateLimit::Match& match = rule.match;
+  return (match.user.empty() || match.user == asker.user) &&
+         (match.model.empty() || match.model == asker.model) &&
+         (match.group.empty() || config::is_member(asker.groups, match.group));
+}
+
+template <typename Visit>
+void each_rule(const RateLimit& limit, const Asker& asker, Visit&& visit) {
+  for (const RateLimit::Provider& provider : limit.providers) {
+    for (const Rule& rule : provider.rules) {
+      if (is_about(rule, asker)) visit(rule);
+    }
+  }
+}
+
+double seconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// How long until there is `missing` more of what comes `per_unit`.
+std::chrono::seconds wait_for(double missing, uint64_t per_unit, std::chrono::seconds unit) {
+  const double rate = static_cast<double>(per_unit) / seconds(unit);
+  return std::chrono::seconds(std::max<int64_t>(1, std::llround(std::ceil(missing / rate))));
+}
+
+std::string_view words_for(std::chrono::seconds unit) {
+  if (unit == std::chrono::seconds(1)) return "a second";
+  if (unit == std::chrono::minutes(1)) return "a minute";
+  return unit == std::chrono::hours(1) ? "an hour" : "a day";
+}
+
+Refusal refusal(const Rule& rule, uint64_t per_unit, std::string_view what,
+                std::chrono::seconds retry) {
+  const std::string of = rule.name.empty() ? "" : fmt::format(" ({})", rule.name);
+  return {fmt::format("the limit of {} {} {} is reached{}; try again in {} s", per_unit, what,
+                      words_for(rule.unit), of, retry.count()),
+          retry};
+}
+
+}  // namespace
+
+void RateLimiter::Bucket::fill(TimePoint now) {
+  const double units = std::max(0.0, seconds(now - at)) / seconds(rule.unit);
+  const auto filled = [units](double left, uint64_t per_unit) {
+    const double all = static_cast<double>(per_unit);
+    return std::min(all, left + units * all);
+  };
+  requests = filled(requests, rule.requests_per_unit);
+  tokens = filled(tokens, rule.tokens_per_unit);
+  at = std::max(at, now);
+}
+
+bool RateLimiter::Bucket::is_full() const {
+  return requests >= static_cast<double>(rule.requests_per_unit) &&
+         tokens >= static_cast<double>(rule.tokens_per_unit);
+}
+
+void RateLimiter::drop_full(TimePoint now) {
+  if (now - dropped_ < std::chrono::seconds(1)) return;
+  dropped_ = now;
+  for (auto it = buckets_.begin(); it != buckets_.end();) {
+    it->second.fill(now);
+    it = it->second.is_full() ? buckets_.erase(it) : std::next(it);
+  }
+}
+
+// Null: there are too many already.
+RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user, TimePoint now) {
+  // All of the rule: another configuration's of that name may say something else.
+  Key key{fmt::format("{}\n{}\n{}\n{}\n{} {} {}", rule.name, rule.match.user, rule.match.group,
+                      rule.match.model, rule.requests_per_unit, rule.tokens_per_unit,
+                      rule.unit.count()),
+          user};
+  auto found = buckets_.find(key);
+  if (found == buckets_.end()) {
+    if (buckets_.size() >= buckets_max_) return nullptr;
+    Bucket full{rule, static_cast<double>(rule.requests_per_unit),
+                static_cast<double>(rule.tokens_per_unit), now};
+    found = buckets_.emplace(std::move(key), std::move(full)).first;
+  }
+  found->second.fill(now);
+  return &found->second;
+}
+
+std::optional<Refusal> RateLimiter::admit(const RateLimit& limit, const Asker& asker,
+                                          TimePoint now) {
+  std::optional<Refusal> out;
+  std::vector<Bucket*> counted;
+  const std::lock_guard lock(mutex_);
+  if (buckets_.size() >= buckets_max_) drop_full(now);
+  each_rule(limit, asker, [&](const Rule& rule) {
+    if (out) return;
+    Bucket* const bucket = find(rule, asker.user, now);
+    if (bucket == nullptr) {
+      if (!limit.fail_open) out = Refusal{"too many users ask for their requests to be counted"};
+    } else if (rule.requests_per_unit != 0 && bucket->requests < 1) {
+      out = refusal(rule, rule.requests_per_unit, "requests",
+                    wait_for(1 - bucket->requests, rule.requests_per_unit, rule.unit));
+    } else if (rule.tokens_per_unit != 0 && bucket->tokens <= 0) {
+      out = refusal(rule, rule.tokens_per_unit, "tokens",
+                    wait_for(1 - bucket->tokens, rule.tokens_per_unit, rule.unit));
+    } else {
+      counted.push_back(bucket);
+    }
+  });
+  if (out) return out;
+  for (Bucket* bucket : counted) {
+    if (bucket->rule.requests_per_unit != 0) bucket->requests -= 1;
+  }
+  return std::nullopt;
+}
+
+void RateLimiter::charge(const RateLimit& limit, const Asker& asker, uint64_t tokens,
+                         TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  each_rule(limit, asker, [&](const Rule& rule) {
+    if (rule.tokens_per_unit == 0) return;
+    if (Bucket* const bucket = find(rule, asker.user, now))
+      bucket->tokens -= static_cast<double>(tokens);
+  });
+}
+
+}  // namespace signalbox::limits

@@ -1,0 +1,65 @@
+#pragma once
+// How often a user may ask, by rules of the configuration: a bucket for each rule and user, which
+// holds a unit's worth of requests, and one of tokens, and fills as time passes. No socket, no
+// clock.
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "router/config/services.h"
+
+namespace signalbox::limits {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// Who asks for what. A user without a name is one user.
+struct Asker {
+  std::string user;
+  std::string groups;  // with commas between them
+  std::string model;
+};
+
+struct Refusal {
+  std::string message;            // for the client
+  std::chrono::seconds retry{1};  // when to ask again, at least 1
+};
+
+/// Thread-safe. Outlives configurations: a rule that stays as it is goes on counting.
+class RateLimiter {
+ public:
+  explicit RateLimiter(size_t buckets_max = 100'000) : buckets_max_(buckets_max) {}
+
+  /// Counts a request against every rule that is about it, or against none: then the refusal.
+  std::optional<Refusal> admit(const config::RateLimit& limit, const Asker& asker, TimePoint now);
+
+  /// What a request that was admitted has come to, read and written. A bucket may owe for it.
+  void charge(const config::RateLimit& limit, const Asker& asker, uint64_t tokens, TimePoint now);
+
+ private:
+  struct Bucket {
+    config::RateLimit::Rule rule;
+    double requests, tokens;  // that are left
+    TimePoint at;
+
+    void fill(TimePoint now);
+    bool is_full() const;
+  };
+  using Key = std::pair<std::string, std::string>;  // of the rule and of the user
+
+  Bucket* find(const config::RateLimit::Rule& rule, const std::string& user, TimePoint now);
+  void drop_full(TimePoint now);
+
+  const size_t buckets_max_;
+  std::mutex mutex_;
+  std::map<Key, Bucket> buckets_;
+  TimePoint dropped_{};  // when full ones were last looked for
+};
+
+}  // namespace signalbox::limits

@@ -1,0 +1,121 @@
+// Who may ask, and how often: users that the headers of identity name, refused with what official clients understand.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: small}
+  models:
+    - {name: small, backend_refs: [{name: echo, type: echo}]}
+    - {name: large, backend_refs: [{name: echo, type: echo}]}
+routing:
+  signals:
+    role_bindings:
+      - {name: operators, role: operator, subjects: [{kind: Group, name: ops}]}
+  decisions:
+    - name: operators
+      priority: 1
+      rules: {type: authz, name: operator}
+      modelRefs: [{model: large}]
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+    authz: {fail_open: false}
+    ratelimit:
+      providers:
+        - type: local-limiter
+          rules:
+            - {name: small-per-hour, match: {model: small}, requests_per_unit: 2, unit: hour}
+            - {name: large-per-hour, match: {model: large}, tokens_per_unit: 1, unit: hour}
+`;
+
+let daemon;
+
+before(async () => {
+  daemon = await Daemon.start(configuration);
+});
+
+after(async () => {
+  await daemon?.stop();
+});
+
+const as = (headers) =>
+  new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: headers });
+const ask = (client) => client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Hello" }] });
+
+test("who names nobody is refused", async () => {
+  await assert.rejects(
+    ask(as({})),
+    (error) =>
+      error.status === 403 && error.code === "missing_identity" && /neither x-authz-user-id nor x-authz-user-groups/.test(error.message),
+  );
+});
+
+test("a role leads where its decision says", async () => {
+  const reply = await ask(as({ "x-authz-user-id": "olga", "x-authz-user-groups": "dev, ops" }));
+  assert.equal(reply.model, "large");
+});
+
+test("who asks too often is told when to ask again, and nobody else is", async () => {
+  const ann = as({ "x-authz-user-id": "ann" });
+  for (let i = 0; i < 2; ++i) assert.equal((await ask(ann)).model, "small");
+  await assert.rejects(
+    ask(ann),
+    (error) =>
+      error instanceof OpenAI.RateLimitError &&
+      error.code === "rate_limited" &&
+      error.headers.get("retry-after") === "1800" &&
+      error.headers.get("x-vsr-response-path") === "rate_limited" &&
+      error.headers.get("x-vsr-selected-model") === "small" &&
+      /2 requests an hour/.test(error.message),
+  );
+  assert.equal((await ask(as({ "x-authz-user-id": "bob" }))).model, "small");
+});
+
+test("tokens that were read and written count, those of streams too", async () => {
+  const olga = as({ "x-authz-user-id": "olga-streams", "x-authz-user-groups": "ops" });
+  const stream = await olga.chat.completions.create({
+    model: "auto",
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: "user", content: "Hello" }],
+  });
+  for await (const piece of stream) assert.ok(piece);
+  await assert.rejects(ask(olga), (error) => error.status === 429 && /tokens/.test(error.message));
+});
+
+test("another API says it in its own form", async () => {
+  const headers = { "x-authz-user-id": "carl" };
+  const client = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: headers });
+  const say = () => client.messages.create({ model: "auto", max_tokens: 10, messages: [{ role: "user", content: "Hello" }] });
+  await say();
+  await say();
+  await assert.rejects(say(), (error) => error instanceof Anthropic.RateLimitError);
+});
+
+test("a changed configuration goes on counting", async () => {
+  const dora = as({ "x-authz-user-id": "dora" });
+  await ask(dora);
+  const changed = await fetch(`${daemon.managementUrl}/config/router`, {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ routing: { strategy: "confidence" } }),
+  });
+  assert.equal(changed.status, 200, await changed.text());
+  await ask(dora);
+  await assert.rejects(ask(dora), (error) => error.status === 429);
+});
+
+test("refusals are counted by their reason", async () => {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  assert.match(text, /reason="rate_limited"/);
+});

@@ -1,0 +1,133 @@
+// Rates as stories: who asks when, and who is let in.
+
+#include "router/limits/rate_limiter.h"
+
+#include <gtest/gtest.h>
+
+namespace signalbox::limits {
+namespace {
+
+using config::RateLimit;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+RateLimit limit_of(std::vector<RateLimit::Rule> rules) {
+  RateLimit out;
+  out.providers.push_back({.type = "local-limiter", .address = {}, .domain = {}, .rules = {}});
+  out.providers.back().rules = std::move(rules);
+  return out;
+}
+
+RateLimit::Rule rule_of(uint64_t requests, uint64_t tokens = 0, seconds unit = minutes(1)) {
+  RateLimit::Rule out;
+  out.name = "each";
+  out.requests_per_unit = requests;
+  out.tokens_per_unit = tokens;
+  out.unit = unit;
+  return out;
+}
+
+class RateLimiterTest : public testing::Test {
+ protected:
+  bool admits(const RateLimit& limit, const Asker& asker) {
+    refusal_ = limiter_.admit(limit, asker, now_);
+    return !refusal_;
+  }
+
+  RateLimiter limiter_{4};
+  TimePoint now_{std::chrono::hours(1)};
+  std::optional<Refusal> refusal_;
+  const Asker ann_{"ann", "dev, ops", "large"}, bob_{"bob", "", "small"};
+};
+
+TEST_F(RateLimiterTest, lets_a_units_worth_in_and_then_what_time_brings) {
+  const RateLimit limit = limit_of({rule_of(2)});
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_FALSE(admits(limit, ann_));
+  EXPECT_EQ(refusal_->retry, seconds(30));
+  EXPECT_EQ(refusal_->message,
+            "the limit of 2 requests a minute is reached (each); try again in 30 s");
+  now_ += seconds(29);
+  EXPECT_FALSE(admits(limit, ann_));
+  EXPECT_EQ(refusal_->retry, seconds(1));
+  now_ += seconds(1);
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_FALSE(admits(limit, ann_));
+  now_ += minutes(10);
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_FALSE(admits(limit, ann_));
+}
+
+TEST_F(RateLimiterTest, counts_each_user_alone) {
+  const RateLimit limit = limit_of({rule_of(1)});
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_TRUE(admits(limit, bob_));
+  EXPECT_TRUE(admits(limit, {}));
+  EXPECT_FALSE(admits(limit, ann_));
+  EXPECT_FALSE(admits(limit, {}));
+}
+
+TEST_F(RateLimiterTest, counts_by_the_rules_that_are_about_a_request) {
+  RateLimit::Rule of_ops = rule_of(1);
+  of_ops.match.group = "ops";
+  RateLimit::Rule of_large = rule_of(3);
+  of_large.match.model = "large";
+  RateLimit::Rule of_bob = rule_of(2);
+  of_bob.match.user = "bob";
+  const RateLimit limit = limit_of({of_ops, of_large, of_bob});
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_FALSE(admits(limit, ann_));  // of ops
+  const Asker no_group{"ann", "opsx", "large"};
+  EXPECT_TRUE(admits(limit, no_group));
+  EXPECT_TRUE(admits(limit, no_group));  // a refused request is not counted by other rules
+  EXPECT_FALSE(admits(limit, no_group));
+  EXPECT_TRUE(admits(limit, bob_));
+  EXPECT_TRUE(admits(limit, bob_));
+  EXPECT_FALSE(admits(limit, bob_));
+  EXPECT_TRUE(admits(limit, {"cem", "", "small"}));
+}
+
+TEST_F(RateLimiterTest, lets_nobody_in_who_owes_tokens) {
+  const RateLimit limit = limit_of({rule_of(0, 600)});
+  EXPECT_TRUE(admits(limit, ann_));
+  limiter_.charge(limit, ann_, 900, now_);
+  EXPECT_FALSE(admits(limit, ann_));
+  EXPECT_EQ(refusal_->retry, seconds(31));  // 300 are owed, and 10 come a second
+  EXPECT_EQ(refusal_->message,
+            "the limit of 600 tokens a minute is reached (each); try again in 31 s");
+  EXPECT_TRUE(admits(limit, bob_));
+  now_ += seconds(31);
+  EXPECT_TRUE(admits(limit, ann_));
+}
+
+TEST_F(RateLimiterTest, goes_on_counting_by_a_rule_that_stays_as_it_is) {
+  EXPECT_TRUE(admits(limit_of({rule_of(1)}), ann_));
+  EXPECT_FALSE(admits(limit_of({rule_of(1), rule_of(5, 0, seconds(1))}), ann_));
+  EXPECT_TRUE(admits(limit_of({rule_of(2)}), ann_));
+}
+
+TEST_F(RateLimiterTest, says_when_there_are_too_many_users_to_count) {
+  RateLimit limit = limit_of({rule_of(60)});
+  for (const std::string user : {"1", "2", "3", "4"}) EXPECT_TRUE(admits(limit, {user, "", "m"}));
+  EXPECT_FALSE(admits(limit, {"5", "", "m"}));
+  EXPECT_EQ(refusal_->message, "too many users ask for their requests to be counted");
+  EXPECT_EQ(refusal_->retry, seconds(1));
+  EXPECT_TRUE(admits(limit, {"4", "", "m"}));
+  limit.fail_open = true;
+  EXPECT_TRUE(admits(limit, {"5", "", "m"}));
+  limit.fail_open = false;
+  now_ += seconds(5);  // those before are full again, and forgotten
+  EXPECT_TRUE(admits(limit, {"5", "", "m"}));
+}
+
+TEST_F(RateLimiterTest, takes_a_clock_that_goes_back) {
+  const RateLimit limit = limit_of({rule_of(1)});
+  EXPECT_TRUE(admits(limit, ann_));
+  now_ -= minutes(5);
+  EXPECT_FALSE(admits(limit, ann_));
+}
+
+}  // namespace
+}  // namespace signalbox::limits
