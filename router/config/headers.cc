@@ -1,4 +1,5 @@
-// What of a header is for whoever sends it: names by their grammar, and those that are the router's own.
+// What of a header is for whoever sends it: names by their grammar, and those that are the router's
+// own.
 
 #include "router/config/headers.h"
 
