@@ -23,9 +23,9 @@ import safetensors
 import trunk
 
 WINDOW = 1000  # characters of prose in the windows that service reads
-ALONE, AROUND_ATTACKS, AROUND_HARMLESS = 9000, 5000, 2500
+ALONE, AROUND_ATTACKS, AROUND_HARMLESS = 14000, 6000, 3000
 EPOCHS, BATCH, RATE = 6, 512, 2e-3
-LEAN = 1.0  # added to what was learnt: harmless texts here are far harder than those that are sent; by held-out texts
+LEAN = 1.85  # added to what was learnt: harmless texts here are far harder than those that are sent; by held-out texts
 
 
 def rows(data, rng):

@@ -7,6 +7,7 @@ King James Bible."""
 import functools
 import glob
 import gzip
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -25,14 +26,24 @@ DEBIAN = [
     ("copyright", "/usr/share/doc/*/copyright", 300),
     ("licence", "/usr/share/common-licenses/*", 30),
     ("changelog", "/usr/share/doc/*/changelog*.gz", 120),
-    ("text", "/usr/share/doc/**/*.txt*", 100),
+    ("text", "/usr/share/doc/**/*.txt*", 200),
     ("text", "/usr/share/doc/**/README*", 150),
     ("page", "/usr/share/doc/anarchism/html/*.html", 150),
-    ("page", "/usr/share/doc/**/*.html", 150),
+    ("page", "/usr/share/doc/**/*.html", 500),
+    ("help", "/usr/share/help/C/*/*.page", 150),
     ("code", "/usr/lib/python3.11/**/*.py", 200),
     ("code", "/usr/include/**/*.h", 150),
 ]
 DICTIONARIES = ("gcide", "jargon", "devil", "foldoc")
+
+
+def spread(paths, count, seed):
+    """Of every package as many as of the next, as far as it has them."""
+    of_package = {}
+    for path in sample(sorted(paths), len(paths), seed):
+        of_package.setdefault("/".join(path.split("/")[:5]), []).append(path)
+    turns = itertools.zip_longest(*of_package.values())
+    return list(itertools.islice((path for turn in turns for path in turn if path), count))
 
 
 def read(path):
@@ -52,11 +63,11 @@ def debian(rng_seed=1):
     """{kind: texts} of this machine's packages; what is not installed is left out."""
     kinds = {}
     for kind, pattern, count in DEBIAN:
-        for i, path in enumerate(sample(sorted(glob.glob(pattern, recursive=True)), count, rng_seed)):
+        for i, path in enumerate(spread(glob.glob(pattern, recursive=True), count, rng_seed)):
             if not Path(path).is_file():
                 continue
             text = manual(path, (72, 80, 100)[i % 3]) if kind == "manual" else read(path)
-            if kind == "page":
+            if kind in ("page", "help"):
                 text = re.sub(r"<[^>]+>", " ", text)
             if i % 2:
                 text = re.sub(r"[ \t]+", " ", text)
