@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace signalbox::json {
 namespace {
 
@@ -15,16 +17,15 @@ namespace ondemand = simdjson::ondemand;
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
-// RFC 8259's grammar of numbers; simdjson leaves it to the conversion, which refuses long integers.
+}  // namespace
+
+// simdjson leaves it to the conversion, which refuses long integers.
 bool is_number_token(std::string_view s) {
   size_t i = 0;
   const auto digits = [&] {
     const size_t start = i;
-    while (i < s.size() && is_digit(s[i])) ++i;
+    while (i < s.size() && ascii::is_digit(s[i])) ++i;
     return i > start;
   };
   if (i < s.size() && s[i] == '-') ++i;
@@ -42,8 +43,6 @@ bool is_number_token(std::string_view s) {
   }
   return i == s.size();
 }
-
-}  // namespace
 
 // Walks the document once and fills the nodes.
 class Builder {

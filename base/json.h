@@ -20,6 +20,9 @@ enum class Type : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
 /// "null", "boolean", "number", "string", "array" or "object".
 std::string_view type_name(Type type);
 
+/// Whether a text is a number by RFC 8259's grammar, of any length.
+bool is_number_token(std::string_view text);
+
 class Document;
 class Items;
 class Members;

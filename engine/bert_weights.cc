@@ -9,7 +9,7 @@
 namespace signalbox::engine {
 namespace {
 
-constexpr const char* kTokenTable = "embeddings.word_embeddings.weight";
+constexpr const char* kWordTable = "embeddings.word_embeddings.weight";
 
 BertLayerWeights read_layer(TensorReader& reader, const BertConfig& config, int32_t layer) {
   const int32_t h = config.hidden;
@@ -32,12 +32,11 @@ BertLayerWeights read_layer(TensorReader& reader, const BertConfig& config, int3
 Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const BertConfig& config,
                                       const TrunkOptions& options) {
   const int64_t h = config.hidden;
-  TensorReader reader(file, options.kernels,
-                      prefix_of(file, {"bert.", "roberta.", ""}, kTokenTable), options.format,
-                      options.merge);
+  TensorReader reader(file, options.kernels, prefix_of(file, {"bert.", "roberta.", ""}, kWordTable),
+                      options.format, options.merge);
   if (options.packed != nullptr) reader.record();
   BertWeights out;
-  out.tokens = reader.table(kTokenTable, {config.vocabulary, h});
+  out.tokens = reader.table(kWordTable, {config.vocabulary, h});
   out.positions = reader.read("embeddings.position_embeddings.weight", {config.positions, h});
   out.types = reader.read("embeddings.token_type_embeddings.weight", {config.types, h});
   out.norm = reader.norm("embeddings.LayerNorm", config.hidden, true);

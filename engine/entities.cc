@@ -5,19 +5,16 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace signalbox::engine {
 namespace {
 
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 // Tokens of byte-level vocabularies hold the space before their word.
 void trim(std::string_view text, Entity& entity) {
-  while (entity.begin < entity.end && is_space(text[entity.begin])) ++entity.begin;
-  while (entity.end > entity.begin && is_space(text[entity.end - 1])) --entity.end;
+  while (entity.begin < entity.end && ascii::is_space(text[entity.begin])) ++entity.begin;
+  while (entity.end > entity.begin && ascii::is_space(text[entity.end - 1])) --entity.end;
 }
 
 /// Letters and digits of the scripts up to Cyrillic and Armenian, whose words stand between spaces.

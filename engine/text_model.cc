@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "engine/adapter.h"
 #include "engine/engine.h"
 #include "engine/entities.h"
@@ -46,12 +47,8 @@ struct Share {
   std::vector<float> own_x = {};
 };
 
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 bool is_inside_word(std::string_view text, size_t at) {
-  return at > 0 && at < text.size() && !is_space(text[at]) && !is_space(text[at - 1]);
+  return at > 0 && at < text.size() && !ascii::is_space(text[at]) && !ascii::is_space(text[at - 1]);
 }
 
 // Where the word that byte `at` is inside begins or ends; `at` when that is not within 64 bytes.

@@ -9,7 +9,7 @@
 namespace signalbox::router {
 namespace {
 
-constexpr double kDefaultThreshold = 0.5;
+constexpr double kSureFrom = 0.5;
 
 std::string lower_ascii(std::string_view text) {
   std::string out(text);
@@ -56,8 +56,7 @@ std::optional<bool> reasons_in(const config::Routing& routing, std::string_view 
 }  // namespace
 
 DomainDoubt::DomainDoubt(const config::Routing& routing, double threshold, ModelChoice classifier)
-    : threshold_(threshold > 0 ? threshold : kDefaultThreshold),
-      classifier_(std::move(classifier)) {
+    : threshold_(threshold > 0 ? threshold : kSureFrom), classifier_(std::move(classifier)) {
   for (const std::string& label : classifier_.labels) flags_.push_back(reasons_in(routing, label));
 }
 

@@ -17,7 +17,6 @@ namespace {
 using config::Rule;
 using decision::kNoSignal;
 using decision::Truth;
-using decision::Value;
 
 constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
 constexpr std::string_view kSettled = "never needed: the conditions beside it settle this";
@@ -64,7 +63,7 @@ class Explainer {
   // --- JSON ---
 
   // Null where it is not known, or cannot be.
-  void write_truth(const Value& value) {
+  void write_truth(const decision::Value& value) {
     out_.key("matched");
     if (value.low == value.high && value.low != Truth::kUnavailable) {
       out_.boolean(value.is_match());
@@ -172,7 +171,7 @@ class Explainer {
 
   void write_node(uint32_t at) {
     const decision::Node& node = report_.engine->nodes()[at];
-    const Value& value = report_.values[at];
+    const decision::Value& value = report_.values[at];
     out_.begin_object();
     if (node.op == Rule::Operator::kLeaf) {
       out_.member("type", node.rule->type).member("name", node.rule->name);
@@ -209,7 +208,7 @@ class Explainer {
   // failures.
   std::string_view reason_of(size_t decision) const {
     if (!report_.outcome.fixed) return kNotNeeded;
-    const Value& root = report_.values[report_.engine->root(decision)];
+    const decision::Value& root = report_.values[report_.engine->root(decision)];
     const bool leads = static_cast<int32_t>(decision) == report_.outcome.decision;
     return !leads && root.can_match() ? kOutranked : kSettled;
   }
@@ -232,9 +231,9 @@ class Explainer {
   // A projection, or a leaf with bounds of its own, is explained by what it is made of.
   std::string_view why_unknown(const decision::Node& leaf) const {
     if (leaf.signal == kNoSignal) return kNotThere;
-    const Value& value = report_.signals[leaf.signal];
+    const decision::Value& value = report_.signals[leaf.signal];
     const uint32_t number = report_.derived->asked(leaf.signal).number;
-    const Value& own = report_.signals[number];
+    const decision::Value& own = report_.signals[number];
     std::string_view why;
     if (const TypeReport* type = type_of(number)) {
       why = why_unknown(*type, number - type->first);
@@ -275,7 +274,7 @@ class Explainer {
     text_ += fmt::format("{:{}}{}\n", "", depth * 2, text);
   }
 
-  std::string leaf_words(const decision::Node& node, const Value& value) const {
+  std::string leaf_words(const decision::Node& node, const decision::Value& value) const {
     const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
     if (const std::string_view why = why_unknown(node); !why.empty())
       return fmt::format("{}: {}", what, why);
@@ -315,7 +314,7 @@ class Explainer {
     std::string quiet;
     std::vector<std::pair<std::string_view, size_t>> unknown;  // why, how many
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
-      const Value& value = report_.signals[type.first + i];
+      const decision::Value& value = report_.signals[type.first + i];
       if (const std::string_view why = why_unknown(type, i); !why.empty()) {
         auto known = std::find_if(unknown.begin(), unknown.end(),
                                   [&](const auto& each) { return each.first == why; });
@@ -338,7 +337,8 @@ class Explainer {
       line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
   }
 
-  void tell_match(const std::string& what, const Value& value, const std::string& reasons) {
+  void tell_match(const std::string& what, const decision::Value& value,
+                  const std::string& reasons) {
     const std::string verdict = fmt::format("{} matches ({:.2f})", what, value.confidence_low);
     line(1, reasons.empty() ? verdict : fmt::format("{}: {}", verdict, reasons));
   }
@@ -346,7 +346,7 @@ class Explainer {
   void tell_projections() {
     const decision::Projections& projections = report_.derived->projections();
     projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
-      const Value& value = report_.signals[number];
+      const decision::Value& value = report_.signals[number];
       if (!value.is_match()) return;
       const decision::Bounds& at = report_.scores[score];
       const std::string& of = projections.score(score).name;
@@ -359,7 +359,7 @@ class Explainer {
   void tell_others() {
     std::string matching, open;
     for (size_t d = 0; d < report_.routing->decisions.size(); ++d) {
-      const Value& value = report_.values[report_.engine->root(d)];
+      const decision::Value& value = report_.values[report_.engine->root(d)];
       if (static_cast<int32_t>(d) == report_.outcome.decision || !value.can_match()) continue;
       std::string& list = value.is_match() ? matching : open;
       list += list.empty() ? "" : ", ";

@@ -13,47 +13,47 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr size_t kBlock = 32;
+constexpr size_t kBlockNumbers = 32;
 constexpr size_t kHalf = 16;
 
-struct Facts {
+struct BlockType {
   std::string_view name;
   size_t block = 0;  // numbers; 0: not built
   size_t bytes = 0;  // of a block
 };
 
 // In the order of ggml_type.
-constexpr std::array<Facts, 31> kFacts = {{{"F32", 1, 4},
-                                           {"F16", 1, 2},
-                                           {"Q4_0", kBlock, 18},
-                                           {"Q4_1", kBlock, 20},
-                                           {"Q4_2"},
-                                           {"Q4_3"},
-                                           {"Q5_0", kBlock, 22},
-                                           {"Q5_1", kBlock, 24},
-                                           {"Q8_0", kBlock, 34},
-                                           {"Q8_1"},
-                                           {"Q2_K"},
-                                           {"Q3_K"},
-                                           {"Q4_K"},
-                                           {"Q5_K"},
-                                           {"Q6_K"},
-                                           {"Q8_K"},
-                                           {"IQ2_XXS"},
-                                           {"IQ2_XS"},
-                                           {"IQ3_XXS"},
-                                           {"IQ1_S"},
-                                           {"IQ4_NL"},
-                                           {"IQ3_S"},
-                                           {"IQ2_S"},
-                                           {"IQ4_XS"},
-                                           {"I8"},
-                                           {"I16"},
-                                           {"I32"},
-                                           {"I64"},
-                                           {"F64"},
-                                           {"IQ1_M"},
-                                           {"BF16", 1, 2}}};
+constexpr std::array<BlockType, 31> kBlockTypes = {{{"F32", 1, 4},
+                                                    {"F16", 1, 2},
+                                                    {"Q4_0", kBlockNumbers, 18},
+                                                    {"Q4_1", kBlockNumbers, 20},
+                                                    {"Q4_2"},
+                                                    {"Q4_3"},
+                                                    {"Q5_0", kBlockNumbers, 22},
+                                                    {"Q5_1", kBlockNumbers, 24},
+                                                    {"Q8_0", kBlockNumbers, 34},
+                                                    {"Q8_1"},
+                                                    {"Q2_K"},
+                                                    {"Q3_K"},
+                                                    {"Q4_K"},
+                                                    {"Q5_K"},
+                                                    {"Q6_K"},
+                                                    {"Q8_K"},
+                                                    {"IQ2_XXS"},
+                                                    {"IQ2_XS"},
+                                                    {"IQ3_XXS"},
+                                                    {"IQ1_S"},
+                                                    {"IQ4_NL"},
+                                                    {"IQ3_S"},
+                                                    {"IQ2_S"},
+                                                    {"IQ4_XS"},
+                                                    {"I8"},
+                                                    {"I16"},
+                                                    {"I32"},
+                                                    {"I64"},
+                                                    {"F64"},
+                                                    {"IQ1_M"},
+                                                    {"BF16", 1, 2}}};
 constexpr uint32_t kF32 = 0, kF16 = 1, kQ4_1 = 3, kQ5_0 = 6, kQ5_1 = 7, kQ8_0 = 8, kBF16 = 30;
 
 float half_at(const std::byte* at) {
@@ -74,7 +74,8 @@ void widen_block(uint32_t type, const std::byte* block, float* out) {
   const float d = half_at(block);
   const std::byte* at = block + 2;
   if (type == kQ8_0) {
-    for (size_t j = 0; j < kBlock; ++j) out[j] = static_cast<float>(static_cast<int8_t>(at[j])) * d;
+    for (size_t j = 0; j < kBlockNumbers; ++j)
+      out[j] = static_cast<float>(static_cast<int8_t>(at[j])) * d;
     return;
   }
   const bool has_minimum = type == kQ4_1 || type == kQ5_1;
@@ -99,8 +100,8 @@ void widen_block(uint32_t type, const std::byte* block, float* out) {
 }  // namespace
 
 Result<uint64_t> ggml_bytes(uint32_t type, const Shape& shape) {
-  if (type >= kFacts.size()) return fail(Code::kUnsupported, "type {} is not built", type);
-  const Facts& facts = kFacts[type];
+  if (type >= kBlockTypes.size()) return fail(Code::kUnsupported, "type {} is not built", type);
+  const BlockType& facts = kBlockTypes[type];
   if (facts.block == 0) {
     return fail(Code::kUnsupported,
                 "{} is not built (built: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)",
@@ -129,10 +130,10 @@ std::optional<Dtype> ggml_plain_dtype(uint32_t type) {
 }
 
 std::vector<std::byte> ggml_widen(uint32_t type, std::span<const std::byte> blocks) {
-  const size_t bytes = kFacts[type].bytes;
+  const size_t bytes = kBlockTypes[type].bytes;
   const size_t n = blocks.size() / bytes;
-  std::vector<std::byte> out(n * kBlock * sizeof(float));
-  std::array<float, kBlock> numbers{};
+  std::vector<std::byte> out(n * kBlockNumbers * sizeof(float));
+  std::array<float, kBlockNumbers> numbers{};
   for (size_t i = 0; i < n; ++i) {
     widen_block(type, blocks.data() + i * bytes, numbers.data());
     std::memcpy(out.data() + i * sizeof numbers, numbers.data(), sizeof numbers);

@@ -21,6 +21,7 @@ constexpr uint32_t kDimensionsMax = 4;
 constexpr int64_t kAlignmentDefault = 32;
 constexpr int64_t kAlignmentMax = 1 << 20;
 
+namespace metadata {
 enum Type : uint32_t {
   kU8,
   kI8,
@@ -36,6 +37,7 @@ enum Type : uint32_t {
   kI64,
   kF64,
 };
+}  // namespace metadata
 
 class Cursor {
  public:
@@ -96,21 +98,21 @@ Result<std::optional<int64_t>> read_integer(Cursor& in, uint32_t type) {
     return value.map([](int64_t x) { return std::optional(x); });
   };
   switch (type) {
-    case kU8:
+    case metadata::kU8:
       return some(integer<uint8_t>(in));
-    case kI8:
+    case metadata::kI8:
       return some(integer<int8_t>(in));
-    case kU16:
+    case metadata::kU16:
       return some(integer<uint16_t>(in));
-    case kI16:
+    case metadata::kI16:
       return some(integer<int16_t>(in));
-    case kU32:
+    case metadata::kU32:
       return some(integer<uint32_t>(in));
-    case kI32:
+    case metadata::kI32:
       return some(integer<int32_t>(in));
-    case kU64:
+    case metadata::kU64:
       return some(integer<uint64_t>(in));
-    case kI64:
+    case metadata::kI64:
       return some(integer<int64_t>(in));
     default:
       return std::optional<int64_t>();
@@ -118,7 +120,7 @@ Result<std::optional<int64_t>> read_integer(Cursor& in, uint32_t type) {
 }
 
 Result<double> read_real(Cursor& in, uint32_t type) {
-  if (type == kF64) return in.number<double>();
+  if (type == metadata::kF64) return in.number<double>();
   SIGNALBOX_TRY(const float value, in.number<float>());
   return double{value};
 }
@@ -137,11 +139,11 @@ Result<GgufValue> read_array(Cursor& in) {
   std::vector<double> reals;
   std::vector<int64_t> integers;
   for (uint64_t i = 0; i < n; ++i) {
-    if (type == kString) {
+    if (type == metadata::kString) {
       SIGNALBOX_TRY(strings.emplace_back(), in.string());
-    } else if (type == kF32 || type == kF64) {
+    } else if (type == metadata::kF32 || type == metadata::kF64) {
       SIGNALBOX_TRY(reals.emplace_back(), read_real(in, type));
-    } else if (type == kBool) {
+    } else if (type == metadata::kBool) {
       SIGNALBOX_TRY(integers.emplace_back(), read_bool(in));
     } else {
       SIGNALBOX_TRY(const auto value, read_integer(in, type));
@@ -149,17 +151,17 @@ Result<GgufValue> read_array(Cursor& in) {
       integers.push_back(*value);
     }
   }
-  if (type == kString) return strings;
-  if (type == kF32 || type == kF64) return reals;
+  if (type == metadata::kString) return strings;
+  if (type == metadata::kF32 || type == metadata::kF64) return reals;
   return integers;
 }
 
 Result<GgufValue> read_value(Cursor& in) {
   SIGNALBOX_TRY(const auto type, in.number<uint32_t>());
-  if (type == kString) return in.string();
-  if (type == kArray) return read_array(in);
-  if (type == kBool) return read_bool(in);
-  if (type == kF32 || type == kF64) return read_real(in, type);
+  if (type == metadata::kString) return in.string();
+  if (type == metadata::kArray) return read_array(in);
+  if (type == metadata::kBool) return read_bool(in);
+  if (type == metadata::kF32 || type == metadata::kF64) return read_real(in, type);
   SIGNALBOX_TRY(const auto value, read_integer(in, type));
   if (!value) return fail(Code::kCorrupt, "type {} is none of the format's", type);
   return *value;

@@ -26,7 +26,7 @@ constexpr std::array<Pair, 8> kLayer = {{{"attn_q", "attention.self.query"},
                                          {"ffn_up", "intermediate.dense"},
                                          {"ffn_down", "output.dense"},
                                          {"layer_output_norm", "output.LayerNorm"}}};
-constexpr std::string_view kBlock = "blk.";
+constexpr std::string_view kLayerPrefix = "blk.";
 
 template <size_t N>
 std::optional<std::string_view> find(const std::array<Pair, N>& pairs, std::string_view name) {
@@ -43,11 +43,11 @@ std::optional<std::string> hugging_face_name(std::string_view name) {
   const std::string_view kind = name.substr(dot);  // ".weight"
   if (kind != ".weight" && kind != ".bias") return std::nullopt;
   std::string_view module = name.substr(0, dot);
-  if (!module.starts_with(kBlock)) {
+  if (!module.starts_with(kLayerPrefix)) {
     const auto found = find(kEmbeddings, module);
     return found ? std::optional(fmt::format("{}{}", *found, kind)) : std::nullopt;
   }
-  module.remove_prefix(kBlock.size());
+  module.remove_prefix(kLayerPrefix.size());
   uint32_t layer = 0;
   const auto read = std::from_chars(module.data(), module.data() + module.size(), layer);
   if (read.ec != std::errc{}) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr size_t kBytesMax = 1 << 20;
+constexpr size_t kConfigBytesMax = 1 << 20;
 
 }  // namespace
 
@@ -93,11 +93,11 @@ Result<std::optional<HfObject>> HfObject::object(std::string_view key) const {
 
 Result<HfConfig> HfConfig::open(const std::filesystem::path& path) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  return parse(std::string(file.text().substr(0, kBytesMax + 1)), path.string());
+  return parse(std::string(file.text().substr(0, kConfigBytesMax + 1)), path.string());
 }
 
 Result<HfConfig> HfConfig::parse(std::string text, std::string_view name) {
-  auto document = json::Document::parse(std::move(text), {.bytes = kBytesMax, .depth = 32});
+  auto document = json::Document::parse(std::move(text), {.bytes = kConfigBytesMax, .depth = 32});
   if (!document) return fail(Code::kCorrupt, "{}: {}", name, document.error().message);
   if (!document->root().is_object())
     return fail(Code::kCorrupt, "{}: expected a JSON object", name);

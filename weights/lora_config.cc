@@ -12,7 +12,7 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr int32_t kRankMax = 1 << 14;
+constexpr int32_t kLowRankMax = 1 << 14;
 constexpr double kAlphaMax = 1e6;
 
 // Keys that change the result when they are set.
@@ -120,7 +120,7 @@ Result<LoraConfig> LoraConfig::read(const HfConfig& file) {
   LoraConfig out;
   out.name_ = file.name();
   SIGNALBOX_TRY(out.task_, config.string("task_type", ""));
-  SIGNALBOX_TRY(out.rank_, config.integer("r", 1, kRankMax, 8));
+  SIGNALBOX_TRY(out.rank_, config.integer("r", 1, kLowRankMax, 8));
   SIGNALBOX_TRY(out.alpha_, config.number("lora_alpha", -kAlphaMax, kAlphaMax, 8));
   SIGNALBOX_TRY(out.stabilised_, config.boolean("use_rslora", false));
   SIGNALBOX_TRY_VOID(out.read_patterns(config));
@@ -131,7 +131,7 @@ Result<LoraConfig> LoraConfig::read(const HfConfig& file) {
 Result<void> LoraConfig::read_patterns(const HfObject& config) {
   SIGNALBOX_TRY(ranks_, patterns_of<int32_t>(config, "rank_pattern",
                                              [](const HfObject& object, std::string_view key) {
-                                               return object.integer(key, 1, kRankMax);
+                                               return object.integer(key, 1, kLowRankMax);
                                              }));
   SIGNALBOX_TRY(alphas_, patterns_of<double>(config, "alpha_pattern",
                                              [](const HfObject& object, std::string_view key) {

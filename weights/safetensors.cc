@@ -15,7 +15,6 @@ namespace signalbox::weights {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
-constexpr uint64_t kHeaderBytesMax = 100'000'000;  // the limit of the reference implementation
 
 struct Entry {
   std::string name;

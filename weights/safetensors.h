@@ -15,6 +15,9 @@
 
 namespace signalbox::weights {
 
+/// Of the header; the limit of the reference implementation.
+inline constexpr size_t kHeaderBytesMax = 100'000'000;
+
 /// Owns the mappings that its tensors look into. Immutable, thread-safe.
 class SafeTensors {
  public:

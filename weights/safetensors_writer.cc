@@ -14,7 +14,6 @@ namespace signalbox::weights {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kHeaderBytesMax = 100'000'000;
 
 std::vector<Tensor> in_file_order(std::span<const Tensor> tensors) {
   std::vector<Tensor> out(tensors.begin(), tensors.end());

@@ -11,7 +11,7 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr size_t kBytesMax = size_t{64} << 20;
+constexpr size_t kIndexBytesMax = size_t{64} << 20;
 constexpr size_t kFilesMax = 1000;
 constexpr size_t kNameBytesMax = 255;  // of a file, as file systems have it
 
@@ -32,15 +32,16 @@ Result<std::filesystem::path> file_beside(const std::filesystem::path& file,
 
 Result<ShardIndex> ShardIndex::open(const std::filesystem::path& path) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  if (file.size() > kBytesMax) {
+  if (file.size() > kIndexBytesMax) {
     return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), file.size(),
-                kBytesMax);
+                kIndexBytesMax);
   }
   return parse(std::string(file.text()), path);
 }
 
 Result<ShardIndex> ShardIndex::parse(std::string text, const std::filesystem::path& path) {
-  const auto document = json::Document::parse(std::move(text), {.bytes = kBytesMax, .depth = 8});
+  const auto document =
+      json::Document::parse(std::move(text), {.bytes = kIndexBytesMax, .depth = 8});
   if (!document) return fail(Code::kCorrupt, "{}: {}", path.string(), document.error().message);
   const auto map = document->root().find("weight_map");
   if (!map || !map->is_object()) {

@@ -14,29 +14,29 @@ struct DtypeFacts {
 };
 
 // In the order of Dtype.
-constexpr std::array<DtypeFacts, 10> kFacts = {{{"F64", 8},
-                                                {"F32", 4},
-                                                {"F16", 2},
-                                                {"BF16", 2},
-                                                {"I64", 8},
-                                                {"I32", 4},
-                                                {"I16", 2},
-                                                {"I8", 1},
-                                                {"U8", 1},
-                                                {"BOOL", 1}}};
+constexpr std::array<DtypeFacts, 10> kDtypes = {{{"F64", 8},
+                                                 {"F32", 4},
+                                                 {"F16", 2},
+                                                 {"BF16", 2},
+                                                 {"I64", 8},
+                                                 {"I32", 4},
+                                                 {"I16", 2},
+                                                 {"I8", 1},
+                                                 {"U8", 1},
+                                                 {"BOOL", 1}}};
 
 }  // namespace
 
 std::string_view dtype_name(Dtype dtype) {
-  return kFacts[static_cast<size_t>(dtype)].name;
+  return kDtypes[static_cast<size_t>(dtype)].name;
 }
 size_t dtype_bytes(Dtype dtype) {
-  return kFacts[static_cast<size_t>(dtype)].bytes;
+  return kDtypes[static_cast<size_t>(dtype)].bytes;
 }
 
 Result<Dtype> parse_dtype(std::string_view name) {
-  for (size_t i = 0; i < kFacts.size(); ++i) {
-    if (kFacts[i].name == name) return static_cast<Dtype>(i);
+  for (size_t i = 0; i < kDtypes.size(); ++i) {
+    if (kDtypes[i].name == name) return static_cast<Dtype>(i);
   }
   return fail(Code::kUnsupported, "unknown dtype \"{}\"", name);
 }

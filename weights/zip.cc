@@ -75,7 +75,7 @@ Result<Directory> find_directory(Bytes file) {
   return Directory{at<uint64_t>(wide, 32), at<uint64_t>(wide, 40), at<uint64_t>(wide, 48)};
 }
 
-struct Entry {
+struct ZipEntry {
   std::string_view name;
   uint64_t bytes;   // as stored
   uint64_t offset;  // of its local header
@@ -83,7 +83,7 @@ struct Entry {
 };
 
 // Puts in the sizes and the offset that did not fit 32 bits, in this order, when they are said.
-Result<void> read_zip64(Bytes extra, uint64_t& plain, Entry& entry) {
+Result<void> read_zip64(Bytes extra, uint64_t& plain, ZipEntry& entry) {
   while (extra.size() >= 4) {
     const auto id = at<uint16_t>(extra, 0);
     const auto size = at<uint16_t>(extra, 2);
@@ -102,7 +102,7 @@ Result<void> read_zip64(Bytes extra, uint64_t& plain, Entry& entry) {
   return fail(Code::kCorrupt, "its zip64 sizes are missing");
 }
 
-Result<Entry> read_entry(Bytes rest) {
+Result<ZipEntry> read_zip_entry(Bytes rest) {
   if (rest.size() < kEntryBytes || at<uint32_t>(rest, 0) != kEntryMark) {
     return fail(Code::kCorrupt, "an entry of the directory is missing");
   }
@@ -113,10 +113,10 @@ Result<Entry> read_entry(Bytes rest) {
   const size_t comment = at<uint16_t>(rest, 32);
   SIGNALBOX_TRY(const Bytes texts,
                 piece(rest, kEntryBytes, name + extra + comment, "an entry of the directory"));
-  Entry out{{reinterpret_cast<const char*>(texts.data()), name},
-            at<uint32_t>(rest, 20),
-            at<uint32_t>(rest, 42),
-            kEntryBytes + texts.size()};
+  ZipEntry out{{reinterpret_cast<const char*>(texts.data()), name},
+               at<uint32_t>(rest, 20),
+               at<uint32_t>(rest, 42),
+               kEntryBytes + texts.size()};
   uint64_t plain = at<uint32_t>(rest, 24);
   const auto check = [&]() -> Result<void> {
     if (plain == kIn64 || out.bytes == kIn64 || out.offset == kIn64) {
@@ -135,7 +135,7 @@ Result<Entry> read_entry(Bytes rest) {
   return out;
 }
 
-Result<Bytes> content(Bytes file, const Entry& entry) {
+Result<Bytes> content(Bytes file, const ZipEntry& entry) {
   SIGNALBOX_TRY(const Bytes header, piece(file, entry.offset, kLocalBytes, "its header"));
   if (at<uint32_t>(header, 0) != kLocalMark) {
     return fail(Code::kCorrupt, "no header at offset {}", entry.offset);
@@ -155,7 +155,7 @@ Result<std::map<std::string_view, Bytes>> read_zip(Bytes file) {
   SIGNALBOX_TRY(Bytes rest, piece(file, directory.offset, directory.bytes, "the zip directory"));
   std::map<std::string_view, Bytes> out;
   for (uint64_t i = 0; i < directory.entries; ++i) {
-    SIGNALBOX_TRY(const Entry entry, read_entry(rest));
+    SIGNALBOX_TRY(const ZipEntry entry, read_zip_entry(rest));
     auto bytes = content(file, entry);
     if (!bytes) {
       return fail_in(fmt::format("entry \"{}\"", entry.name), std::move(bytes).error());

@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "router/api/access.h"
+#include "router/api/query.h"
 
 namespace signalbox::api {
 namespace {
@@ -16,8 +17,8 @@ using router::State;
 
 constexpr std::string_view kStats = "/api/v1/response-cache/stats";
 constexpr std::string_view kEntries = "/api/v1/response-cache/entries";
-constexpr size_t kListedDefault = 100;
-constexpr size_t kListedMax = 10'000;
+constexpr size_t kEntriesListed = 100;
+constexpr size_t kEntriesListedMax = 10'000;
 
 int64_t number(uint64_t value) {
   return static_cast<int64_t>(value);
@@ -46,43 +47,20 @@ Answer stats(const cache::ResponseCache& of) {
 }
 
 void write_entry(json::Writer& out, const cache::Entry& entry, cache::TimePoint now) {
-  const auto seconds = [](auto duration) {
+  const auto whole_seconds = [](auto duration) {
     return static_cast<int64_t>(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
   };
   out.begin_object().member("id", entry.id).member("recipe", entry.recipe);
   out.member("decision", entry.decision).member("model", entry.model);
-  out.member("age_seconds", seconds(now - entry.created));
-  out.member("expires_in_seconds", seconds(entry.expires - now));
+  out.member("age_seconds", whole_seconds(now - entry.created));
+  out.member("expires_in_seconds", whole_seconds(entry.expires - now));
   out.member("reply_bytes", number(entry.reply.size()));
   out.member("semantic", !entry.vector.empty()).end_object();
 }
 
-std::optional<int> digit_of(char c) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
-  if (error != std::errc() || end != &c + 1) return std::nullopt;
-  return value;
-}
-
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size()) {
-      const auto high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
-      if (high && low) {
-        out.push_back(static_cast<char>(*high * 16 + *low));
-        i += 2;
-        continue;
-      }
-    }
-    out.push_back(text[i] == '+' ? ' ' : text[i]);
-  }
-  return out;
-}
-
-struct Asked {
+struct EntryQuery {
   cache::Filter filter;
-  size_t limit = kListedDefault;
+  size_t limit = kEntriesListed;
   bool narrows = false;  // by any of the filters
   bool all = false;
 };
@@ -97,8 +75,8 @@ Result<T> whole_number(std::string_view name, std::string_view value) {
   return out;
 }
 
-Result<Asked> read_query(std::string_view query) {
-  Asked out;
+Result<EntryQuery> read_query(std::string_view query) {
+  EntryQuery out;
   if (query.starts_with('?')) query.remove_prefix(1);
   while (!query.empty()) {
     const size_t end = std::min(query.find('&'), query.size());
@@ -133,7 +111,7 @@ Result<Asked> read_query(std::string_view query) {
     if (value.empty()) return fail(Code::kInvalid, "{}: expected a value", name);
     out.narrows = true;
   }
-  out.limit = std::min(out.limit, kListedMax);
+  out.limit = std::min(out.limit, kEntriesListedMax);
   return out;
 }
 

@@ -15,7 +15,6 @@
 namespace signalbox::api {
 namespace {
 
-constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr int kBlockedStatus = 403;  // clients do not try it again
 
 observe::Degraded degraded_by(Code code) {
@@ -75,7 +74,7 @@ Result<Asked> Chat::read(http::Request& request, std::string_view id) const {
 
 http::Task<Result<void>> Chat::add_contexts(http::Exchange exchange, router::ChatRequest& chat,
                                             Contexts::Held& held) const {
-  if (surface_ != nullptr && surface_->target() != kPath)
+  if (surface_ != nullptr && surface_->target() != surfaces::kChatPath)
     co_return fail(Code::kInvalid, "metadata.context_refs: not understood here, only in chats");
   co_return co_await services_.contexts.expand(exchange, chat, held, services_.router.config(),
                                                services_.storage);
@@ -216,7 +215,7 @@ http::Task<Result<router::Plan>> Chat::plan(http::Exchange exchange,
 }  // namespace
 
 Route chat_route(const Services& services) {
-  return {"POST", std::string(kPath), Chat(services, kPath, nullptr)};
+  return {"POST", std::string(surfaces::kChatPath), Chat(services, surfaces::kChatPath, nullptr)};
 }
 
 Route surface_route(std::string_view path, const surfaces::Surface& surface,

@@ -156,7 +156,7 @@ Outcome<std::string> nli(const http::Request& request, const State& state) {
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 
-Work work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
+Work classify_work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
   return [answer](const http::Request& request, const State& state) {
     return answer_of(answer(request, state));
   };
@@ -225,14 +225,14 @@ std::vector<Route> classify_routes(const router::Live& live, Compute& pool) {
     routes.push_back(management_route("POST", fmt::format("/api/v1/{}", path), kClassify, live,
                                       pool, std::move(run)));
   };
-  add("classify/intent", work(intent));
-  add("classify/fact-check", work(fact_check));
-  add("classify/user-feedback", work(feedback));
+  add("classify/intent", classify_work(intent));
+  add("classify/fact-check", classify_work(fact_check));
+  add("classify/user-feedback", classify_work(feedback));
   add("classify/pii", answer_pii);
   add("classify/security", answer_security);
   add("classify/combined", answer_combined);
   add("classify/batch", answer_batch);
-  add("nli", work(nli));
+  add("nli", classify_work(nli));
   return routes;
 }
 

@@ -10,7 +10,7 @@ namespace {
 using router::State;
 
 /// Texts of one pass: more would hold their answers and win nothing.
-constexpr size_t kTextsAPass = 16;
+constexpr size_t kClassifiedAPass = 16;
 /// Below this a classification counts as one that is not sure.
 constexpr double kLowConfidence = 0.7;
 
@@ -35,27 +35,28 @@ Outcome<std::string> combined(const http::Request& request, const State& state) 
 }
 
 /// One text of a batch.
-struct Result {
+struct TextResult {
   std::string category;
   double confidence = 0;
   double ms = 0;
   std::string probabilities;  // JSON, or ""
 };
 
-Outcome<std::vector<Result>> intents(const State& state, std::span<const std::string_view> texts,
-                                     bool probabilities) {
+Outcome<std::vector<TextResult>> intents(const State& state,
+                                         std::span<const std::string_view> texts,
+                                         bool probabilities) {
   SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "domain"));
-  std::vector<Result> all;
-  for (size_t begin = 0; begin < texts.size(); begin += kTextsAPass) {
+  std::vector<TextResult> all;
+  for (size_t begin = 0; begin < texts.size(); begin += kClassifiedAPass) {
     const Stopwatch watch;
     std::vector<engine::Input> inputs;
     for (const std::string_view text :
-         texts.subspan(begin, std::min(kTextsAPass, texts.size() - begin)))
+         texts.subspan(begin, std::min(kClassifiedAPass, texts.size() - begin)))
       inputs.push_back({.text = text});
     SIGNALBOX_OR_FAIL(const auto classes, classify(classifier, inputs));
     for (const Classes& each : classes) {
-      Result result{classifier.head.labels[each.best], each.scores[each.best],
-                    watch.ms() / static_cast<double>(inputs.size()), ""};
+      TextResult result{classifier.head.labels[each.best], each.scores[each.best],
+                        watch.ms() / static_cast<double>(inputs.size()), ""};
       if (probabilities) {
         json::Writer out;
         out.begin_object();
@@ -69,12 +70,13 @@ Outcome<std::vector<Result>> intents(const State& state, std::span<const std::st
   return all;
 }
 
-Outcome<std::vector<Result>> each_pii(const State& state, std::span<const std::string_view> texts) {
-  std::vector<Result> all;
+Outcome<std::vector<TextResult>> each_pii(const State& state,
+                                          std::span<const std::string_view> texts) {
+  std::vector<TextResult> all;
   for (const std::string_view text : texts) {
     const Stopwatch watch;
     SIGNALBOX_OR_FAIL(const auto found, find_pii(state, text, {}));
-    Result result{"no_pii", 0, 0, ""};
+    TextResult result{"no_pii", 0, 0, ""};
     for (const router::PiiEntity& finding : found) {
       if (finding.score <= result.confidence) continue;
       result.category = finding.type;
@@ -86,9 +88,9 @@ Outcome<std::vector<Result>> each_pii(const State& state, std::span<const std::s
   return all;
 }
 
-Outcome<std::vector<Result>> each_risk(const State& state,
-                                       std::span<const std::string_view> texts) {
-  std::vector<Result> all;
+Outcome<std::vector<TextResult>> each_risk(const State& state,
+                                           std::span<const std::string_view> texts) {
+  std::vector<TextResult> all;
   for (const std::string_view text : texts) {
     const Stopwatch watch;
     SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text));
@@ -98,9 +100,10 @@ Outcome<std::vector<Result>> each_risk(const State& state,
   return all;
 }
 
-void write_results(json::Writer& out, std::string_view key, const std::vector<Result>& results) {
+void write_results(json::Writer& out, std::string_view key,
+                   const std::vector<TextResult>& results) {
   out.key(key).begin_array();
-  for (const Result& result : results) {
+  for (const TextResult& result : results) {
     out.begin_object().member("category", result.category).member("confidence", result.confidence);
     out.member("processing_time_ms", result.ms);
     if (!result.probabilities.empty()) out.key("probabilities").raw(result.probabilities);
@@ -109,11 +112,11 @@ void write_results(json::Writer& out, std::string_view key, const std::vector<Re
   out.end_array();
 }
 
-void write_statistics(json::Writer& out, const std::vector<Result>& results) {
+void write_statistics(json::Writer& out, const std::vector<TextResult>& results) {
   std::map<std::string, int64_t> count;
   double sum = 0;
   int64_t low = 0;
-  for (const Result& result : results) {
+  for (const TextResult& result : results) {
     ++count[result.category];
     sum += result.confidence;
     low += result.confidence < kLowConfidence ? 1 : 0;
@@ -148,7 +151,7 @@ Outcome<std::string> batch(const http::Request& request, const State& state) {
     out.member("total_texts", static_cast<int64_t>(texts.size()));
     return out.member("processing_time_ms", watch.ms()).end_object().take();
   }
-  Outcome<std::vector<Result>> results = tl::unexpected<Failure>(
+  Outcome<std::vector<TextResult>> results = tl::unexpected<Failure>(
       Failure{400, "INVALID_TASK_TYPE", "task_type: expected intent, pii, security or all"});
   if (task == "intent") results = intents(state, texts, probabilities);
   if (task == "pii") results = each_pii(state, texts);

@@ -3,11 +3,10 @@
 
 #include "router/api/context_routes.h"
 
-#include <ctime>
-
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "router/api/chat_request.h"
+#include "router/api/contexts.h"
 #include "router/api/errors.h"
 #include "router/api/owner.h"
 #include "router/api/query.h"
@@ -19,14 +18,10 @@ using context::Context;
 using context::Key;
 using context::Store;
 
-constexpr std::string_view kPath = "/v1/contexts";
+constexpr std::string_view kContextsPath = "/v1/contexts";
 constexpr std::string_view kPin = "/pin";
-constexpr size_t kListedDefault = 100;
-constexpr size_t kListedMax = 1000;
-
-int64_t now() {
-  return static_cast<int64_t>(std::time(nullptr));
-}
+constexpr size_t kContextsListed = 100;
+constexpr size_t kContextsListedMax = 1000;
 
 struct Said {
   int status = 200;
@@ -41,7 +36,7 @@ struct Task {
 
   /// Of /v1/contexts/ID and /v1/contexts/ID/pin.
   Key key() const {
-    std::string_view id = request.path().substr(kPath.size() + 1);
+    std::string_view id = request.path().substr(kContextsPath.size() + 1);
     if (is_pin()) id.remove_suffix(kPin.size());
     return {tenant, std::string(id)};
   }
@@ -111,8 +106,8 @@ Result<Wanted> read(std::string_view body) {
 
 Result<Said> create(const Task& task) {
   SIGNALBOX_TRY(Wanted wanted, read(task.request.body));
-  SIGNALBOX_TRY(Store::Put put,
-                task.store.put(task.tenant, std::move(wanted.content), wanted.messages, now()));
+  SIGNALBOX_TRY(Store::Put put, task.store.put(task.tenant, std::move(wanted.content),
+                                               wanted.messages, wall_seconds()));
   if (wanted.pinned) {
     Result<Context> pinned = task.store.pin(put.context.key, true);
     if (!pinned && put.is_new) static_cast<void>(task.store.drop(put.context.key));
@@ -123,7 +118,8 @@ Result<Said> create(const Task& task) {
 
 Result<Said> list(const Task& task) {
   const std::string_view query = task.request.query();
-  SIGNALBOX_TRY(const size_t limit, query_number(query, "limit", kListedDefault, kListedMax));
+  SIGNALBOX_TRY(const size_t limit,
+                query_number(query, "limit", kContextsListed, kContextsListedMax));
   const auto found = task.store.list(task.tenant, query_value(query, "after"), limit + 1);
   json::Writer out;
   out.begin_object().member("object", "list").key("data").begin_array();
@@ -138,7 +134,7 @@ Result<Said> list(const Task& task) {
 
 Result<Said> show(const Task& task) {
   SIGNALBOX_TRY(const Context context, task.store.find(task.key()));
-  SIGNALBOX_TRY(const Store::Content content, task.store.get(context.key, now()));
+  SIGNALBOX_TRY(const Store::Content content, task.store.get(context.key, wall_seconds()));
   json::Writer out;
   out.begin_object();
   write_members(out, context, task.store);
@@ -147,7 +143,7 @@ Result<Said> show(const Task& task) {
 }
 
 Result<Said> pin(const Task& task) {
-  if (!task.is_pin()) return fail(Code::kNotFound, "expected {}/ID{}", kPath, kPin);
+  if (!task.is_pin()) return fail(Code::kNotFound, "expected {}/ID{}", kContextsPath, kPin);
   SIGNALBOX_TRY(const Context context, task.store.pin(task.key(), true));
   return said(context, task.store);
 }
@@ -179,10 +175,10 @@ Said refusal(const Error& error) {
   }
 }
 
-class Handler {
+class ContextHandler {
  public:
   using Work = Result<Said> (*)(const Task&);
-  Handler(Store& store, const config::Config& config, Compute& pool, Work work)
+  ContextHandler(Store& store, const config::Config& config, Compute& pool, Work work)
       : store_(store), config_(config), pool_(pool), work_(work) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
@@ -208,8 +204,10 @@ class Handler {
 }  // namespace
 
 std::vector<Route> context_routes(Store& store, const config::Config& config, Compute& pool) {
-  const std::string all(kPath), one = all + '/';
-  const auto handler = [&](Handler::Work work) { return Handler(store, config, pool, work); };
+  const std::string all(kContextsPath), one = all + '/';
+  const auto handler = [&](ContextHandler::Work work) {
+    return ContextHandler(store, config, pool, work);
+  };
   return {{"POST", all, handler(create)},
           {"GET", all, handler(list)},
           {"GET", one, handler(show)},

@@ -23,12 +23,8 @@ constexpr std::chrono::seconds kPagingInterval{5};
 /// What the smallest context counts as where they are counted: a file takes no less.
 constexpr uint64_t kContextBytesLeast = 4096;
 
-int64_t now() {
-  return static_cast<int64_t>(std::time(nullptr));
-}
-
 context::Limits limits_of(const config::ContextStore& config) {
-  const auto seconds = [](std::chrono::milliseconds time) {
+  const auto whole_seconds = [](std::chrono::milliseconds time) {
     return std::chrono::ceil<std::chrono::seconds>(time).count();
   };
   return {.memory_bytes = config.memory_bytes,
@@ -38,10 +34,10 @@ context::Limits limits_of(const config::ContextStore& config) {
           .tenant_bytes_max = config.tenant_bytes_max,
           .tenant_contexts_max = config.tenant_contexts_max,
           .tenant_pinned_bytes = config.tenant_pinned_bytes,
-          .idle_s = seconds(config.idle),
-          .ttl_s = seconds(config.ttl),
+          .idle_s = whole_seconds(config.idle),
+          .ttl_s = whole_seconds(config.ttl),
           .local_bytes = config.local_bytes,
-          .local_idle_s = seconds(config.local_idle)};
+          .local_idle_s = whole_seconds(config.local_idle)};
 }
 
 /// Null: nothing is shared.
@@ -68,6 +64,10 @@ tl::unexpected<Error> refusal(size_t index, Error error) {
 
 }  // namespace
 
+int64_t wall_seconds() {
+  return static_cast<int64_t>(std::time(nullptr));
+}
+
 Result<void> Contexts::open(const config::Config& config) {
   const config::ContextStore& wanted = config.contexts;
   if (!wanted.enabled) return {};
@@ -81,7 +81,7 @@ Result<void> Contexts::open(const config::Config& config) {
     below = *std::move(disk);
   }
   SIGNALBOX_TRY(auto shared, shared_level(wanted));
-  store_ = std::make_unique<context::Store>(limits_of(wanted), std::move(below), now(),
+  store_ = std::make_unique<context::Store>(limits_of(wanted), std::move(below), wall_seconds(),
                                             std::move(shared));
   for (const std::string& line : store_->rejected()) log::warn("context", "{}; left out", line);
   pager_ = std::make_unique<context::Pager>(*store_, kPagingInterval);
@@ -101,7 +101,7 @@ Result<void> Contexts::expand_now(context::Store& from, const std::string& tenan
                 context::read_refs(chat.document, config.contexts.refs_max));
   std::vector<context::Store::Content> contents;
   for (size_t i = 0; i < ids.size(); ++i) {
-    Result<context::Store::Content> content = from.get({tenant, ids[i]}, now());
+    Result<context::Store::Content> content = from.get({tenant, ids[i]}, wall_seconds());
     if (!content) return refusal(i, std::move(content).error());
     held.bytes_ += (*content)->size();
     contents.push_back(*std::move(content));

@@ -14,6 +14,9 @@
 
 namespace signalbox::api {
 
+/// The time that stores are told, since 1970.
+int64_t wall_seconds();
+
 /// Thread-safe. Outlives the requests.
 class Contexts {
  public:

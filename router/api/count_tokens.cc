@@ -16,7 +16,7 @@
 namespace signalbox::api {
 namespace {
 
-constexpr std::string_view kPath = "/v1/messages/count_tokens";
+constexpr std::string_view kCountPath = "/v1/messages/count_tokens";
 
 bool is_decided_on(const config::Config& config, std::string_view name) {
   const auto has = [name](const std::vector<std::string>& names) {
@@ -72,7 +72,7 @@ class CountTokens {
 
   http::Task<> operator()(http::Exchange exchange) const {
     http::Request& request = exchange.request;
-    Watch watch(services_.observer, request.headers, exchange.reply, kPath);
+    Watch watch(services_.observer, request.headers, exchange.reply, kCountPath);
     http::Headers told;
     told.add("x-request-id", watch.id());
     const Result<Count> count = read(std::move(request.body), services_.router.config());
@@ -82,7 +82,7 @@ class CountTokens {
     }
     const http::Headers headers = for_anthropic(request.headers);
     const http::Headers none;
-    const std::string target = fmt::format("{}{}", kPath, request.query());
+    const std::string target = fmt::format("{}{}", kCountPath, request.query());
     watch.sent(count->body);
     const std::string traceparent = watch.traceparent();
     const upstream::Call call{.target = target,
@@ -123,7 +123,7 @@ class CountTokens {
 }  // namespace
 
 Route count_tokens_route(const Services& services) {
-  return {"POST", std::string(kPath), CountTokens(services)};
+  return {"POST", std::string(kCountPath), CountTokens(services)};
 }
 
 }  // namespace signalbox::api

@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "router/api/query.h"
 #include "router/dashboard/files.h"
+#include "router/surfaces/surface.h"
 
 namespace signalbox::api {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-constexpr std::string_view kChatPath = "/v1/chat/completions";
 constexpr size_t kStepMax = size_t{1} << 53;
 
 bool takes_gzip(const http::Headers& headers) {
@@ -64,7 +64,7 @@ http::Task<> send_chat(http::Exchange exchange, std::shared_ptr<const router::St
   fields.add("Content-Type", "application/json");
   fields.add("User-Agent", "signalbox-dashboard");
   exchange.request.headers = std::move(fields);
-  exchange.request.target = kChatPath;
+  exchange.request.target = surfaces::kChatPath;
   co_await state->handler(exchange);
 }
 

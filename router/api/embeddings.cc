@@ -17,7 +17,7 @@ namespace {
 using router::State;
 
 constexpr size_t kTextsMax = 2048;  // of a request, as OpenAI has it
-constexpr size_t kTextsAPass = 16;
+constexpr size_t kEmbeddedAPass = 16;
 constexpr int64_t kDimensionMax = 1 << 16;
 constexpr int64_t kLayersMax = 1 << 10;
 
@@ -59,8 +59,8 @@ Outcome<void> check_name(const Embedder& embedder, const json::Value& root) {
                           json::quote_briefly(name), embedder.name)});
 }
 
-Outcome<engine::EmbedOptions> options_of(const Embedder& embedder, const json::Value& root,
-                                         std::string_view dimension_key) {
+Outcome<engine::EmbedOptions> embed_options(const Embedder& embedder, const json::Value& root,
+                                            std::string_view dimension_key) {
   SIGNALBOX_OR_FAIL(const int64_t dim, count_member(root, dimension_key, kDimensionMax));
   SIGNALBOX_OR_FAIL(const int64_t layers, count_member(root, "target_layer", kLayersMax));
   if (dim > embedder.model->dim())
@@ -82,8 +82,8 @@ Outcome<std::vector<std::vector<float>>> embed(const Embedder& embedder,
   const size_t dim = options.dim > 0 ? static_cast<size_t>(options.dim) : whole;
   const bool plain = options == engine::EmbedOptions{} || embedder.text_model == nullptr;
   std::vector<std::vector<float>> all;
-  for (size_t begin = 0; begin < texts.size(); begin += kTextsAPass) {
-    const auto some = texts.subspan(begin, std::min(kTextsAPass, texts.size() - begin));
+  for (size_t begin = 0; begin < texts.size(); begin += kEmbeddedAPass) {
+    const auto some = texts.subspan(begin, std::min(kEmbeddedAPass, texts.size() - begin));
     std::vector<float> out(some.size() * (plain ? whole : dim));  // (texts, dim)
     const auto done = plain ? embedder.model->embed_within(patience, some, out)
                             : embedder.text_model->embed_within(patience, some, options, out);
@@ -120,7 +120,7 @@ Outcome<std::string> embeddings(const http::Request& request, const State& state
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, options_of(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   const double each = watch.ms() / static_cast<double>(texts.size());
   json::Writer out;
@@ -145,7 +145,7 @@ Outcome<std::string> similarity(const http::Request& request, const State& state
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, options_of(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
   const std::string_view texts[] = {one, other};
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   json::Writer out;
@@ -164,7 +164,7 @@ Outcome<std::string> similarities(const http::Request& request, const State& sta
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, options_of(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
   texts.push_back(query);
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   texts.pop_back();
@@ -225,7 +225,7 @@ Outcome<std::string> openai(const http::Request& request, const State& state,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, options_of(embedder, root, "dimensions"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimensions"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options, patience));
   int64_t tokens = 0;
   for (const std::string_view text : texts) {
@@ -290,7 +290,7 @@ Answer answer_openai(const http::Request& request, const State& state) {
                  : Answer{outcome.error().status, openai_error(outcome.error())};
 }
 
-Work work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
+Work openai_work(Outcome<std::string> (*answer)(const http::Request&, const State&)) {
   return [answer](const http::Request& request, const State& state) {
     const auto outcome = answer(request, state);
     return outcome ? Answer{200, *outcome} : Answer::of(outcome.error());
@@ -305,9 +305,9 @@ std::vector<Route> embedding_routes(const router::Live& live, Compute& pool) {
     routes.push_back(
         management_route("POST", std::string(path), kClassify, live, pool, std::move(run)));
   };
-  add("/api/v1/embeddings", work(embeddings));
-  add("/api/v1/similarity", work(similarity));
-  add("/api/v1/similarity/batch", work(similarities));
+  add("/api/v1/embeddings", openai_work(embeddings));
+  add("/api/v1/similarity", openai_work(similarity));
+  add("/api/v1/similarity/batch", openai_work(similarities));
   add("/v1/embeddings", answer_openai);
   return routes;
 }

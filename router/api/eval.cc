@@ -16,7 +16,7 @@ namespace {
 using json::Value;
 using router::State;
 
-struct Asked {
+struct EvalRequest {
   router::ChatRequest chat;
   std::string recipe;  // "": as the model's name says
   bool trace = true;
@@ -29,7 +29,7 @@ Outcome<std::string_view> optional_text(const Value& root, std::string_view key)
 }
 
 /// A chat request of the members that one has; `text` alone is a message of the user.
-Outcome<Asked> read(const http::Request& request, const State& state) {
+Outcome<EvalRequest> read_eval(const http::Request& request, const State& state) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const Value root = document.root();
   SIGNALBOX_OR_FAIL(const std::string_view model, optional_text(root, "model"));
@@ -48,7 +48,7 @@ Outcome<Asked> read(const http::Request& request, const State& state) {
   }
   auto chat = router::ChatRequest::parse(out.end_object().take());
   if (!chat) return tl::unexpected<Failure>(failure_of(chat.error()));
-  Asked asked{*std::move(chat), std::string(recipe)};
+  EvalRequest asked{*std::move(chat), std::string(recipe)};
   SIGNALBOX_OR_FAIL(const Value options, options_of(root));
   if (options.find("trace")) {
     SIGNALBOX_OR_FAIL(asked.trace, flag_member(options, "trace"));
@@ -148,7 +148,7 @@ void write_selection(json::Writer& out, const config::Decision* decision,
 
 Outcome<std::string> eval(const http::Request& request, const State& state) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const Asked asked, read(request, state));
+  SIGNALBOX_OR_FAIL(const EvalRequest asked, read_eval(request, state));
   const auto headers = [&](std::string_view name) { return request.headers.find(name); };
   auto begun = asked.recipe.empty()
                    ? Result<router::Evaluation>(state.router->evaluate(asked.chat, headers))

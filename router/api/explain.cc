@@ -15,16 +15,16 @@ using json::Value;
 using router::Evaluation;
 using router::State;
 
-struct Asked {
+struct ExplainRequest {
   std::string body;  // of a chat completion request
   std::string recipe;
   bool all = false;  // also what is not needed
 };
 
-Outcome<Asked> read(const http::Request& request, const State& state) {
+Outcome<ExplainRequest> read_explain(const http::Request& request, const State& state) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const Value root = document.root();
-  Asked asked;
+  ExplainRequest asked;
   SIGNALBOX_OR_FAIL(asked.all, flag_member(root, "all"));
   if (root.find("recipe")) {
     SIGNALBOX_OR_FAIL(const std::string_view recipe, text_member(root, "recipe"));
@@ -122,7 +122,7 @@ void write_personal(json::Writer& out, const State& state, std::string_view text
 }
 
 Outcome<std::string> explain(const http::Request& request, const State& state) {
-  SIGNALBOX_OR_FAIL(const Asked asked, read(request, state));
+  SIGNALBOX_OR_FAIL(const ExplainRequest asked, read_explain(request, state));
   auto parsed = router::ChatRequest::parse(asked.body);
   if (!parsed) return tl::unexpected<Failure>(failure_of(parsed.error()));
   const router::ChatRequest chat = *std::move(parsed);

@@ -21,7 +21,6 @@
 namespace signalbox::api {
 namespace {
 
-constexpr std::string_view kPath = "/v1/chat/completions";
 constexpr int kLimitedStatus = 429;
 
 /// What was decided, for a reply that came by another path all the same.
@@ -155,10 +154,10 @@ Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) cons
   const surfaces::Surface* const surface = face_.surface;
   Outgoing out;
   out.translates = surface != nullptr && !surface->passes_replies();
-  out.target = surface == nullptr ? kPath : surface->target();
+  out.target = surface == nullptr ? surfaces::kChatPath : surface->target();
   out.chats = surface == nullptr || out.translates;
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
-    if (out.target != kPath)
+    if (out.target != surfaces::kChatPath)
       return fail(Code::kUnsupported, "the model's server answers in chats, and nothing else");
     SIGNALBOX_TRY(surfaces::MessagesRequest request,
                   surfaces::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));

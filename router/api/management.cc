@@ -78,9 +78,9 @@ std::optional<Failure> refusal(const router::State* state, std::string_view perm
   return refusal(state->access, permission, request);
 }
 
-class Handler {
+class ManagementHandler {
  public:
-  Handler(std::string_view permission, const router::Live& live, Compute& pool, Work work)
+  ManagementHandler(std::string_view permission, const router::Live& live, Compute& pool, Work work)
       : permission_(permission), live_(live), pool_(pool), work_(std::move(work)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
@@ -163,7 +163,8 @@ std::string timestamp(std::chrono::system_clock::time_point when) {
 
 Route management_route(std::string method, std::string path, std::string_view permission,
                        const router::Live& live, Compute& pool, Work work) {
-  return {std::move(method), std::move(path), Handler(permission, live, pool, std::move(work))};
+  return {std::move(method), std::move(path),
+          ManagementHandler(permission, live, pool, std::move(work))};
 }
 
 Route management_passage(std::string method, std::string path, std::string_view permission,

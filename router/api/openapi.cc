@@ -15,7 +15,7 @@
 namespace signalbox::api {
 namespace {
 
-constexpr std::string_view kPath = "/openapi.json";
+constexpr std::string_view kOpenapiPath = "/openapi.json";
 
 struct Called {
   std::string method;  // in small letters, as the document has it
@@ -84,11 +84,11 @@ Result<std::string> document_of(std::vector<Called> routes) {
 }  // namespace
 
 Route openapi_route(std::span<const Route> routes) {
-  std::vector<Called> all{called("GET", std::string(kPath))};
+  std::vector<Called> all{called("GET", std::string(kOpenapiPath))};
   for (const Route& route : routes) all.push_back(called(route.method, route.path));
   auto document = document_of(std::move(all));
   if (!document) log::error("api", "{}", document.error().message);
-  return {"GET", std::string(kPath), fixed_json(document ? *std::move(document) : "{}")};
+  return {"GET", std::string(kOpenapiPath), fixed_json(document ? *std::move(document) : "{}")};
 }
 
 }  // namespace signalbox::api

@@ -13,7 +13,8 @@ int digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// "a%20b+c" as "a b c".
+}  // namespace
+
 std::string decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -28,8 +29,6 @@ std::string decoded(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string query_value(std::string_view query, std::string_view name) {
   if (query.starts_with('?')) query.remove_prefix(1);

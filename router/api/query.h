@@ -8,6 +8,9 @@
 
 namespace signalbox::api {
 
+/// "a%20b+c" as "a b c".
+std::string decoded(std::string_view text);
+
 /// The value of the first parameter of that name, decoded; "" without one.
 std::string query_value(std::string_view query, std::string_view name);
 

@@ -8,7 +8,7 @@
 namespace signalbox::api {
 namespace {
 
-constexpr std::string_view kPath = "/v1/router_replay";
+constexpr std::string_view kReplayPath = "/v1/router_replay";
 constexpr size_t kLimitMax = 1000;
 
 Answer list(const http::Request& request, observe::Replay& replay) {
@@ -23,7 +23,7 @@ Answer list(const http::Request& request, observe::Replay& replay) {
 }
 
 Answer one(const http::Request& request, observe::Replay& replay) {
-  auto found = replay.find_json(request.path().substr(kPath.size() + 1));
+  auto found = replay.find_json(request.path().substr(kReplayPath.size() + 1));
   if (!found) return Answer::of({404, "NOT_FOUND", "there is no such record, or not any more"});
   return {200, *std::move(found)};
 }
@@ -33,10 +33,10 @@ Answer one(const http::Request& request, observe::Replay& replay) {
 std::vector<Route> replay_routes(observe::Replay& replay, const router::Live& live, Compute& pool) {
   std::vector<Route> routes;
   routes.push_back(management_route(
-      "GET", std::string(kPath), "replay.read", live, pool,
+      "GET", std::string(kReplayPath), "replay.read", live, pool,
       [&replay](const http::Request& request, const auto&) { return list(request, replay); }));
   routes.push_back(management_route(
-      "GET", std::string(kPath) + "/", "replay.detail", live, pool,
+      "GET", std::string(kReplayPath) + "/", "replay.detail", live, pool,
       [&replay](const http::Request& request, const auto&) { return one(request, replay); }));
   return routes;
 }

@@ -12,7 +12,7 @@ namespace {
 using signalbox::cache::SnapshotReader;
 using std::chrono::milliseconds;
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kEntryVersion = 1;
 constexpr uint64_t kVectorMax = signalbox::cache::VectorIndex::kDimMax;
 
 int64_t to_wall(TimePoint at, const Clocks& now) {
@@ -88,7 +88,7 @@ Result<Entry> take_entry(SnapshotReader& in, const Clocks& now) {
 
 std::string to_bytes(const Entry& entry, const Clocks& now) {
   std::string out;
-  append(out, &kVersion, sizeof kVersion);
+  append(out, &kEntryVersion, sizeof kEntryVersion);
   append_entry(out, entry, now);
   return out;
 }
@@ -96,8 +96,9 @@ std::string to_bytes(const Entry& entry, const Clocks& now) {
 Result<Entry> from_bytes(std::string_view bytes, const Clocks& now) {
   SnapshotReader in(bytes);
   SIGNALBOX_TRY(const uint32_t version, in.get<uint32_t>());
-  if (version != kVersion)
-    return fail(Code::kUnsupported, "version {} of an answer, this reads {}", version, kVersion);
+  if (version != kEntryVersion)
+    return fail(Code::kUnsupported, "version {} of an answer, this reads {}", version,
+                kEntryVersion);
   SIGNALBOX_TRY(Entry out, take_entry(in, now));
   if (in.left() != 0) return fail(Code::kCorrupt, "{} bytes after an answer", in.left());
   return out;

@@ -12,7 +12,7 @@
 namespace signalbox::router::cache {
 namespace {
 
-constexpr double kSame = 1e-9;           // what factors of units lose
+constexpr double kRounding = 1e-9;       // what factors of units lose
 constexpr double kSureOfLanguage = 0.6;  // of a text's words and letters
 constexpr double kTrace = 0.2;           // words that two languages share
 
@@ -21,7 +21,7 @@ bool same_value(const grounding::Quantity& a, const grounding::Quantity& b) {
   const double left = x.unit.to_base(x.value), right = y.unit.to_base(y.value);
   return x.unit.dimension == y.unit.dimension && x.unit.currency == y.unit.currency &&
          a.ordinal == b.ordinal && a.hedge == b.hedge && a.range == b.range &&
-         std::abs(left - right) <= kSame * std::max(std::abs(left), std::abs(right));
+         std::abs(left - right) <= kRounding * std::max(std::abs(left), std::abs(right));
 }
 
 bool same_date(const grounding::Date& a, const grounding::Date& b) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "base/ascii.h"
 #include "router/cache/guard_words.h"
 
 namespace signalbox::router::cache {
@@ -26,10 +27,6 @@ constexpr auto kQuotes = std::to_array<Mark>({{"```", "```"},
                                               {"\u201C", "\u201D"},
                                               {"\u00AB", "\u00BB"},
                                               {"\u300C", "\u300D"}});
-
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 // Moves what stands between marks to `quoted`, spaces in its place.
 void take_quotations(std::string& text, std::vector<std::string>& quoted) {
@@ -59,12 +56,12 @@ bool is_code(std::string_view run) {
 
 void take_code(std::string& text, std::vector<std::string>& quoted) {
   for (size_t begin = 0; begin < text.size();) {
-    if (is_space(text[begin])) {
+    if (ascii::is_space(text[begin])) {
       ++begin;
       continue;
     }
     size_t end = begin;
-    while (end < text.size() && !is_space(text[end])) ++end;
+    while (end < text.size() && !ascii::is_space(text[end])) ++end;
     std::string_view run(text.data() + begin, end - begin);
     while (!run.empty() && ".,;:?!"sv.find(run.back()) != std::string_view::npos)
       run.remove_suffix(1);

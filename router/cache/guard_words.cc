@@ -110,7 +110,7 @@ constexpr auto kNegations = std::to_array<std::string_view>(
      "unless", "avoid",   "stop",  "fail",    "lack",   "unable", "refuse"});
 
 // In a line, words that say the same whatever they stand in.
-constexpr auto kSame = std::to_array<std::string_view>({
+constexpr auto kSynonyms = std::to_array<std::string_view>({
     "buy purchase",
     "begin start commence",
     "repair fix",
@@ -255,7 +255,7 @@ std::string basic_form(std::string_view lower) {
   // The first of the line, for each of its words; both without their endings.
   static const auto same = [] {
     std::unordered_map<std::string, std::string> out;
-    for (const std::string_view line : kSame) {
+    for (const std::string_view line : kSynonyms) {
       const std::string first = without_ending(line.substr(0, line.find(' ')));
       for (std::string_view rest = line; !rest.empty();) {
         const size_t end = std::min(rest.find(' '), rest.size());

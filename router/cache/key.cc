@@ -16,7 +16,7 @@ namespace signalbox::router::cache {
 namespace {
 
 // Another way of writing begins another cache.
-constexpr std::string_view kVersion = "signalbox response 1";
+constexpr std::string_view kKeyVersion = "signalbox response 1";
 
 constexpr std::array<std::string_view, 8> kOfDelivery = {
     "stream", "stream_options",   "user",         "safety_identifier",
@@ -133,7 +133,7 @@ std::optional<json::Value> last_question(const json::Value& root) {
 
 Key key_of(const json::Value& request, Apart apart) {
   std::string text;
-  append(text, 'v', kVersion);
+  append(text, 'v', kKeyVersion);
   for (const auto& [name, value] : apart) {
     append(text, 'n', name);
     append(text, 's', value);

@@ -15,7 +15,7 @@ using signalbox::cache::SnapshotReader;
 using signalbox::cache::SnapshotWriter;
 
 constexpr std::string_view kMagic = "sbanswer";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSnapshotVersion = 1;
 constexpr size_t kFileBytesMax = size_t{8} << 30;
 
 std::filesystem::path index_path(std::filesystem::path path) {
@@ -36,8 +36,9 @@ Result<std::vector<MemoryStore::Saved>> MemoryStore::parse_saved(std::string_vie
   SIGNALBOX_TRY(const std::string_view magic, in.take(kMagic.size()));
   if (magic != kMagic) return fail(Code::kCorrupt, "it does not begin as a snapshot of answers");
   SIGNALBOX_TRY(const uint32_t version, in.get<uint32_t>());
-  if (version != kVersion)
-    return fail(Code::kUnsupported, "version {} of a snapshot, this reads {}", version, kVersion);
+  if (version != kSnapshotVersion)
+    return fail(Code::kUnsupported, "version {} of a snapshot, this reads {}", version,
+                kSnapshotVersion);
   SIGNALBOX_TRY(const uint64_t count, in.get<uint64_t>());
   std::vector<Saved> out;
   std::set<uint64_t> numbers;
@@ -70,7 +71,7 @@ Result<void> MemoryStore::save(const std::filesystem::path& path, const Clocks& 
   SnapshotWriter out(path);
   std::string bytes;
   out.put(kMagic);
-  out.put(kVersion);
+  out.put(kSnapshotVersion);
   out.put(static_cast<uint64_t>(slots.size()));
   for (const Slot& slot : slots) {
     out.put(slot.number);

@@ -22,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPollEvery{500};
-constexpr Clock::duration kPurgeEvery = std::chrono::minutes(1);
+constexpr milliseconds kMilvusPollEvery{500};
+constexpr Clock::duration kMilvusPurgeEvery = std::chrono::minutes(1);
 constexpr std::chrono::seconds kStale{5};  // what a query may lack, by Milvus's own measure
 constexpr std::chrono::minutes kTombstone{10};
 constexpr size_t kLogMax = 4000;   // rows of a query; Milvus gives at most 16,384
@@ -41,7 +41,7 @@ int64_t wall_ms() {
   return wall<milliseconds>();
 }
 
-bool is_name(std::string_view text) {
+bool is_collection_name(std::string_view text) {
   return !text.empty() && text.size() < 256 && !(text[0] >= '0' && text[0] <= '9') &&
          std::ranges::all_of(text, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -128,7 +128,7 @@ class MilvusRemote final : public Remote {
     for (const auto until = Clock::now() + wait;;) {
       SIGNALBOX_TRY(auto changes, news(cursor));
       if (!changes.empty() || Clock::now() >= until) return changes;
-      if (caught_up_) std::this_thread::sleep_for(kPollEvery);
+      if (caught_up_) std::this_thread::sleep_for(kMilvusPollEvery);
     }
   }
 
@@ -213,7 +213,7 @@ class MilvusRemote final : public Remote {
 
   Result<void> purge() {
     if (Clock::now() < purge_again_) return {};
-    purge_again_ = Clock::now() + kPurgeEvery;
+    purge_again_ = Clock::now() + kMilvusPurgeEvery;
     return write("/entities/delete", fmt::format(R"("filter":"expires < {}")", wall_ms() - 60'000));
   }
 
@@ -295,7 +295,7 @@ class MilvusRemote final : public Remote {
 }  // namespace
 
 Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options) {
-  if (!is_name(options.collection))
+  if (!is_collection_name(options.collection))
     return fail(Code::kInvalid, "{} is no name of a collection: letters, digits and _",
                 json::quote_briefly(options.collection));
   if (options.server.tls) {

@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kIdleMax = 8;
 constexpr int kBinary = 1;
-constexpr milliseconds kPollEvery{250};
-constexpr Clock::duration kPurgeEvery = std::chrono::minutes(1);
+constexpr milliseconds kPostgresPollEvery{250};
+constexpr Clock::duration kPostgresPurgeEvery = std::chrono::minutes(1);
 
 struct Finish {
   void operator()(PGconn* connection) const { PQfinish(connection); }
@@ -41,7 +41,7 @@ std::string_view at(const Rows& rows, int row, int column) {
           static_cast<size_t>(PQgetlength(rows.get(), row, column))};
 }
 
-bool is_name(std::string_view text) {
+bool is_table_name(std::string_view text) {
   return !text.empty() && text.size() < 60 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
@@ -107,7 +107,7 @@ class PostgresRemote final : public Remote {
         return told.second < Clock::now() - std::chrono::seconds(30);
       });
       if (!out.empty() || Clock::now() >= until) return out;
-      std::this_thread::sleep_for(kPollEvery);
+      std::this_thread::sleep_for(kPostgresPollEvery);
     }
   }
 
@@ -136,7 +136,7 @@ class PostgresRemote final : public Remote {
 
   Result<void> purge() {
     if (Clock::now() < purge_again_) return {};
-    purge_again_ = Clock::now() + kPurgeEvery;
+    purge_again_ = Clock::now() + kPostgresPurgeEvery;
     return write(purge_, {});
   }
 
@@ -269,7 +269,7 @@ class PostgresRemote final : public Remote {
 }  // namespace
 
 Result<std::unique_ptr<Remote>> make_postgres_remote(PostgresOptions options) {
-  if (!is_name(options.table))
+  if (!is_table_name(options.table))
     return fail(Code::kInvalid, "\"{}\" is no name of a table: a-z, 0-9 and _", options.table);
   std::unique_ptr<Remote> out = std::make_unique<PostgresRemote>(std::move(options));
   return out;

@@ -12,7 +12,7 @@ using remote::RedisValue;
 using std::chrono::milliseconds;
 using Command = remote::Redis::Command;
 
-constexpr std::string_view kHead = "head", kId = "id";
+constexpr std::string_view kHeadField = "head", kIdField = "id";
 
 class RedisRemote final : public Remote {
  public:
@@ -50,7 +50,7 @@ class RedisRemote final : public Remote {
     SIGNALBOX_TRY(auto entries, redis_.follow(log_, cursor, wait, options_.write_limit));
     std::vector<RemoteChange> out;
     for (auto& entry : entries) {
-      // kId, the id, kHead, the head
+      // kIdField, the id, kHeadField, the head
       if (entry.size() >= 4) out.push_back({std::move(entry[1]), std::move(entry[3])});
     }
     return out;
@@ -65,7 +65,7 @@ class RedisRemote final : public Remote {
     return fail(Code::kIo, "{}: {} was answered by something else", name(), command);
   }
   Command telling(std::string_view id, std::string_view head) const {
-    return {"XADD", log_, "MAXLEN", "~", log_max_, "*", kId, id, kHead, head};
+    return {"XADD", log_, "MAXLEN", "~", log_max_, "*", kIdField, id, kHeadField, head};
   }
   /// What is told has been done: the second only after the first.
   Result<void> write(const std::vector<Command>& commands) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto kHead = std::to_array<std::string_view>(
+constexpr auto kReplyHead = std::to_array<std::string_view>(
     {"id", "created", "model", "service_tier", "system_fingerprint"});
 constexpr auto kTexts =
     std::to_array<std::string_view>({"content", "refusal", "reasoning_content", "reasoning"});
@@ -52,7 +52,7 @@ class Chunks {
  public:
   Chunks(const json::Value& completion, bool with_usage) : with_usage_(with_usage) {
     head_ = R"({"object":"chat.completion.chunk")";
-    for (const std::string_view name : kHead) {
+    for (const std::string_view name : kReplyHead) {
       if (const auto value = completion.find(name))
         head_ += fmt::format(",\"{}\":{}", name, value->raw());
     }
@@ -186,7 +186,7 @@ Result<void> EventAssembler::line(std::string_view line) {
 Result<void> EventAssembler::event(const json::Value& chunk) {
   if (!chunk.find("choices")) return fail(Code::kInvalid, "an event without choices");
   for (const json::Member& member : chunk.members()) {
-    if (is_one_of(member.key, kHead)) {
+    if (is_one_of(member.key, kReplyHead)) {
       head_.try_emplace(std::string(member.key), member.value.raw());
     } else if (member.key == "usage") {
       if (!member.value.is_null()) usage_ = member.value.raw();

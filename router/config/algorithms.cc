@@ -10,13 +10,13 @@
 namespace signalbox::config {
 namespace {
 
-constexpr auto kTypes = std::to_array<std::string_view>(
+constexpr auto kAlgorithms = std::to_array<std::string_view>(
     {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn", "kmeans",
      "svm", "mlp", "prompt", "confidence", "ratings", "remom", "fusion", "workflows"});
 // What older files have; outcomes are learnt from globally since v0.3.
-constexpr auto kRemovedTypes = std::to_array<std::string_view>(
+constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
-constexpr auto kBuilt = std::to_array<std::string_view>(
+constexpr auto kBuiltAlgorithms = std::to_array<std::string_view>(
     {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn"});
 constexpr auto kSeveral =
     std::to_array<std::string_view>({"confidence", "ratings", "remom", "fusion", "workflows"});
@@ -312,18 +312,19 @@ const Section<MlSelector>& ml_selector_section() {
 }
 
 std::vector<std::string_view> algorithm_types() {
-  return {kTypes.begin(), kTypes.end()};
+  return {kAlgorithms.begin(), kAlgorithms.end()};
 }
 
 void check_algorithm_type(Reader& reader, const yaml::Node& node, std::string_view type) {
-  if (std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) return;
-  if (std::find(kRemovedTypes.begin(), kRemovedTypes.end(), type) != kRemovedTypes.end()) {
+  if (std::find(kAlgorithms.begin(), kAlgorithms.end(), type) != kAlgorithms.end()) return;
+  if (std::find(kRemovedAlgorithms.begin(), kRemovedAlgorithms.end(), type) !=
+      kRemovedAlgorithms.end()) {
     return reader.error(node.line, fmt::format("\"{}\" is no longer an algorithm; outcomes are "
                                                "learnt from by global.router.learning",
                                                type));
   }
   reader.error(node.line,
-               fmt::format("unknown algorithm \"{}\"{}", type, suggestion(type, kTypes)));
+               fmt::format("unknown algorithm \"{}\"{}", type, suggestion(type, kAlgorithms)));
 }
 
 Value<Decision> algorithm_value() {
@@ -335,7 +336,8 @@ bool asks_several(std::string_view algorithm) {
 }
 
 bool is_built(std::string_view algorithm) {
-  return std::find(kBuilt.begin(), kBuilt.end(), algorithm) != kBuilt.end();
+  return std::find(kBuiltAlgorithms.begin(), kBuiltAlgorithms.end(), algorithm) !=
+         kBuiltAlgorithms.end();
 }
 
 }  // namespace signalbox::config

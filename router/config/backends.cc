@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/headers.h"
 #include "router/config/sections.h"
@@ -64,8 +65,7 @@ void check_extra_headers(Reader& reader, const yaml::Node& node, const BackendRe
 void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
   const auto only = [](std::string_view text, std::string_view beside) {
     return std::all_of(text.begin(), text.end(), [beside](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-             beside.find(c) != std::string_view::npos;
+      return ascii::is_digit(c) || ascii::is_alpha(c) || beside.find(c) != std::string_view::npos;
     });
   };
   if (!ref.chat_path.empty() &&

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/json.h"
 #include "base/json_writer.h"
 #include "router/config/scalars.h"
 
@@ -22,23 +23,11 @@ void for_each_entry(Reader& reader, const yaml::Node& node, std::string_view exp
 constexpr double kNumberMax = 1e9;
 constexpr std::string_view kNumber = "a number";
 
-// JSON's own grammar of numbers; what YAML allows beyond it stays text.
-bool is_json_number(std::string_view text) {
-  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  if (digits.empty() || digits.front() < '0' || digits.front() > '9') return false;
-  if (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') return false;
-  if (digits.back() < '0' || digits.back() > '9') return false;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() &&
-         text.find(".e") == std::string_view::npos && text.find(".E") == std::string_view::npos;
-}
-
 void write_scalar(const yaml::Node& node, json::Writer& out) {
   const std::string& text = node.scalar;
   if (!node.quoted && (text == "true" || text == "false")) {
     out.boolean(text == "true");
-  } else if (!node.quoted && is_json_number(text)) {
+  } else if (!node.quoted && json::is_number_token(text)) {
     out.raw(text);
   } else {
     out.string(text);

@@ -13,7 +13,6 @@
 namespace signalbox::config {
 namespace {
 
-using yaml::Kind;
 using yaml::Node;
 
 // --- secrets ---
@@ -49,7 +48,7 @@ bool has_credentials(std::string_view value) {
 }
 
 void mask(Node& node, bool secret) {
-  if (node.kind == Kind::kScalar && !node.scalar.empty() && !is_reference(node.scalar) &&
+  if (node.kind == yaml::Kind::kScalar && !node.scalar.empty() && !is_reference(node.scalar) &&
       (secret || has_credentials(node.scalar))) {
     node.scalar = kMasked;
     node.quoted = true;
@@ -79,8 +78,8 @@ const Node* counterpart(const Node* list, const Node& item, size_t index) {
 /// then its path.
 bool unmask(Node& node, const Node* current, std::string& where, bool& filled) {
   const size_t length = where.size();
-  if (node.kind == Kind::kScalar && node.scalar == kMasked) {
-    if (current == nullptr || current->kind != Kind::kScalar) return false;
+  if (node.kind == yaml::Kind::kScalar && node.scalar == kMasked) {
+    if (current == nullptr || current->kind != yaml::Kind::kScalar) return false;
     node = *current;
     filled = true;
   }
@@ -108,30 +107,22 @@ Result<bool> fill_in(Node& root, const Node& current, std::string_view name) {
 
 // --- JSON ---
 
-bool is_json_number(std::string_view text) {
-  const auto document = json::Document::parse(fmt::format("[{}]", text));
-  if (!document) return false;
-  const json::Items items = document->root().items();
-  return items.begin() != items.end() && (*items.begin()).is_number() &&
-         (*items.begin()).raw() == text;
-}
-
 void write_json(const Node& node, json::Writer& out) {
   switch (node.kind) {
-    case Kind::kNull:
+    case yaml::Kind::kNull:
       out.null();
       return;
-    case Kind::kSequence:
+    case yaml::Kind::kSequence:
       out.begin_array();
       for (const Node& item : node.items) write_json(item, out);
       out.end_array();
       return;
-    case Kind::kMapping:
+    case yaml::Kind::kMapping:
       out.begin_object();
       for (const yaml::Entry& entry : node.entries) write_json(entry.value, out.key(entry.key));
       out.end_object();
       return;
-    case Kind::kScalar:
+    case yaml::Kind::kScalar:
       break;
   }
   const std::string& text = node.scalar;
@@ -139,7 +130,7 @@ void write_json(const Node& node, json::Writer& out) {
     out.boolean(true);
   } else if (!node.quoted && (text == "false" || text == "False" || text == "FALSE")) {
     out.boolean(false);
-  } else if (!node.quoted && is_json_number(text)) {
+  } else if (!node.quoted && json::is_number_token(text)) {
     out.raw(text);
   } else {
     out.string(text);
@@ -153,14 +144,14 @@ Result<Node> from_json(const json::Value& value, std::string_view name) {
     case json::Type::kNull:
       return node;
     case json::Type::kArray:
-      node.kind = Kind::kSequence;
+      node.kind = yaml::Kind::kSequence;
       for (const json::Value item : value.items()) {
         SIGNALBOX_TRY(Node made, from_json(item, name));
         node.items.push_back(std::move(made));
       }
       return node;
     case json::Type::kObject:
-      node.kind = Kind::kMapping;
+      node.kind = yaml::Kind::kMapping;
       for (const json::Member member : value.members()) {
         if (node.find(member.key) != nullptr)
           return fail(Code::kInvalid, "{}: the key \"{}\" is given twice", name, member.key);
@@ -177,7 +168,7 @@ Result<Node> from_json(const json::Value& value, std::string_view name) {
       node.scalar = value.raw();
       break;
   }
-  node.kind = Kind::kScalar;
+  node.kind = yaml::Kind::kScalar;
   return node;
 }
 
@@ -190,18 +181,18 @@ Result<Node> read(std::string_view text, std::string_view name) {
 }
 
 void merge(Node& into, Node patch) {
-  if (patch.kind != Kind::kMapping) {
+  if (patch.kind != yaml::Kind::kMapping) {
     into = std::move(patch);
     return;
   }
-  if (into.kind != Kind::kMapping) {
+  if (into.kind != yaml::Kind::kMapping) {
     into = Node{};
-    into.kind = Kind::kMapping;
+    into.kind = yaml::Kind::kMapping;
   }
   for (yaml::Entry& change : patch.entries) {
     const auto at = std::find_if(into.entries.begin(), into.entries.end(),
                                  [&](const yaml::Entry& entry) { return entry.key == change.key; });
-    if (change.value.kind == Kind::kNull) {
+    if (change.value.kind == yaml::Kind::kNull) {
       if (at != into.entries.end()) into.entries.erase(at);
     } else if (at != into.entries.end()) {
       merge(at->value, std::move(change.value));
@@ -261,7 +252,7 @@ Result<std::string> patched(std::string_view current, std::string_view patch,
                             std::string_view name) {
   SIGNALBOX_TRY(const Node old, read(current, name));
   SIGNALBOX_TRY(Node change, read(patch, name));
-  if (change.kind != Kind::kMapping)
+  if (change.kind != yaml::Kind::kMapping)
     return fail(Code::kInvalid, "{}: a patch is a mapping of keys to their new values", name);
   Node root = old;
   merge(root, std::move(change));

@@ -5,25 +5,21 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace signalbox::config {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_host(std::string_view host) {
   return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+    return ascii::is_alpha(c) || ascii::is_digit(c) || c == '-' || c == '.' || c == '_';
   });
 }
 
 bool is_ipv6(std::string_view host) {
   const bool known = std::all_of(host.begin(), host.end(), [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
+    return ascii::is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' ||
+           c == '.';
   });
   return known && host.size() <= 45 && std::count(host.begin(), host.end(), ':') >= 2;
 }

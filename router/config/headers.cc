@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace signalbox::config {
 namespace {
 
@@ -17,16 +19,15 @@ constexpr auto kOwn = std::to_array<std::string_view>(
 }  // namespace
 
 bool is_own_header(std::string_view name) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view own) {
     return std::equal(own.begin(), own.end(), name.begin(), name.end(),
-                      [&](char a, char b) { return a == lower(b); });
+                      [](char a, char b) { return a == ascii::lower(b); });
   });
 }
 
 bool is_header_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+    return ascii::is_digit(c) || ascii::is_alpha(c) ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });
 }

@@ -110,7 +110,7 @@ const Section<Milvus::ConnectionPool>& pool_section() {
   return section;
 }
 
-const Section<Milvus::Batch>& batch_section() {
+const Section<Milvus::Batch>& insert_batch_section() {
   using B = Milvus::Batch;
   static const Section<B> section{{
       optional("insert_batch_size", count(&B::insert_batch_size), "entries"),
@@ -123,7 +123,7 @@ const Section<Milvus::Performance>& performance_section() {
   using P = Milvus::Performance;
   static const Section<P> section{{
       optional("connection_pool", object(&P::connection_pool, pool_section), "connections"),
-      optional("batch", object(&P::batch, batch_section), "insertions"),
+      optional("batch", object(&P::batch, insert_batch_section), "insertions"),
   }};
   return section;
 }

@@ -17,7 +17,7 @@ enum class State {
   kChanges,  // not built; requests that reach the decision are refused
 };
 
-struct Kind {
+struct PluginKind {
   std::vector<std::string_view> names;  // the first is the one to use
   State state;
   Value<Decision> configuration;
@@ -25,8 +25,8 @@ struct Kind {
 };
 
 template <class U>
-Kind kind(std::vector<std::string_view> names, State state, std::optional<U> Plugins::*member,
-          SectionOf<U> section) {
+PluginKind kind(std::vector<std::string_view> names, State state, std::optional<U> Plugins::*member,
+                SectionOf<U> section) {
   return {std::move(names),
           state,
           {"a mapping",
@@ -37,9 +37,9 @@ Kind kind(std::vector<std::string_view> names, State state, std::optional<U> Plu
           [=](const Decision& decision) { return (decision.*member).has_value(); }};
 }
 
-const std::vector<Kind>& kinds() {
+const std::vector<PluginKind>& kinds() {
   using P = Plugins;
-  static const std::vector<Kind> all{
+  static const std::vector<PluginKind> all{
       kind({"system_prompt"}, State::kBuilt, &P::system_prompt, system_prompt_section),
       kind({"fast_response"}, State::kBuilt, &P::fast_response, fast_response_section),
       kind({"response_cache", "response-cache", "semantic_cache", "semantic-cache"}, State::kBuilt,
@@ -64,12 +64,13 @@ const std::vector<Kind>& kinds() {
 
 std::vector<std::string_view> kind_names() {
   std::vector<std::string_view> names;
-  for (const Kind& each : kinds()) names.insert(names.end(), each.names.begin(), each.names.end());
+  for (const PluginKind& each : kinds())
+    names.insert(names.end(), each.names.begin(), each.names.end());
   return names;
 }
 
-const Kind* find_kind(std::string_view type) {
-  for (const Kind& each : kinds()) {
+const PluginKind* find_kind(std::string_view type) {
+  for (const PluginKind& each : kinds()) {
     if (std::find(each.names.begin(), each.names.end(), type) != each.names.end()) return &each;
   }
   return nullptr;
@@ -108,7 +109,7 @@ bool asks_for_nothing(const yaml::Node& configuration) {
          is_idle(configuration);
 }
 
-void unknown_type(Reader& reader, uint32_t line, std::string_view type) {
+void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
   reader.at_key("type", [&] {
     if (const std::string_view instead = instead_of(type); !instead.empty())
       return reader.error(line, fmt::format("\"{}\" is no longer a plugin; {}", type, instead));
@@ -140,8 +141,8 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   read_section(reader, node, plugin_section(), plugin);
   if (plugin.type.empty()) return;
   const uint32_t line = node.find("type")->line;
-  const Kind* kind = find_kind(plugin.type);
-  if (kind == nullptr) return unknown_type(reader, line, plugin.type);
+  const PluginKind* kind = find_kind(plugin.type);
+  if (kind == nullptr) return unknown_plugin(reader, line, plugin.type);
   if (kind->is_given(out)) {
     return reader.error(
         line, fmt::format("expected one {} a decision, found another", kind->names.front()));
@@ -176,7 +177,7 @@ void describe_plugin(Schema& schema) {
     schema.nested("configuration", [&] { schema.out().member("description", "its settings"); });
   });
   schema.out().key("allOf").begin_array();
-  for (const Kind& each : kinds()) {
+  for (const PluginKind& each : kinds()) {
     schema.out().begin_object();
     schema.nested("if", [&] {
       schema.nested("properties", [&] {
@@ -217,7 +218,7 @@ Value<Decision> plugins_value() {
 
 std::vector<std::string_view> plugin_names(const Decision& decision) {
   std::vector<std::string_view> out;
-  for (const Kind& each : kinds()) {
+  for (const PluginKind& each : kinds()) {
     if (each.is_given(decision)) out.push_back(each.names.front());
   }
   return out;

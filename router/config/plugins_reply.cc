@@ -7,7 +7,7 @@ namespace {
 
 using Cache = ResponseCachePlugin;
 
-const Section<Cache::Semantic>& semantic_section() {
+const Section<Cache::Semantic>& cached_semantic_section() {
   using S = Cache::Semantic;
   static const Section<S> section{{
       optional("similarity_threshold", number(&S::similarity_threshold, -1, 1),
@@ -48,7 +48,7 @@ const Section<ResponseCachePlugin>& response_cache_section() {
                                  {"exact_then_semantic", Mode::kExactThenSemantic}}),
                "which requests have one answer"),
       optional("scope", string(&P::scope), "who shares it: user, ..."),
-      optional("semantic", object(&P::semantic, semantic_section), "of mode semantic"),
+      optional("semantic", object(&P::semantic, cached_semantic_section), "of mode semantic"),
       optional("ttl_seconds", count(&P::ttl_seconds), "how long an answer is kept"),
       optional("request_controls", object(&P::request_controls, request_controls_section),
                "what clients may say about it"),

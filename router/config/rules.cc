@@ -56,7 +56,7 @@ struct SignalType {
 };
 
 // The names of classes need not be listed among the signals: the classifier has them.
-constexpr auto kTypes = std::to_array<SignalType>({
+constexpr auto kSignalTypes = std::to_array<SignalType>({
     {"keyword", [](const Routing& r) { return names_of(r.keywords); }},
     {"embedding", [](const Routing& r) { return names_of(r.embeddings); }},
     {"intent", [](const Routing& r) { return names_of(r.intents); }},
@@ -97,18 +97,18 @@ constexpr auto kTypes = std::to_array<SignalType>({
 });
 
 const SignalType* find_type(std::string_view name) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+  const auto found = std::find_if(kSignalTypes.begin(), kSignalTypes.end(),
                                   [&](const SignalType& type) { return type.name == name; });
-  return found == kTypes.end() ? nullptr : &*found;
+  return found == kSignalTypes.end() ? nullptr : &*found;
 }
 
 std::vector<std::string_view> type_names() {
   std::vector<std::string_view> names;
-  for (const SignalType& type : kTypes) names.push_back(type.name);
+  for (const SignalType& type : kSignalTypes) names.push_back(type.name);
   return names;
 }
 
-void unknown_type(Reader& reader, uint32_t line, std::string_view type) {
+void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
   reader.at_key("type", [&] {
     reader.error(line,
                  fmt::format("unknown signal type \"{}\"{}", type, suggestion(type, type_names())));
@@ -151,7 +151,7 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
   rule.op = Rule::Operator::kLeaf;
   if (rule.type.empty()) return;
   const SignalType* type = find_type(rule.type);
-  if (type == nullptr) return unknown_type(reader, node.find("type")->line, rule.type);
+  if (type == nullptr) return unknown_signal_type(reader, node.find("type")->line, rule.type);
   if (rule.name.empty()) {
     if (node.find("name") != nullptr) return;
     reader.at_key("name",

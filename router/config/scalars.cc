@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace signalbox::config {
 namespace {
 
@@ -76,13 +78,9 @@ std::optional<int64_t> to_tokens(std::string_view text) {
   return static_cast<int64_t>(*count * scale);
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
 }
 
 void report(Reader& reader, const yaml::Node& node, const Scalar& scalar,

@@ -3,6 +3,8 @@
 
 #include "router/config/schema.h"
 
+#include "base/ascii.h"
+
 namespace signalbox::config {
 namespace {
 
@@ -10,9 +12,6 @@ constexpr std::string_view kVariable = "variable";  // the definition of a ${VAR
 
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 std::string reference(std::string_view name) {
@@ -24,8 +23,8 @@ std::string reference(std::string_view name) {
 std::string any_case(std::string_view word) {
   std::string out;
   for (const char c : word) {
-    const bool letter = upper(c) != lower(c);
-    if (letter) out.append({'[', lower(c), upper(c), ']'});
+    const bool letter = upper(c) != ascii::lower(c);
+    if (letter) out.append({'[', ascii::lower(c), upper(c), ']'});
     if (!letter) out.push_back(c);
   }
   return out;

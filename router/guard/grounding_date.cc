@@ -12,43 +12,43 @@
 namespace signalbox::router::grounding {
 namespace {
 
-struct Name {
+struct NamedNumber {
   std::string_view name;
   int32_t number;
 };
 
-constexpr auto kMonths = std::to_array<Name>(
+constexpr auto kMonths = std::to_array<NamedNumber>(
     {{"january", 1},   {"february", 2},  {"march", 3},  {"april", 4},     {"may", 5},
      {"june", 6},      {"july", 7},      {"august", 8}, {"september", 9}, {"october", 10},
      {"november", 11}, {"december", 12}, {"jan", 1},    {"feb", 2},       {"mar", 3},
      {"apr", 4},       {"jun", 6},       {"jul", 7},    {"aug", 8},       {"sep", 9},
      {"sept", 9},      {"oct", 10},      {"nov", 11},   {"dec", 12}});
-constexpr auto kWeekdays = std::to_array<Name>({{"monday", 0},
-                                                {"tuesday", 1},
-                                                {"wednesday", 2},
-                                                {"thursday", 3},
-                                                {"friday", 4},
-                                                {"saturday", 5},
-                                                {"sunday", 6},
-                                                {"mondays", 0},
-                                                {"tuesdays", 1},
-                                                {"wednesdays", 2},
-                                                {"thursdays", 3},
-                                                {"fridays", 4},
-                                                {"saturdays", 5},
-                                                {"sundays", 6}});
-constexpr auto kDecades = std::to_array<Name>({{"twenties", 20},
-                                               {"thirties", 30},
-                                               {"forties", 40},
-                                               {"fifties", 50},
-                                               {"sixties", 60},
-                                               {"seventies", 70},
-                                               {"eighties", 80},
-                                               {"nineties", 90}});
+constexpr auto kWeekdays = std::to_array<NamedNumber>({{"monday", 0},
+                                                       {"tuesday", 1},
+                                                       {"wednesday", 2},
+                                                       {"thursday", 3},
+                                                       {"friday", 4},
+                                                       {"saturday", 5},
+                                                       {"sunday", 6},
+                                                       {"mondays", 0},
+                                                       {"tuesdays", 1},
+                                                       {"wednesdays", 2},
+                                                       {"thursdays", 3},
+                                                       {"fridays", 4},
+                                                       {"saturdays", 5},
+                                                       {"sundays", 6}});
+constexpr auto kDecades = std::to_array<NamedNumber>({{"twenties", 20},
+                                                      {"thirties", 30},
+                                                      {"forties", 40},
+                                                      {"fifties", 50},
+                                                      {"sixties", 60},
+                                                      {"seventies", 70},
+                                                      {"eighties", 80},
+                                                      {"nineties", 90}});
 
 template <size_t N>
-int32_t find(const std::array<Name, N>& names, std::string_view word) {
-  const auto found = std::ranges::find(names, word, &Name::name);
+int32_t find(const std::array<NamedNumber, N>& names, std::string_view word) {
+  const auto found = std::ranges::find(names, word, &NamedNumber::name);
   return found == names.end() ? -1 : found->number;
 }
 

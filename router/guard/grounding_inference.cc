@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kPremises = 3;
 
-std::string plain(std::string_view label) {
+std::string lower_case(std::string_view label) {
   std::string out;
   for (const char c : label) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c;
   return out;
@@ -28,7 +28,7 @@ Result<InferenceJudge> InferenceJudge::create(std::shared_ptr<const engine::Text
   std::string all;
   const auto& labels = heads[head].labels;
   for (size_t i = 0; i < labels.size(); ++i) {
-    const std::string label = plain(labels[i]);
+    const std::string label = lower_case(labels[i]);
     if (label.starts_with("entail")) {
       out.entailment_ = i;
       found = true;

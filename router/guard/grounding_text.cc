@@ -6,28 +6,16 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace signalbox::router::grounding {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_alpha(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 // Of the code points over U+007F: general punctuation, symbols, fractions and full-width
 // punctuation are none.
 bool is_letter(char32_t c) {
-  if (c < 0x80) return is_alpha(static_cast<char>(c));
+  if (c < 0x80) return ascii::is_alpha(static_cast<char>(c));
   if (c < 0xC0) return c == 0xB5 || c == 0xAA || c == 0xBA;
   if (c == 0xD7 || c == 0xF7) return false;
   if (c >= 0x2000 && c <= 0x2BFF) return false;
@@ -38,7 +26,7 @@ bool is_letter(char32_t c) {
 std::string to_lower(std::string_view text) {
   std::string out(text);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (is_upper(out[i])) {
+    if (ascii::is_upper(out[i])) {
       out[i] = static_cast<char>(out[i] + 0x20);
     } else if (out[i] == '\xC3' && i + 1 < out.size()) {
       const auto next = static_cast<unsigned char>(out[i + 1]);
@@ -63,7 +51,7 @@ bool letter_at(std::string_view text, size_t at) {
 size_t number_end(std::string_view text, size_t at) {
   const auto digits = [&](size_t from) {
     size_t end = from;
-    while (end < text.size() && is_digit(text[end])) ++end;
+    while (end < text.size() && ascii::is_digit(text[end])) ++end;
     return end;
   };
   size_t end = digits(at);
@@ -100,18 +88,19 @@ constexpr auto kBeforeNumbers = std::to_array<std::string_view>(
 // Whether the full stop at `stop` belongs to the word before it.
 bool is_abbreviation(std::string_view text, std::string_view lower, size_t stop) {
   size_t begin = stop;
-  while (begin > 0 && (is_alpha(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+  while (begin > 0 && (ascii::is_alpha(text[begin - 1]) || text[begin - 1] == '.')) --begin;
   const std::string_view word = lower.substr(begin, stop - begin);
   if (word.empty()) return false;
   // "5M." and "20 °C." end in units.
-  if (begin > 0 && !is_space(text[begin - 1]) && text[begin - 1] != '(' && text[begin - 1] != '"')
+  if (begin > 0 && !ascii::is_space(text[begin - 1]) && text[begin - 1] != '(' &&
+      text[begin - 1] != '"')
     return false;
-  if (word.size() == 1) return is_upper(text[begin]) && word != "i";  // an initial
-  if (word.find('.') != std::string_view::npos) return true;          // "U.S", "a.m", "e.g"
+  if (word.size() == 1) return ascii::is_upper(text[begin]) && word != "i";  // an initial
+  if (word.find('.') != std::string_view::npos) return true;                 // "U.S", "a.m", "e.g"
   if (std::ranges::find(kAbbreviations, word) != kAbbreviations.end()) return true;
   size_t next = stop + 1;
-  while (next < text.size() && is_space(text[next])) ++next;
-  return next < text.size() && is_digit(text[next]) &&
+  while (next < text.size() && ascii::is_space(text[next])) ++next;
+  return next < text.size() && ascii::is_digit(text[next]) &&
          std::ranges::find(kBeforeNumbers, word) != kBeforeNumbers.end();
 }
 
@@ -132,7 +121,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 bool is_upper_start(std::string_view word) {
   if (word.empty()) return false;
-  if (is_upper(word[0])) return true;
+  if (ascii::is_upper(word[0])) return true;
   const char32_t c = utf8::decode(word, 0).code_point;
   return (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
          (c >= 0x410 && c <= 0x42F);
@@ -142,7 +131,7 @@ bool is_all_upper(std::string_view word) {
   size_t letters = 0;
   for (const char c : word) {
     if (c >= 'a' && c <= 'z') return false;
-    letters += is_upper(c);
+    letters += ascii::is_upper(c);
   }
   return letters >= 2;
 }
@@ -164,13 +153,13 @@ bool ReadText::glued(size_t index) const {
 void ReadText::read_tokens() {
   const std::string_view lower = lower_;
   for (size_t i = 0; i < text_.size();) {
-    if (is_space(text_[i])) {
+    if (ascii::is_space(text_[i])) {
       ++i;
       continue;
     }
     Token token;
     size_t end = i;
-    if (is_digit(text_[i])) {
+    if (ascii::is_digit(text_[i])) {
       token.kind = TokenKind::kNumber;
       end = number_end(text_, i);
     } else if (letter_at(text_, i)) {
@@ -178,7 +167,7 @@ void ReadText::read_tokens() {
       for (;;) {
         if (letter_at(text_, end)) {
           end += utf8::decode(text_, end).bytes;
-        } else if (end < text_.size() && is_digit(text_[end])) {
+        } else if (end < text_.size() && ascii::is_digit(text_[end])) {
           token.kind = TokenKind::kIdentifier;
           ++end;
         } else if (const size_t mark = apostrophe(text_, end);
@@ -212,8 +201,8 @@ void ReadText::read_tokens() {
 }
 
 void ReadText::close(uint32_t begin, uint32_t end, bool code, uint32_t& token) {
-  while (begin < end && is_space(text_[begin])) ++begin;
-  while (end > begin && is_space(text_[end - 1])) --end;
+  while (begin < end && ascii::is_space(text_[begin])) ++begin;
+  while (end > begin && ascii::is_space(text_[end - 1])) --end;
   Sentence sentence{.begin = begin, .end = end, .first_token = token, .code = code};
   while (token < tokens_.size() && tokens_[token].begin < end) ++token;
   sentence.last_token = token;
@@ -266,18 +255,19 @@ void ReadText::read_sentences() {
             text_[end] == ')' || text_[end] == '\'' || text_[end] == ']' || text_[end] == '*'))
       ++end;
     if (text_.substr(end, 3) == "\u201D" || text_.substr(end, 3) == "\u2019") end += 3;
-    if (end < size && !is_space(text_[end])) {
+    if (end < size && !ascii::is_space(text_[end])) {
       i = end - 1;
       continue;
     }
     uint32_t next = end;
-    while (next < size && is_space(text_[next])) ++next;
+    while (next < size && ascii::is_space(text_[next])) ++next;
     if (c == '.' && next < size && is_abbreviation(text_, lower, i)) continue;
     // A number and a full stop that opens a line is the mark of a list's item.
     if (c == '.' && i > begin) {
       uint32_t from = begin;
-      while (from < i && is_space(text_[from])) ++from;
-      if (i - from <= 3 && std::ranges::all_of(text_.substr(from, i - from), is_digit) && i > from)
+      while (from < i && ascii::is_space(text_[from])) ++from;
+      if (i - from <= 3 && std::ranges::all_of(text_.substr(from, i - from), ascii::is_digit) &&
+          i > from)
         continue;
     }
     close(begin, end, false, token);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kSpare = 8;  // special tokens, and words that join otherwise than they stood
 
-std::string plain(std::string_view label) {
+std::string label_name(std::string_view label) {
   if (label.size() > 2 && (label[0] == 'B' || label[0] == 'I') && label[1] == '-')
     label.remove_prefix(2);
   std::string out;
@@ -40,12 +40,12 @@ Result<TokenJudge> TokenJudge::create(std::shared_ptr<const engine::TextModel> m
   const auto& labels = heads[head].labels;
   std::string all;
   for (size_t i = 0; i < labels.size(); ++i) {
-    const std::string label = plain(labels[i]);
+    const std::string label = label_name(labels[i]);
     if (is_one_of(label, {"hallucinated", "hallucination", "unsupported", "not_supported"}))
       out.labels_.push_back(i);
     all += fmt::format("{}{}", i == 0 ? "" : ", ", labels[i]);
   }
-  if (out.labels_.empty() && labels.size() == 2 && plain(labels[1]) == "label_1") {
+  if (out.labels_.empty() && labels.size() == 2 && label_name(labels[1]) == "label_1") {
     out.labels_ = {1};
     out.passages_ = true;
   }

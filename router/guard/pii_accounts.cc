@@ -99,7 +99,7 @@ bool is_card(const Text& text, const Groups& groups, size_t count, bool named) {
 }
 
 // A part of a longer number, of a fraction, of a word.
-bool is_cut_off(const Text& text, size_t begin, size_t end) {
+bool is_part_of_number(const Text& text, size_t begin, size_t end) {
   const char before = text[begin - 1];
   if ((before == '.' || before == ',' || before == '-') && is_digit(text[begin - 2])) return true;
   if (is_alnum(text[end])) return true;
@@ -213,7 +213,7 @@ Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues
   const bool named = text[at] != '0' && cues.near(Cue::kCard, at, kNear);
   for (size_t count = groups.count; count > 0; --count) {
     const size_t end = groups.at[count - 1].end;
-    if (is_cut_off(text, at, end)) continue;
+    if (is_part_of_number(text, at, end)) continue;
     const bool goes_on = count > 1 && count < groups.count && groups.at[1].before != ' ' &&
                          groups.at[count].before == groups.at[1].before;
     if (!goes_on && is_card(text, groups, count, named))
@@ -228,7 +228,7 @@ Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues)
   if (size != 3 && size != 9) return std::nullopt;
   const bool named = cues.near(Cue::kSsn, at, kNear);
   if (size == 9) {
-    const bool valid = named && !is_cut_off(text, at, digits_end) &&
+    const bool valid = named && !is_part_of_number(text, at, digits_end) &&
                        is_ssn(text.number(at, at + 3), text.number(at + 3, at + 5),
                               text.number(at + 5, digits_end));
     return valid ? Found(Match{kSsn, at, digits_end, kInContext}) : std::nullopt;
@@ -239,7 +239,7 @@ Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues)
   const size_t end = groups.at[2].end;
   if (groups.at[2].before != separator || (separator != '-' && !named)) return std::nullopt;
   const bool goes_on = groups.count > 3 && groups.at[3].before == '-';
-  if (goes_on || is_cut_off(text, at, end)) return std::nullopt;
+  if (goes_on || is_part_of_number(text, at, end)) return std::nullopt;
   const bool valid =
       is_ssn(text.number(at, digits_end), text.number(groups.at[1].begin, groups.at[1].end),
              text.number(groups.at[2].begin, end));

@@ -87,7 +87,7 @@ size_t time_end(const Text& text, size_t date_end) {
   return zone_end(text, end);
 }
 
-bool is_cut_off(const Text& text, size_t begin, size_t end) {
+bool is_inside_word(const Text& text, size_t begin, size_t end) {
   const char before = text[begin - 1];
   const bool joined = before == '.' || before == '-' || before == '/' || before == ',';
   if (is_alnum(before) || before == '_' || (joined && is_digit(text[begin - 2]))) return true;
@@ -98,7 +98,7 @@ bool is_cut_off(const Text& text, size_t begin, size_t end) {
 
 Found dated(const Text& text, size_t begin, size_t end, double score) {
   const size_t whole = time_end(text, end);
-  if (is_cut_off(text, begin, whole)) return std::nullopt;
+  if (is_inside_word(text, begin, whole)) return std::nullopt;
   return Match{kDate, begin, whole, score};
 }
 

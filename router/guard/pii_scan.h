@@ -9,20 +9,15 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace signalbox::router::pii {
 
-inline bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-inline bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-inline char lower(char c) {
-  return is_upper(c) ? static_cast<char>(c + 32) : c;
-}
-inline bool is_alpha(char c) {
-  return lower(c) >= 'a' && lower(c) <= 'z';
-}
+using ascii::is_alpha;
+using ascii::is_digit;
+using ascii::is_upper;
+using ascii::lower;
+
 inline bool is_alnum(char c) {
   return is_digit(c) || is_alpha(c);
 }

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace signalbox::http {
 namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
 
 constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
                                                         "keep-alive",
@@ -47,8 +45,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool iequals(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return ascii::lower(x) == ascii::lower(y);
+         });
 }
 
 void Headers::add(std::string_view name, std::string_view value) {

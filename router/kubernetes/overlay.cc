@@ -15,7 +15,6 @@ namespace signalbox::kubernetes {
 namespace {
 
 namespace tree = config::tree;
-using yaml::Kind;
 using yaml::Node;
 
 constexpr std::string_view kPool = "IntelligentPool", kRoute = "IntelligentRoute";
@@ -93,10 +92,10 @@ Result<std::vector<const Node*>> items_of(const Node& spec, std::string_view key
                                           std::string_view kind) {
   std::vector<const Node*> out;
   const Node* list = spec.find(key);
-  if (list == nullptr || list->kind == Kind::kNull) return out;
-  if (list->kind != Kind::kSequence) return wrong(kind, key, "expected an array");
+  if (list == nullptr || list->kind == yaml::Kind::kNull) return out;
+  if (list->kind != yaml::Kind::kSequence) return wrong(kind, key, "expected an array");
   for (const Node& item : list->items) {
-    if (item.kind != Kind::kMapping)
+    if (item.kind != yaml::Kind::kMapping)
       return wrong(kind, fmt::format("{}[{}]", key, out.size()), "expected an object");
     out.push_back(&item);
   }
@@ -110,8 +109,8 @@ Result<Node*> mapping_at(Node& root, std::string_view key, std::string_view name
     tree::add(root, key, tree::mapping(0));
     at = const_cast<Node*>(std::as_const(root).find(key));
   }
-  if (at->kind == Kind::kNull) *at = tree::mapping(at->line);
-  if (at->kind != Kind::kMapping)
+  if (at->kind == yaml::Kind::kNull) *at = tree::mapping(at->line);
+  if (at->kind != yaml::Kind::kMapping)
     return fail(Code::kInvalid, "{}:{}: {}: expected a mapping", name, at->line, key);
   return at;
 }
@@ -146,7 +145,7 @@ Result<void> add_model(const Node& model, const std::string& path, Node& models)
     known = &made;
   }
   if (const Node* pricing = model.find("pricing");
-      pricing != nullptr && pricing->kind == Kind::kMapping) {
+      pricing != nullptr && pricing->kind == yaml::Kind::kMapping) {
     SIGNALBOX_TRY(Node prices, pricing_of(*pricing, path + ".pricing"));
     set(*known, "pricing", std::move(prices));
   }
@@ -169,8 +168,8 @@ Node card_of(const Node& model) {
 Result<Node> signals_of(const Node& spec) {
   Node out = tree::mapping(0);
   const Node* signals = spec.find("signals");
-  if (signals == nullptr || signals->kind == Kind::kNull) return out;
-  if (signals->kind != Kind::kMapping) return wrong(kRoute, "signals", "expected an object");
+  if (signals == nullptr || signals->kind == yaml::Kind::kNull) return out;
+  if (signals->kind != yaml::Kind::kMapping) return wrong(kRoute, "signals", "expected an object");
   for (const yaml::Entry& family : signals->entries) {
     std::string_view here;
     for (const auto& [there, name] : kSignals) {
@@ -180,7 +179,7 @@ Result<Node> signals_of(const Node& spec) {
       return wrong(kRoute, fmt::format("signals.{}", json::quote_briefly(family.key)), "not known");
     Node value = with_snake_keys(family.value);
     for (Node& item : value.items) {
-      if (here != "domains" || item.kind != Kind::kMapping) continue;
+      if (here != "domains" || item.kind != yaml::Kind::kMapping) continue;
       Node categories = tree::sequence(0);
       categories.items.push_back(tree::text(tree::scalar(item, "name"), 0));
       tree::add(item, "mmlu_categories", std::move(categories));
@@ -209,7 +208,7 @@ Node decision_of(const Node& decision) {
 Result<std::string> lay_over(std::string_view file, std::string_view name, const Node& pool_spec,
                              const Node& route_spec) {
   SIGNALBOX_TRY(Node root, yaml::parse(file, name));
-  if (root.kind != Kind::kMapping || tree::scalar(root, "version").empty())
+  if (root.kind != yaml::Kind::kMapping || tree::scalar(root, "version").empty())
     return fail(Code::kInvalid, "{}: version: resources need a file of version v0.3", name);
   const Node pool = literal(pool_spec), route = literal(route_spec);
   if (tree::scalar(pool, "defaultModel").empty()) return wrong(kPool, "defaultModel", "missing");

@@ -8,22 +8,22 @@ namespace signalbox::observe {
 namespace {
 
 // Of replies; those that are not here count by their hundred.
-constexpr auto kStatus = std::to_array(
+constexpr auto kStatuses = std::to_array(
     {200, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 499, 500, 501, 502, 503, 504});
 constexpr std::string_view kUnknown = "unknown";
 constexpr std::string_view kNone = "none";
 constexpr std::string_view kCachePlugin = "response_cache";
 
 size_t slot_of(int status) {
-  const auto found = std::find(kStatus.begin(), kStatus.end(), status);
-  if (found != kStatus.end()) return static_cast<size_t>(found - kStatus.begin());
+  const auto found = std::find(kStatuses.begin(), kStatuses.end(), status);
+  if (found != kStatuses.end()) return static_cast<size_t>(found - kStatuses.begin());
   const int hundred = status / 100;
-  return kStatus.size() + (hundred == 2 ? 0 : hundred == 4 ? 1 : 2);
+  return kStatuses.size() + (hundred == 2 ? 0 : hundred == 4 ? 1 : 2);
 }
 
 std::string status_label(size_t slot) {
-  if (slot < kStatus.size()) return std::to_string(kStatus[slot]);
-  return slot == kStatus.size() ? "2xx" : slot == kStatus.size() + 1 ? "4xx" : "other";
+  if (slot < kStatuses.size()) return std::to_string(kStatuses[slot]);
+  return slot == kStatuses.size() ? "2xx" : slot == kStatuses.size() + 1 ? "4xx" : "other";
 }
 
 }  // namespace

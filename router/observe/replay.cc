@@ -23,7 +23,7 @@ std::string iso(std::chrono::system_clock::time_point at) {
 }
 
 // A thousandth of a millisecond is finer than anybody reads.
-double ms_between(TimePoint from, TimePoint to) {
+double rounded_ms(TimePoint from, TimePoint to) {
   return static_cast<double>(
              std::chrono::duration_cast<std::chrono::microseconds>(to - from).count()) /
          1000;
@@ -71,9 +71,9 @@ std::string account_json(const Account& a) {
   write_decision(out, a);
   if (!a.error.empty()) out.member("error", a.error);
   if (!a.detail.empty()) out.member("detail", a.detail);
-  out.member("total_ms", ms_between(a.began, a.ended));
-  if (a.understood != a.began) out.member("routing_ms", ms_between(a.began, a.understood));
-  if (a.sent != a.began) out.member("upstream_ms", ms_between(a.sent, a.ended));
+  out.member("total_ms", rounded_ms(a.began, a.ended));
+  if (a.understood != a.began) out.member("routing_ms", rounded_ms(a.began, a.understood));
+  if (a.sent != a.began) out.member("upstream_ms", rounded_ms(a.sent, a.ended));
   if (a.ttft_s) out.member("ttft_ms", *a.ttft_s * 1000);
   if (a.tokens) {
     out.member("prompt_tokens", static_cast<int64_t>(a.tokens->prompt));

@@ -12,7 +12,7 @@
 namespace signalbox::router {
 namespace {
 
-using Mode = config::SystemPromptPlugin::Mode;
+using PromptMode = config::SystemPromptPlugin::Mode;
 
 std::optional<json::Value> system_message(json::Value messages) {
   for (const json::Value& message : messages.items()) {
@@ -56,7 +56,7 @@ void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value mes
   if (!message) return insert_message(plugin.system_prompt, messages, edits);
   const auto content = message->find("content");
   const bool has_text = content && (content->is_string() || content->is_array());
-  if (plugin.mode == Mode::kInsert && has_text)
+  if (plugin.mode == PromptMode::kInsert && has_text)
     return prepend(plugin.system_prompt, *content, edits);
   ObjectEditor editor(*message);
   editor.set("content", json::quote(plugin.system_prompt));

@@ -9,7 +9,7 @@
 namespace signalbox::router {
 namespace {
 
-using Mode = config::ToolsPlugin::Mode;
+using ToolsMode = config::ToolsPlugin::Mode;
 
 // {"type": "function", "function": {"name"}}, the older {"name"}, or what the server brings:
 // {"type": "web_search"}.
@@ -36,7 +36,7 @@ bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::strin
   bool any = false, all = true;
   for (const json::Value& value : body.values(list)) {
     for (const json::Value& tool : value.items()) {
-      const bool keep = plugin.mode == Mode::kFiltered && stays(plugin, name_of(tool));
+      const bool keep = plugin.mode == ToolsMode::kFiltered && stays(plugin, name_of(tool));
       all &= keep;
       if (!keep) continue;
       kept += any ? "," : "";
@@ -59,7 +59,7 @@ bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::strin
 }  // namespace
 
 void filter_tools(const config::ToolsPlugin& plugin, ObjectEditor& body) {
-  if (!plugin.enabled || plugin.mode == Mode::kPassthrough) return;
+  if (!plugin.enabled || plugin.mode == ToolsMode::kPassthrough) return;
   if (!body.is_set("tools") && !filter(plugin, "tools", "tool_choice", body))
     body.remove("parallel_tool_calls");
   filter(plugin, "functions", "function_call", body);

@@ -7,7 +7,7 @@
 namespace signalbox::router::selection {
 namespace {
 
-constexpr double kUnknownQuality = 0.8;
+constexpr double kAssumedQuality = 0.8;
 constexpr double kCostUnit = 10;  // of a million tokens; about the price of the dearest models
 
 class AutoMix final : public Selector {
@@ -32,7 +32,7 @@ Scores automix_values(const config::AutoMix& config, std::span<const Candidate> 
     const double penalty = config.cost_aware_routing ? cost_of(candidate).value_or(0) / kCostUnit *
                                                            config.cost_quality_tradeoff
                                                      : 0;
-    values.push_back(quality_of(candidate).value_or(kUnknownQuality) - penalty);
+    values.push_back(quality_of(candidate).value_or(kAssumedQuality) - penalty);
   }
   return values;
 }

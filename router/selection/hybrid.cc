@@ -3,11 +3,10 @@
 #include "router/selection/algorithms.h"
 #include "router/selection/automix.h"
 #include "router/selection/router_dc.h"
+#include "router/selection/scores.h"
 
 namespace signalbox::router::selection {
 namespace {
-
-constexpr double kUnknown = 0.5;
 
 class Hybrid final : public Selector {
  public:

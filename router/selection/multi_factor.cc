@@ -6,7 +6,6 @@
 namespace signalbox::router::selection {
 namespace {
 
-constexpr double kUnknown = 0.5;
 constexpr uint32_t kDefaultPercentile = 95;
 
 class MultiFactor final : public Selector {

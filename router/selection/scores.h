@@ -27,6 +27,8 @@ using Scores = std::vector<std::optional<double>>;
 Scores normalised(const Scores& scores);
 /// The same the other way around, for what should be small.
 Scores inverted(const Scores& scores);
+/// What a figure that is not known counts as among normalised ones.
+inline constexpr double kUnknown = 0.5;
 
 /// The index of the greatest, the first of equals; 0 when none is known.
 size_t best_of(const Scores& scores);

@@ -17,9 +17,9 @@ std::string lower_ascii(std::string text) {
   return text;
 }
 
-class Signals : public SignalType {
+class RoleSignals : public SignalType {
  public:
-  Signals(const std::vector<config::RoleBinding>& bindings, const config::Authz& authz)
+  RoleSignals(const std::vector<config::RoleBinding>& bindings, const config::Authz& authz)
       : user_header_(lower_ascii(authz.identity.user_id_header)),
         groups_header_(lower_ascii(authz.identity.user_groups_header)) {
     for (const config::RoleBinding& binding : bindings) {
@@ -66,7 +66,7 @@ class Signals : public SignalType {
 
 MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
                           const config::Authz& authz) {
-  return std::make_unique<Signals>(bindings, authz);
+  return std::make_unique<RoleSignals>(bindings, authz);
 }
 
 }  // namespace signalbox::router

@@ -21,9 +21,9 @@ std::string normal(std::string_view label) {
   return out;
 }
 
-class Signals : public SignalType {
+class ClassSignals : public SignalType {
  public:
-  Signals(ClassTask task, ModelChoice classifier)
+  ClassSignals(ClassTask task, ModelChoice classifier)
       : task_(std::move(task)), classifier_(std::move(classifier)) {
     for (const ClassTask::Signal& signal : task_.signals) {
       std::vector<size_t>& classes = classes_.emplace_back();
@@ -118,7 +118,7 @@ class Signals : public SignalType {
 }  // namespace
 
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier) {
-  return std::make_unique<Signals>(std::move(task), std::move(classifier));
+  return std::make_unique<ClassSignals>(std::move(task), std::move(classifier));
 }
 
 }  // namespace signalbox::router

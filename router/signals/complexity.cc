@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kLevels{":hard", ":medium", ":easy"};
 
-class Signals : public SignalType {
+class ComplexitySignals : public SignalType {
  public:
-  explicit Signals(const std::vector<config::ComplexitySignal>& signals) : signals_(signals) {
+  explicit ComplexitySignals(const std::vector<config::ComplexitySignal>& signals)
+      : signals_(signals) {
     for (const config::ComplexitySignal& signal : signals) {
       for (const std::string_view level : kLevels)
         names_.push_back(fmt::format("{}{}", signal.name, level));
@@ -70,7 +71,7 @@ class Signals : public SignalType {
 MadeSignals complexity_signals(const std::vector<config::ComplexitySignal>& signals,
                                const config::PrototypeScoring& scoring,
                                const engine::TextEmbedder& embedder) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<ComplexitySignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder, scoring));
   return made;
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kBytesPerToken = 4;
 
-class Signals : public NamedSignals<config::ContextSignal> {
+class ContextSignals : public NamedSignals<config::ContextSignal> {
  public:
   using NamedSignals::NamedSignals;
   std::string_view type() const override { return "context"; }
@@ -34,7 +34,7 @@ class Signals : public NamedSignals<config::ContextSignal> {
 }  // namespace
 
 MadeSignals context_signals(const std::vector<config::ContextSignal>& signals) {
-  return std::make_unique<Signals>(signals);
+  return std::make_unique<ContextSignals>(signals);
 }
 
 }  // namespace signalbox::router

@@ -9,7 +9,7 @@
 namespace signalbox::router {
 namespace {
 
-using Source = config::ConversationSignal::Source;
+using ConversationSource = config::ConversationSignal::Source;
 
 // Tools are at work when the last message is a tool's answer, or a call that waits for one.
 uint32_t in_tool_loop(const ChatRequest& request) {
@@ -25,7 +25,7 @@ bool has_role(const ChatMessage& message, std::string_view role) {
 
 struct Kind {
   std::string_view name;
-  uint32_t (*count)(const ChatRequest& request, const Source& source);
+  uint32_t (*count)(const ChatRequest& request, const ConversationSource& source);
 };
 
 template <class Count>
@@ -37,23 +37,24 @@ uint32_t sum(const ChatRequest& request, const Count& count) {
 
 constexpr auto kKinds = std::to_array<Kind>({
     {"message",
-     [](const ChatRequest& request, const Source& source) {
+     [](const ChatRequest& request, const ConversationSource& source) {
        return sum(request,
                   [&](const ChatMessage& m) { return has_role(m, source.role) ? 1u : 0u; });
      }},
-    {"tool_definition", [](const ChatRequest& request, const Source&) { return request.tools; }},
+    {"tool_definition",
+     [](const ChatRequest& request, const ConversationSource&) { return request.tools; }},
     {"active_tool_loop",
-     [](const ChatRequest& request, const Source&) { return in_tool_loop(request); }},
+     [](const ChatRequest& request, const ConversationSource&) { return in_tool_loop(request); }},
     {"image_content",
-     [](const ChatRequest& request, const Source&) {
+     [](const ChatRequest& request, const ConversationSource&) {
        return sum(request, [](const ChatMessage& m) { return m.images; });
      }},
     {"assistant_tool_call",
-     [](const ChatRequest& request, const Source&) {
+     [](const ChatRequest& request, const ConversationSource&) {
        return sum(request, [](const ChatMessage& m) { return m.tool_calls; });
      }},
     {"tool_result",
-     [](const ChatRequest& request, const Source&) {
+     [](const ChatRequest& request, const ConversationSource&) {
        return sum(request, [](const ChatMessage& m) { return m.role == "tool" ? 1u : 0u; });
      }},
 });
@@ -64,7 +65,7 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : &*found;
 }
 
-class Signals : public NamedSignals<config::ConversationSignal> {
+class ConversationSignals : public NamedSignals<config::ConversationSignal> {
  public:
   using NamedSignals::NamedSignals;
 
@@ -88,7 +89,7 @@ class Signals : public NamedSignals<config::ConversationSignal> {
                         std::vector<Evidence>&) const override {
     for (size_t i = 0; i < signals_.size(); ++i) {
       const config::ConversationSignal& signal = signals_[i];
-      const Source& source = signal.feature.source;
+      const ConversationSource& source = signal.feature.source;
       const double count = find_kind(source.type)->count(inputs.request(), source);
       const bool exists = signal.feature.type == config::ConversationSignal::Feature::Type::kExists;
       out[i].score = exists ? std::min(count, 1.0) : count;
@@ -103,7 +104,7 @@ class Signals : public NamedSignals<config::ConversationSignal> {
 }  // namespace
 
 MadeSignals conversation_signals(const std::vector<config::ConversationSignal>& signals) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<ConversationSignals>(signals);
   SIGNALBOX_TRY_VOID(made->check());
   return made;
 }

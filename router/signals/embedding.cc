@@ -12,9 +12,10 @@ namespace {
 
 using Aggregation = config::EmbeddingSignal::Aggregation;
 
-class Signals : public EmbeddingSignals {
+class EmbeddedExamples : public EmbeddingSignals {
  public:
-  Signals(const std::vector<config::EmbeddingSignal>& signals, const config::EmbeddingModel& model)
+  EmbeddedExamples(const std::vector<config::EmbeddingSignal>& signals,
+                   const config::EmbeddingModel& model)
       : signals_(signals), model_(model) {}
 
   Result<void> embed_candidates(const engine::TextEmbedder& embedder) {
@@ -105,7 +106,7 @@ class Signals : public EmbeddingSignals {
 Result<std::unique_ptr<const SignalType>> EmbeddingSignals::create(
     const std::vector<config::EmbeddingSignal>& signals, const config::EmbeddingModel& model,
     const engine::TextEmbedder& embedder) {
-  auto made = std::make_unique<Signals>(signals, model);
+  auto made = std::make_unique<EmbeddedExamples>(signals, model);
   SIGNALBOX_TRY_VOID(made->embed_candidates(embedder));
   return made;
 }

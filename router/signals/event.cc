@@ -13,9 +13,9 @@ constexpr std::array<std::string_view, 8> kUrgency{"urgent",         "immediate"
                                                    "deadline",       "time-sensitive", "now",
                                                    "time sensitive", "critical window"};
 
-const config::KeywordSignal kPlain;
+const config::KeywordSignal kPlainWord;
 
-class Signals : public NamedSignals<config::EventSignal> {
+class EventSignals : public NamedSignals<config::EventSignal> {
  public:
   using NamedSignals::NamedSignals;
 
@@ -72,7 +72,7 @@ class Signals : public NamedSignals<config::EventSignal> {
     const auto criterion = static_cast<uint32_t>(criteria_.size());
     criteria_.push_back(signal);
     for (const std::string_view word : words) {
-      auto added = words_->add(static_cast<uint32_t>(keywords_.size()), word, kPlain);
+      auto added = words_->add(static_cast<uint32_t>(keywords_.size()), word, kPlainWord);
       if (!added) {
         return fail_in(fmt::format("event signal \"{}\"", signals_[signal].name),
                        std::move(added).error());
@@ -90,7 +90,7 @@ class Signals : public NamedSignals<config::EventSignal> {
 }  // namespace
 
 MadeSignals event_signals(const std::vector<config::EventSignal>& signals) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<EventSignals>(signals);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;
 }

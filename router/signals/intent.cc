@@ -10,7 +10,7 @@
 namespace signalbox::router {
 namespace {
 
-class Signals : public NamedSignals<config::IntentSignal> {
+class IntentSignals : public NamedSignals<config::IntentSignal> {
  public:
   using NamedSignals::NamedSignals;
 
@@ -86,7 +86,7 @@ class Signals : public NamedSignals<config::IntentSignal> {
 
 MadeSignals intent_signals(const std::vector<config::IntentSignal>& signals,
                            const engine::TextEmbedder& embedder) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<IntentSignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder));
   return made;
 }

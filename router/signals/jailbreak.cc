@@ -11,17 +11,17 @@
 namespace signalbox::router {
 namespace {
 
-using Method = config::JailbreakSignal::Method;
+using JailbreakMethod = config::JailbreakSignal::Method;
 
 constexpr double kCertain = 0.995;  // further windows could not change what is reported
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
 constexpr size_t kEmbeddedBytes = 504;
 
-class Signals : public NamedSignals<config::JailbreakSignal> {
+class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
  public:
-  Signals(const std::vector<config::JailbreakSignal>& signals, const config::ClassifierModel& guard,
-          ModelChoice classifier, bool has_embedder)
+  JailbreakSignals(const std::vector<config::JailbreakSignal>& signals,
+                   const config::ClassifierModel& guard, ModelChoice classifier, bool has_embedder)
       : NamedSignals(signals),
         guard_(guard),
         classifier_(std::move(classifier)),
@@ -55,19 +55,20 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
   }
   Wording wording() const override { return {"score", "nearest"}; }
   std::optional<double> threshold(size_t signal) const override {
-    if (signals_[signal].method == Method::kHybrid) return {};
-    return signals_[signal].method == Method::kContrastive ? least_margin(signal)
-                                                           : least_probability(signal);
+    if (signals_[signal].method == JailbreakMethod::kHybrid) return {};
+    return signals_[signal].method == JailbreakMethod::kContrastive ? least_margin(signal)
+                                                                    : least_probability(signal);
   }
   std::string_view unavailable(size_t signal) const override {
     if (compares(signal) || classifies(signal)) return "";
     const config::JailbreakSignal& config = signals_[signal];
-    if (config.method == Method::kClassifier) return classifier_.why;
+    if (config.method == JailbreakMethod::kClassifier) return classifier_.why;
     return why_not_compared(signal);
   }
 
   std::string_view lacks(size_t signal) const override {
-    if (signals_[signal].method != Method::kHybrid || compares(signal) == classifies(signal))
+    if (signals_[signal].method != JailbreakMethod::kHybrid ||
+        compares(signal) == classifies(signal))
       return "";
     return compares(signal) ? classifier_.why : why_not_compared(signal);
   }
@@ -101,15 +102,15 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
                                                        : "there is no embedding model";
   }
   bool compares(size_t signal) const {
-    return has_embedder_ && signals_[signal].method != Method::kClassifier &&
+    return has_embedder_ && signals_[signal].method != JailbreakMethod::kClassifier &&
            !signals_[signal].jailbreak_patterns.empty();
   }
   bool classifies(size_t signal) const {
-    return classifier_.model != nullptr && signals_[signal].method != Method::kContrastive;
+    return classifier_.model != nullptr && signals_[signal].method != JailbreakMethod::kContrastive;
   }
 
   double least_margin(size_t signal) const {
-    const bool hybrid = signals_[signal].method == Method::kHybrid;
+    const bool hybrid = signals_[signal].method == JailbreakMethod::kHybrid;
     const double own = hybrid ? 0 : signals_[signal].threshold;
     return own > 0 ? own : kContrastiveThreshold;
   }
@@ -172,7 +173,8 @@ class Signals : public NamedSignals<config::JailbreakSignal> {
 MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
                               const config::ClassifierModel& guard, ModelChoice classifier,
                               const engine::TextEmbedder* embedder) {
-  auto made = std::make_unique<Signals>(signals, guard, std::move(classifier), embedder != nullptr);
+  auto made = std::make_unique<JailbreakSignals>(signals, guard, std::move(classifier),
+                                                 embedder != nullptr);
   if (embedder == nullptr) return made;
   SIGNALBOX_TRY_VOID(made->embed(*embedder));
   return made;

@@ -17,9 +17,9 @@ const KnowledgeBase* find_base(const Bases& bases, std::string_view name) {
   return found == bases.end() ? nullptr : found->get();
 }
 
-class Signals : public NamedSignals<config::KbSignal> {
+class KnowledgeSignals : public NamedSignals<config::KbSignal> {
  public:
-  Signals(const std::vector<config::KbSignal>& signals, Bases bases)
+  KnowledgeSignals(const std::vector<config::KbSignal>& signals, Bases bases)
       : NamedSignals(signals), bases_(std::move(bases)) {}
 
   std::string_view type() const override { return "kb"; }
@@ -120,7 +120,7 @@ class Metrics : public SignalType {
 std::unique_ptr<const SignalType> kb_signals(
     const std::vector<config::KbSignal>& signals,
     const std::vector<std::shared_ptr<const KnowledgeBase>>& bases) {
-  return std::make_unique<Signals>(signals, bases);
+  return std::make_unique<KnowledgeSignals>(signals, bases);
 }
 
 std::unique_ptr<const SignalType> kb_metrics(

@@ -11,7 +11,7 @@ namespace signalbox::router {
 namespace {
 
 using Operator = config::KeywordSignal::Operator;
-using Method = config::KeywordSignal::Method;
+using KeywordMethod = config::KeywordSignal::Method;
 
 // Work space of a request, reused by a thread.
 struct Scratch {
@@ -20,9 +20,9 @@ struct Scratch {
   std::vector<uint32_t> matched;  // (signals) keywords that occur
 };
 
-class Signals : public KeywordSignals {
+class IndexedKeywords : public KeywordSignals {
  public:
-  explicit Signals(const std::vector<config::KeywordSignal>& signals) : signals_(signals) {}
+  explicit IndexedKeywords(const std::vector<config::KeywordSignal>& signals) : signals_(signals) {}
 
   Result<void> index() {
     for (uint32_t i = 0; i < signals_.size(); ++i) {
@@ -33,8 +33,9 @@ class Signals : public KeywordSignals {
         const auto number = static_cast<uint32_t>(keywords_.size());
         keywords_.push_back({i, keyword});
         added = matcher(signal.method, signal.case_sensitive).add(number, keyword, signal);
-        if (added && signal.fuzzy_match && signal.method != Method::kFuzzy)
-          added = matcher(Method::kFuzzy, signal.case_sensitive).add(number, keyword, signal);
+        if (added && signal.fuzzy_match && signal.method != KeywordMethod::kFuzzy)
+          added =
+              matcher(KeywordMethod::kFuzzy, signal.case_sensitive).add(number, keyword, signal);
       }
       for (size_t k = 0; k < signal.patterns.size() && added; ++k) {
         if (!patterns_) patterns_ = pattern_matcher();
@@ -74,21 +75,21 @@ class Signals : public KeywordSignals {
  private:
   static constexpr size_t kMethods = 4;
 
-  KeywordMatcher& matcher(Method method, bool case_sensitive) {
+  KeywordMatcher& matcher(KeywordMethod method, bool case_sensitive) {
     const size_t index = static_cast<size_t>(method) * 2 + (case_sensitive ? 1 : 0);
     std::unique_ptr<KeywordMatcher>& slot = matchers_[index];
     if (slot) return *slot;
     switch (method) {
-      case Method::kRegex:
+      case KeywordMethod::kRegex:
         slot = literal_matcher(!case_sensitive);
         break;
-      case Method::kBm25:
+      case KeywordMethod::kBm25:
         slot = bm25_matcher(!case_sensitive);
         break;
-      case Method::kNgram:
+      case KeywordMethod::kNgram:
         slot = ngram_matcher(!case_sensitive);
         break;
-      case Method::kFuzzy:
+      case KeywordMethod::kFuzzy:
         slot = fuzzy_matcher(!case_sensitive);
         break;
     }
@@ -122,7 +123,7 @@ class Signals : public KeywordSignals {
 
 Result<std::unique_ptr<const SignalType>> KeywordSignals::create(
     const std::vector<config::KeywordSignal>& signals) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<IndexedKeywords>(signals);
   SIGNALBOX_TRY_VOID(made->index());
   return made;
 }

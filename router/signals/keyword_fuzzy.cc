@@ -12,7 +12,7 @@
 namespace signalbox::router {
 namespace {
 
-constexpr double kDefaultThreshold = 0.8;
+constexpr double kDefaultLikeness = 0.8;
 
 std::u32string code_points(std::string_view text) {
   std::u32string out;
@@ -50,7 +50,7 @@ class Fuzzy : public KeywordMatcher {
     std::vector<TextUnit> units;
     split_units(folded, units);
     const double threshold =
-        signal.fuzzy_threshold > 0 ? signal.fuzzy_threshold / 100 : kDefaultThreshold;
+        signal.fuzzy_threshold > 0 ? signal.fuzzy_threshold / 100 : kDefaultLikeness;
     Target target{keyword, code_points(folded), std::max<size_t>(units.size(), 1), threshold};
     // d <= (1 - t) * (length + d), since the other text is at most d longer.
     const auto length = static_cast<double>(target.text.size());

@@ -17,7 +17,7 @@
 namespace signalbox::router {
 namespace {
 
-constexpr double kDefaultThreshold = 0.3;
+constexpr double kDefaultShare = 0.3;
 constexpr double kGuess = 0.5;  // of English, where nothing speaks for or against it
 // The beginning says it; a long text would only take longer.
 constexpr size_t kReadBytesMax = size_t{16} << 10;
@@ -178,7 +178,7 @@ Shares letter_shares(const std::map<char32_t, double>& counts,
   return shares;
 }
 
-class Signals : public NamedSignals<config::LanguageSignal> {
+class LanguageSignals : public NamedSignals<config::LanguageSignal> {
  public:
   using NamedSignals::NamedSignals;
   std::string_view type() const override { return "language"; }
@@ -186,7 +186,7 @@ class Signals : public NamedSignals<config::LanguageSignal> {
   Wording wording() const override { return {"share", ""}; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = signals_[signal].threshold;
-    return own > 0 ? own : kDefaultThreshold;
+    return own > 0 ? own : kDefaultShare;
   }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
@@ -247,7 +247,7 @@ LanguageShares language_shares(std::string_view text) {
 }
 
 MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals) {
-  return std::make_unique<Signals>(signals);
+  return std::make_unique<LanguageSignals>(signals);
 }
 
 }  // namespace signalbox::router

@@ -5,7 +5,7 @@
 namespace signalbox::router {
 namespace {
 
-class Signals : public NamedSignals<config::MetadataSignal> {
+class MetadataSignals : public NamedSignals<config::MetadataSignal> {
  public:
   using NamedSignals::NamedSignals;
   std::string_view type() const override { return "metadata"; }
@@ -26,7 +26,7 @@ class Signals : public NamedSignals<config::MetadataSignal> {
 }  // namespace
 
 MadeSignals metadata_signals(const std::vector<config::MetadataSignal>& signals) {
-  return std::make_unique<Signals>(signals);
+  return std::make_unique<MetadataSignals>(signals);
 }
 
 }  // namespace signalbox::router

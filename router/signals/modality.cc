@@ -11,9 +11,9 @@ namespace {
 constexpr uint32_t kImage = 0;
 constexpr uint32_t kBoth = 1;
 
-class Signals : public SignalType {
+class ModalitySignals : public SignalType {
  public:
-  Signals(std::vector<std::string> names, const config::ModalityDetection& detection)
+  ModalitySignals(std::vector<std::string> names, const config::ModalityDetection& detection)
       : names_(std::move(names)), detection_(detection) {}
 
   Result<void> compile() {
@@ -75,7 +75,7 @@ class Signals : public SignalType {
 
 MadeSignals modality_signals(std::vector<std::string> names,
                              const config::ModalityDetection& detection) {
-  auto made = std::make_unique<Signals>(std::move(names), detection);
+  auto made = std::make_unique<ModalitySignals>(std::move(names), detection);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;
 }

@@ -9,9 +9,10 @@
 namespace signalbox::router {
 namespace {
 
-class Signals : public NamedSignals<config::PiiSignal> {
+class PiiSignals : public NamedSignals<config::PiiSignal> {
  public:
-  Signals(const std::vector<config::PiiSignal>& signals, double threshold, ModelChoice classifier)
+  PiiSignals(const std::vector<config::PiiSignal>& signals, double threshold,
+             ModelChoice classifier)
       : NamedSignals(signals),
         threshold_(threshold > 0 ? threshold : PiiFinder::kDefaultThreshold),
         lacks_(classifier.why.empty()
@@ -76,7 +77,7 @@ class Signals : public NamedSignals<config::PiiSignal> {
 
 MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
                         ModelChoice classifier) {
-  return std::make_unique<Signals>(signals, threshold, std::move(classifier));
+  return std::make_unique<PiiSignals>(signals, threshold, std::move(classifier));
 }
 
 }  // namespace signalbox::router

@@ -8,9 +8,9 @@
 namespace signalbox::router {
 namespace {
 
-constexpr double kDefaultThreshold = 0.5;
+constexpr double kDefaultSimilarity = 0.5;
 
-class Signals : public NamedSignals<config::PreferenceSignal> {
+class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
  public:
   using NamedSignals::NamedSignals;
 
@@ -32,7 +32,7 @@ class Signals : public NamedSignals<config::PreferenceSignal> {
   Wording wording() const override { return {"score", "nearest"}; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = signals_[signal].threshold;
-    return own > 0 ? own : kDefaultThreshold;
+    return own > 0 ? own : kDefaultSimilarity;
   }
   std::string_view unavailable(size_t signal) const override {
     const config::PreferenceSignal& each = signals_[signal];
@@ -71,7 +71,7 @@ class Signals : public NamedSignals<config::PreferenceSignal> {
 MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& signals,
                                const config::PrototypeScoring& scoring,
                                const engine::TextEmbedder& embedder) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<PreferenceSignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder, scoring));
   return made;
 }

@@ -8,7 +8,7 @@
 namespace signalbox::router {
 namespace {
 
-class Signals : public NamedSignals<config::ReaskSignal> {
+class ReaskSignals : public NamedSignals<config::ReaskSignal> {
  public:
   using NamedSignals::NamedSignals;
   std::string_view type() const override { return "reask"; }
@@ -50,7 +50,7 @@ class Signals : public NamedSignals<config::ReaskSignal> {
 }  // namespace
 
 MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals) {
-  return std::make_unique<Signals>(signals);
+  return std::make_unique<ReaskSignals>(signals);
 }
 
 }  // namespace signalbox::router

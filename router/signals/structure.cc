@@ -15,7 +15,7 @@
 namespace signalbox::router {
 namespace {
 
-using Source = config::StructureSignal::Source;
+using StructureSource = config::StructureSignal::Source;
 using Feature = config::StructureSignal::Feature;
 
 // Counts occurrences of keywords that are compared in one way.
@@ -77,7 +77,7 @@ double confidence_of(const std::optional<config::Predicate>& predicate, double v
   return std::max(0.5, 1 / (1 + std::exp(-kSteepness * distance)));
 }
 
-class Signals : public NamedSignals<config::StructureSignal> {
+class StructureSignals : public NamedSignals<config::StructureSignal> {
  public:
   using NamedSignals::NamedSignals;
 
@@ -120,18 +120,18 @@ class Signals : public NamedSignals<config::StructureSignal> {
 
  private:
   Result<void> compile_one(uint32_t signal) {
-    const Source& source = signals_[signal].feature.source;
+    const StructureSource& source = signals_[signal].feature.source;
     switch (source.type) {
-      case Source::Type::kRegex: {
+      case StructureSource::Type::kRegex: {
         SIGNALBOX_TRY(patterns_[signal], Pattern::compile(source.pattern, source.case_sensitive));
         break;
       }
-      case Source::Type::kKeywordSet:
+      case StructureSource::Type::kKeywordSet:
         for (const std::string& keyword : source.keywords) {
           SIGNALBOX_TRY_VOID((source.case_sensitive ? exact_ : lower_).add(signal, keyword));
         }
         break;
-      case Source::Type::kSequence:
+      case StructureSource::Type::kSequence:
         for (const auto& sequence : source.sequences) {
           auto& folded = sequences_[signal].emplace_back();
           for (const std::string& part : sequence) {
@@ -140,7 +140,7 @@ class Signals : public NamedSignals<config::StructureSignal> {
           }
         }
         break;
-      case Source::Type::kTextBytes:
+      case StructureSource::Type::kTextBytes:
         break;
     }
     return {};
@@ -164,19 +164,19 @@ class Signals : public NamedSignals<config::StructureSignal> {
   }
 
   size_t count_of(uint32_t signal, size_t keywords, KeywordText& text) const {
-    const Source& source = signals_[signal].feature.source;
+    const StructureSource& source = signals_[signal].feature.source;
     switch (source.type) {
-      case Source::Type::kRegex:
+      case StructureSource::Type::kRegex:
         return patterns_[signal]->count(text.original());
-      case Source::Type::kKeywordSet:
+      case StructureSource::Type::kKeywordSet:
         return keywords;
-      case Source::Type::kSequence: {
+      case StructureSource::Type::kSequence: {
         const std::string_view folded = text.folded(!source.case_sensitive);
         const auto& all = sequences_[signal];
         return std::any_of(all.begin(), all.end(),
                            [&](const auto& parts) { return occurs_in_order(folded, parts); });
       }
-      case Source::Type::kTextBytes:
+      case StructureSource::Type::kTextBytes:
         return text.original().size();
     }
     return 0;
@@ -191,7 +191,7 @@ class Signals : public NamedSignals<config::StructureSignal> {
 }  // namespace
 
 MadeSignals structure_signals(const std::vector<config::StructureSignal>& signals) {
-  auto made = std::make_unique<Signals>(signals);
+  auto made = std::make_unique<StructureSignals>(signals);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;
 }

@@ -18,7 +18,7 @@ std::string_view stop_reason(std::string_view finish, bool calls, bool hit_seque
   return hit_sequence ? "stop_sequence" : "end_turn";
 }
 
-void write_usage(json::Writer& out, const ChatUsage& usage) {
+void write_messages_usage(json::Writer& out, const ChatUsage& usage) {
   out.key("usage").begin_object().member("input_tokens", usage.prompt - usage.cached);
   out.member("cache_creation_input_tokens", 0);
   out.member("cache_read_input_tokens", usage.cached);
@@ -107,7 +107,7 @@ Result<std::string> MessagesReplies::whole(std::string body) {
   const std::string_view reason =
       stop_reason(piece.finish_reason, !piece.calls.empty(), !piece.stop_sequence.empty());
   write_stop(out, reason, piece.stop_sequence);
-  write_usage(out, piece.usage.value_or(ChatUsage{}));
+  write_messages_usage(out, piece.usage.value_or(ChatUsage{}));
   return out.end_object().take();
 }
 
@@ -119,7 +119,7 @@ void MessagesReplies::start(const ChatPiece& piece, std::string& out) {
   open_message(event, piece);
   event.key("content").begin_array().end_array();
   write_stop(event, {}, {});
-  write_usage(event, piece.usage.value_or(ChatUsage{}));
+  write_messages_usage(event, piece.usage.value_or(ChatUsage{}));
   append_event(out, "message_start", event.end_object().end_object().take());
   append_event(out, "ping", R"({"type":"ping"})");
 }
@@ -189,7 +189,7 @@ Result<void> MessagesReplies::end(std::string& out) {
   event.begin_object().member("type", "message_delta").key("delta").begin_object();
   write_stop(event, stop_reason(finish_, call_ >= 0, !sequence_.empty()), sequence_);
   event.end_object();
-  write_usage(event, usage_);
+  write_messages_usage(event, usage_);
   append_event(out, "message_delta", event.end_object().take());
   append_event(out, "message_stop", R"({"type":"message_stop"})");
   return {};

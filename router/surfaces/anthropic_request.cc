@@ -14,17 +14,17 @@ namespace {
 using json::Value;
 using Names = std::span<const std::string_view>;
 
-constexpr auto kKnown = std::to_array<std::string_view>(
+constexpr auto kMessagesMembers = std::to_array<std::string_view>(
     {"model", "messages", "system", "max_tokens", "stop_sequences", "stream", "metadata", "tools",
      "tool_choice", "thinking", "output_config", "service_tier", "cache_control", "speed"});
 
 // What decides about an answer and cannot be said to a chat completion server.
-constexpr auto kUntranslatable = std::to_array<std::string_view>(
+constexpr auto kRefusedOfMessages = std::to_array<std::string_view>(
     {"container", "mcp_servers", "context_management", "inference_geo", "diagnostics",
      "user_profile_id", "workspace_id", "output_format", "fallbacks"});
 
 // Of chat completions: written here from other members, or a reply that has no place in a message.
-constexpr auto kReserved = std::to_array<std::string_view>(
+constexpr auto kNotOfMessages = std::to_array<std::string_view>(
     {"functions", "function_call", "stop", "user", "response_format", "reasoning_effort", "n",
      "parallel_tool_calls", "stream_options", "prediction", "modalities", "logprobs"});
 
@@ -39,14 +39,6 @@ constexpr auto kProviders = std::to_array<std::string_view>(
 constexpr int64_t kMediumBudget = 4096;
 constexpr int64_t kHighBudget = 16384;
 
-bool holds(Names names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-tl::unexpected<Error> no_place(std::string_view path) {
-  return wrong(path, "has no place in a chat completion, which is what the servers here answer");
-}
-
 /// Members that would change the answer may only be there with nothing in them.
 Result<void> refuse_members(const Value& object, Names names, std::string_view path) {
   for (const json::Member& member : object.members()) {
@@ -57,7 +49,7 @@ Result<void> refuse_members(const Value& object, Names names, std::string_view p
   return {};
 }
 
-class Reader {
+class MessagesReader {
  public:
   Result<MessagesAsked> read(const Value& root);
 
@@ -87,7 +79,7 @@ class Reader {
   bool thinking_ = false;
 };
 
-Result<void> Reader::add_text(const Value& block, const std::string& path) {
+Result<void> MessagesReader::add_text(const Value& block, const std::string& path) {
   constexpr auto kMembers =
       std::to_array<std::string_view>({"type", "text", "cache_control", "citations"});
   SIGNALBOX_TRY_VOID(text_member(block, "text", path));
@@ -124,7 +116,7 @@ Result<std::string> image_part(const Value& block, const std::string& path) {
   return part.member("url", url).end_object().end_object().take();
 }
 
-Result<void> Reader::add_image(const Value& block, const std::string& path) {
+Result<void> MessagesReader::add_image(const Value& block, const std::string& path) {
   SIGNALBOX_TRY(std::string part, image_part(block, path));
   messages_.add_part(std::move(part));
   return {};
@@ -160,8 +152,8 @@ Result<void> refuse_citations(const Value& block, const std::string& path) {
   return off ? Result<void>{} : no_place(path + ".citations");
 }
 
-Result<void> Reader::add_document(const Value& block, const std::string& path,
-                                  std::string_view role) {
+Result<void> MessagesReader::add_document(const Value& block, const std::string& path,
+                                          std::string_view role) {
   SIGNALBOX_TRY_VOID(refuse_citations(block, path));
   const auto source = block.find("source");
   const std::string at = path + ".source";
@@ -197,7 +189,7 @@ Result<void> Reader::add_document(const Value& block, const std::string& path,
   return {};
 }
 
-Result<void> Reader::add_call(const Value& block, const std::string& path) {
+Result<void> MessagesReader::add_call(const Value& block, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view id, text_member(block, "id", path));
   SIGNALBOX_TRY(const std::string_view name, text_member(block, "name", path));
   SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"toolset_name"}, path));
@@ -208,8 +200,8 @@ Result<void> Reader::add_call(const Value& block, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_result_part(const Value& part, const std::string& path,
-                                     std::vector<std::string>& texts) {
+Result<void> MessagesReader::add_result_part(const Value& part, const std::string& path,
+                                             std::vector<std::string>& texts) {
   SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
   if (type == "text") {
     SIGNALBOX_TRY_VOID(text_member(part, "text", path));
@@ -223,7 +215,7 @@ Result<void> Reader::add_result_part(const Value& part, const std::string& path,
   return {};
 }
 
-Result<void> Reader::add_result(const Value& block, const std::string& path) {
+Result<void> MessagesReader::add_result(const Value& block, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view call, text_member(block, "tool_use_id", path));
   SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"toolset_name"}, path));
   const auto error = block.find("is_error");
@@ -253,7 +245,8 @@ Result<void> Reader::add_result(const Value& block, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_block(const Value& block, const std::string& path, std::string_view role) {
+Result<void> MessagesReader::add_block(const Value& block, const std::string& path,
+                                       std::string_view role) {
   if (!block.is_object()) return wrong_type(path, "an object", block);
   SIGNALBOX_TRY(const std::string_view type, text_member(block, "type", path));
   const bool users = role == "user";
@@ -284,8 +277,8 @@ Result<void> Reader::add_block(const Value& block, const std::string& path, std:
   return {};
 }
 
-Result<void> Reader::add_blocks(const Value& content, const std::string& path,
-                                std::string_view role) {
+Result<void> MessagesReader::add_blocks(const Value& content, const std::string& path,
+                                        std::string_view role) {
   if (content.is_string()) {
     messages_.begin(role);
     messages_.add_text(content.raw());
@@ -303,7 +296,7 @@ Result<void> Reader::add_blocks(const Value& content, const std::string& path,
   return {};
 }
 
-Result<void> Reader::add_message(const Value& message, const std::string& path) {
+Result<void> MessagesReader::add_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
   constexpr auto kMembers = std::to_array<std::string_view>({"role", "content"});
   SIGNALBOX_TRY_VOID(refuse_repeats(message, kMembers, path));
@@ -317,13 +310,13 @@ Result<void> Reader::add_message(const Value& message, const std::string& path) 
   return {};
 }
 
-Result<void> Reader::add_system(const Value& system) {
+Result<void> MessagesReader::add_system(const Value& system) {
   SIGNALBOX_TRY_VOID(add_blocks(system, "system", "system"));
   messages_.end();
   return {};
 }
 
-Result<void> Reader::write_tool(const Value& tool, const std::string& path) {
+Result<void> MessagesReader::write_tool(const Value& tool, const std::string& path) {
   constexpr auto kMembers = std::to_array<std::string_view>(
       {"type", "name", "description", "input_schema", "cache_control", "eager_input_streaming",
        "defer_loading", "allowed_callers", "input_examples"});
@@ -350,7 +343,7 @@ Result<void> Reader::write_tool(const Value& tool, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::write_tools(const Value& root) {
+Result<void> MessagesReader::write_tools(const Value& root) {
   const auto tools = given(root, "tools");
   if (!tools) return {};
   if (!tools->is_array()) return wrong_type("tools", "an array", *tools);
@@ -364,7 +357,7 @@ Result<void> Reader::write_tools(const Value& root) {
   return write_tool_choice(root);
 }
 
-Result<void> Reader::write_tool_choice(const Value& root) {
+Result<void> MessagesReader::write_tool_choice(const Value& root) {
   const auto choice = given(root, "tool_choice");
   if (!choice) return {};
   SIGNALBOX_TRY(const std::string_view type, text_member(*choice, "type", "tool_choice"));
@@ -385,7 +378,7 @@ Result<void> Reader::write_tool_choice(const Value& root) {
   return {};
 }
 
-Result<void> Reader::write_thinking(const Value& root) {
+Result<void> MessagesReader::write_thinking(const Value& root) {
   std::string_view effort;
   if (const auto thinking = given(root, "thinking")) {
     SIGNALBOX_TRY(const std::string_view type, text_member(*thinking, "type", "thinking"));
@@ -402,7 +395,7 @@ Result<void> Reader::write_thinking(const Value& root) {
   return write_output(root, effort);
 }
 
-Result<void> Reader::write_output(const Value& root, std::string_view effort) {
+Result<void> MessagesReader::write_output(const Value& root, std::string_view effort) {
   constexpr auto kMembers = std::to_array<std::string_view>({"effort", "format"});
   if (const auto config = given(root, "output_config")) {
     if (!config->is_object()) return wrong_type("output_config", "an object", *config);
@@ -423,7 +416,7 @@ Result<void> Reader::write_output(const Value& root, std::string_view effort) {
   return {};
 }
 
-Result<void> Reader::write_rest(const Value& root) {
+Result<void> MessagesReader::write_rest(const Value& root) {
   if (const auto stop = given(root, "stop_sequences")) {
     if (!stop->is_array()) return wrong_type("stop_sequences", "an array", *stop);
     if (stop->items().begin() != stop->items().end()) out_.key("stop").raw(stop->raw());
@@ -449,17 +442,17 @@ Result<void> Reader::write_rest(const Value& root) {
     out_.member("stream", true).key("stream_options").begin_object();
     out_.member("include_usage", true).end_object();
   }
-  copy_unknown(root, kKnown, out_);
+  copy_unknown(root, kMessagesMembers, out_);
   return {};
 }
 
-Result<MessagesAsked> Reader::read(const Value& root) {
+Result<MessagesAsked> MessagesReader::read(const Value& root) {
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  SIGNALBOX_TRY_VOID(refuse_repeats(root, kKnown, ""));
-  SIGNALBOX_TRY_VOID(refuse_members(root, kUntranslatable, ""));
+  SIGNALBOX_TRY_VOID(refuse_repeats(root, kMessagesMembers, ""));
+  SIGNALBOX_TRY_VOID(refuse_members(root, kRefusedOfMessages, ""));
   for (const json::Member& member : root.members()) {
-    if (holds(kReserved, member.key)) return wrong(member.key, "no parameter of this API");
+    if (holds(kNotOfMessages, member.key)) return wrong(member.key, "no parameter of this API");
   }
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   const auto tokens = root.find("max_tokens");
@@ -486,7 +479,7 @@ Result<MessagesAsked> Reader::read(const Value& root) {
 
 Result<MessagesAsked> read_messages(std::string body) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
-  return Reader().read(document.root());
+  return MessagesReader().read(document.root());
 }
 
 }  // namespace signalbox::surfaces

@@ -5,14 +5,6 @@
 #include <algorithm>
 
 namespace signalbox::surfaces {
-namespace {
-
-bool holds(std::span<const std::string_view> list, std::string_view key) {
-  return std::find(list.begin(), list.end(), key) != list.end();
-}
-
-}  // namespace
-
 void ChatMessages::begin(std::string_view role) {
   if (is_open(role)) return;
   end();
@@ -87,6 +79,14 @@ void ChatMessages::add_result(std::string_view call, std::string_view content_js
 std::string ChatMessages::take() {
   end();
   return std::exchange(out_, {});
+}
+
+tl::unexpected<Error> no_place(std::string_view path) {
+  return wrong(path, "has no place in a chat completion, which is what the servers here answer");
+}
+
+bool holds(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,

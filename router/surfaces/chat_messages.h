@@ -57,6 +57,10 @@ template <class... Args>
 }
 [[nodiscard]] tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
                                                const json::Value& found);
+/// The same of what no chat completion can say.
+[[nodiscard]] tl::unexpected<Error> no_place(std::string_view path);
+
+bool holds(std::span<const std::string_view> names, std::string_view name);
 
 /// A member that must be a text. `path` is the object's, "" for the request itself.
 Result<std::string_view> text_member(const json::Value& object, std::string_view key,

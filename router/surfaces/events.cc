@@ -6,7 +6,7 @@
 namespace signalbox::surfaces {
 namespace {
 
-constexpr std::string_view kData = "data:";
+constexpr std::string_view kDataField = "data:";
 
 }  // namespace
 
@@ -36,8 +36,8 @@ Result<void> EventReader::finish(const Take& take) {
 Result<void> EventReader::line(std::string_view line, const Take& take) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return dispatch(take);
-  if (!line.starts_with(kData)) return {};
-  line.remove_prefix(kData.size());
+  if (!line.starts_with(kDataField)) return {};
+  line.remove_prefix(kDataField.size());
   if (line.starts_with(' ')) line.remove_prefix(1);
   if (has_data_) data_ += '\n';
   data_ += line;

@@ -47,7 +47,7 @@ void add_usage(const std::optional<Value>& usage, ChatUsage& out, int64_t& input
   if (usage->find("output_tokens")) out.completion = count(*usage, "output_tokens");
 }
 
-void write_usage(json::Writer& out, const ChatUsage& usage) {
+void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
   out.key("usage").begin_object().member("prompt_tokens", usage.prompt);
   out.member("completion_tokens", usage.completion);
   out.member("total_tokens", usage.prompt + usage.completion);
@@ -133,7 +133,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   if (calls_ > 0) out.key("tool_calls").raw(calls.take());
   out.end_object().key("logprobs").null();
   out.member("finish_reason", finish_reason(label(root, "stop_reason"))).end_object().end_array();
-  write_usage(out, usage_);
+  write_chat_usage(out, usage_);
   return out.end_object().take();
 }
 
@@ -217,7 +217,7 @@ void FromMessages::end(std::string& out) {
     json::Writer event;
     open(event, "chat.completion.chunk");
     event.key("choices").begin_array().end_array();
-    write_usage(event, usage_);
+    write_chat_usage(event, usage_);
     append_event(out, "", event.end_object().take());
   }
   append_event(out, "", "[DONE]");

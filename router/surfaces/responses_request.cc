@@ -13,39 +13,39 @@ namespace {
 using json::Value;
 using Names = std::span<const std::string_view>;
 
-constexpr auto kKnown = std::to_array<std::string_view>({"model",
-                                                         "input",
-                                                         "instructions",
-                                                         "previous_response_id",
-                                                         "store",
-                                                         "stream",
-                                                         "tools",
-                                                         "tool_choice",
-                                                         "max_output_tokens",
-                                                         "reasoning",
-                                                         "text",
-                                                         "include",
-                                                         "truncation",
-                                                         "background",
-                                                         "conversation",
-                                                         "prompt",
-                                                         "stream_options",
-                                                         "max_tool_calls",
-                                                         "context_management",
-                                                         "moderation",
-                                                         "prompt_cache_options",
-                                                         "top_logprobs",
-                                                         "parallel_tool_calls"});
+constexpr auto kResponsesMembers = std::to_array<std::string_view>({"model",
+                                                                    "input",
+                                                                    "instructions",
+                                                                    "previous_response_id",
+                                                                    "store",
+                                                                    "stream",
+                                                                    "tools",
+                                                                    "tool_choice",
+                                                                    "max_output_tokens",
+                                                                    "reasoning",
+                                                                    "text",
+                                                                    "include",
+                                                                    "truncation",
+                                                                    "background",
+                                                                    "conversation",
+                                                                    "prompt",
+                                                                    "stream_options",
+                                                                    "max_tool_calls",
+                                                                    "context_management",
+                                                                    "moderation",
+                                                                    "prompt_cache_options",
+                                                                    "top_logprobs",
+                                                                    "parallel_tool_calls"});
 
 // A request is as long as its listener allows; what it goes on from is bounded here.
 constexpr size_t kConversationBytesMax = size_t{1} << 26;
 
 // What only the provider of the API can do. False, null and nothing in a list ask for nothing.
-constexpr auto kUntranslatable = std::to_array<std::string_view>(
+constexpr auto kRefusedOfResponses = std::to_array<std::string_view>(
     {"background", "conversation", "prompt", "context_management", "moderation"});
 
 // Of chat completions: written here from other members, or a reply that has no place in a response.
-constexpr auto kReserved = std::to_array<std::string_view>(
+constexpr auto kNotOfResponses = std::to_array<std::string_view>(
     {"messages", "functions", "function_call", "response_format", "reasoning_effort", "n",
      "max_tokens", "max_completion_tokens", "verbosity", "prediction", "modalities", "logprobs"});
 
@@ -68,17 +68,9 @@ constexpr auto kRepeated = std::to_array<std::pair<std::string_view, std::string
     {"user", "null"},
 });
 
-bool holds(Names names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool is_nothing(const Value& value) {
   return value.is_null() || (value.is_bool() && !value.boolean()) ||
          (value.is_array() && !(value.items().begin() != value.items().end()));
-}
-
-tl::unexpected<Error> no_place(std::string_view path) {
-  return wrong(path, "has no place in a chat completion, which is what the servers here answer");
 }
 
 Result<bool> flag(const Value& root, std::string_view key, bool otherwise) {
@@ -88,9 +80,9 @@ Result<bool> flag(const Value& root, std::string_view key, bool otherwise) {
   return value->boolean();
 }
 
-class Reader {
+class ResponsesReader {
  public:
-  explicit Reader(std::string_view token) : token_(token) {}
+  explicit ResponsesReader(std::string_view token) : token_(token) {}
   Result<ResponsesAsked> read(const Value& root, const Earlier& earlier);
 
  private:
@@ -117,7 +109,7 @@ class Reader {
 };
 
 /// As the API lists it: with an id, a message's content as parts.
-void Reader::list(const Value& item, std::string_view kind) {
+void ResponsesReader::list(const Value& item, std::string_view kind) {
   json::Writer out;
   out.begin_object();
   const auto id = item.find("id");
@@ -140,7 +132,7 @@ void Reader::list(const Value& item, std::string_view kind) {
   items_.push_back(out.end_object().take());
 }
 
-Result<void> Reader::add_image(const Value& part, const std::string& path) {
+Result<void> ResponsesReader::add_image(const Value& part, const std::string& path) {
   if (given(part, "file_id")) return no_place(path + ".file_id");
   SIGNALBOX_TRY(const std::string_view url, text_member(part, "image_url", path));
   json::Writer out;
@@ -151,7 +143,7 @@ Result<void> Reader::add_image(const Value& part, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_file(const Value& part, const std::string& path) {
+Result<void> ResponsesReader::add_file(const Value& part, const std::string& path) {
   if (given(part, "file_url")) return no_place(path + ".file_url");
   json::Writer out;
   out.begin_object().member("type", "file").key("file").begin_object();
@@ -162,7 +154,7 @@ Result<void> Reader::add_file(const Value& part, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_part(const Value& part, const std::string& path) {
+Result<void> ResponsesReader::add_part(const Value& part, const std::string& path) {
   if (!part.is_object()) return wrong_type(path, "an object", part);
   SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
   if (type == "input_text" || type == "output_text") {
@@ -178,7 +170,7 @@ Result<void> Reader::add_part(const Value& part, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_message(const Value& item, const std::string& path) {
+Result<void> ResponsesReader::add_message(const Value& item, const std::string& path) {
   constexpr auto kRoles =
       std::to_array<std::string_view>({"user", "assistant", "system", "developer"});
   SIGNALBOX_TRY(const std::string_view role, text_member(item, "role", path));
@@ -201,7 +193,7 @@ Result<void> Reader::add_message(const Value& item, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_output(const Value& item, const std::string& path) {
+Result<void> ResponsesReader::add_output(const Value& item, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
   const auto output = item.find("output");
   if (!output) return wrong(path + ".output", "missing");
@@ -225,7 +217,7 @@ Result<void> Reader::add_output(const Value& item, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_reasoning(const Value& item, const std::string& path) {
+Result<void> ResponsesReader::add_reasoning(const Value& item, const std::string& path) {
   if (given(item, "encrypted_content")) return no_place(path + ".encrypted_content");
   if (messages_.has_content() || !messages_.is_open("assistant")) messages_.end();
   messages_.begin("assistant");
@@ -242,7 +234,7 @@ Result<void> Reader::add_reasoning(const Value& item, const std::string& path) {
   return {};
 }
 
-Result<void> Reader::add_item(const Value& item, const std::string& path) {
+Result<void> ResponsesReader::add_item(const Value& item, const std::string& path) {
   constexpr auto kMembers = std::to_array<std::string_view>(
       {"type", "role", "content", "call_id", "name", "arguments", "output"});
   if (!item.is_object()) return wrong_type(path, "an object", item);
@@ -266,7 +258,7 @@ Result<void> Reader::add_item(const Value& item, const std::string& path) {
                json::quote_briefly(type));
 }
 
-Result<void> Reader::add_input(const Value& input) {
+Result<void> ResponsesReader::add_input(const Value& input) {
   if (input.is_string()) {
     messages_.begin("user");
     messages_.add_text(input.raw());
@@ -283,7 +275,7 @@ Result<void> Reader::add_input(const Value& input) {
   return {};
 }
 
-Result<void> Reader::write_tools(const Value& root) {
+Result<void> ResponsesReader::write_tools(const Value& root) {
   constexpr auto kMembers = std::to_array<std::string_view>({"type"});
   const auto tools = given(root, "tools");
   if (!tools) return {};
@@ -310,7 +302,7 @@ Result<void> Reader::write_tools(const Value& root) {
   return write_tool_choice(root);
 }
 
-Result<void> Reader::write_tool_choice(const Value& root) {
+Result<void> ResponsesReader::write_tool_choice(const Value& root) {
   const auto choice = given(root, "tool_choice");
   if (!choice) return {};
   if (choice->is_string()) {
@@ -325,7 +317,7 @@ Result<void> Reader::write_tool_choice(const Value& root) {
   return {};
 }
 
-Result<void> Reader::write_text(const Value& root) {
+Result<void> ResponsesReader::write_text(const Value& root) {
   const auto text = given(root, "text");
   if (!text) return {};
   if (!text->is_object()) return wrong_type("text", "an object", *text);
@@ -350,7 +342,7 @@ Result<void> Reader::write_text(const Value& root) {
   return {};
 }
 
-Result<void> Reader::write_rest(const Value& root) {
+Result<void> ResponsesReader::write_rest(const Value& root) {
   if (const auto tokens = given(root, "max_output_tokens")) {
     if (!tokens->integer()) return wrong("max_output_tokens", "expected an integer");
     out_.key("max_tokens").raw(tokens->raw());
@@ -365,17 +357,17 @@ Result<void> Reader::write_rest(const Value& root) {
     out_.member("stream", true).key("stream_options").begin_object();
     out_.member("include_usage", true).end_object();
   }
-  copy_unknown(root, kKnown, out_);
+  copy_unknown(root, kResponsesMembers, out_);
   return {};
 }
 
-Result<void> Reader::check(const Value& root) const {
+Result<void> ResponsesReader::check(const Value& root) const {
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  SIGNALBOX_TRY_VOID(refuse_repeats(root, kKnown, ""));
+  SIGNALBOX_TRY_VOID(refuse_repeats(root, kResponsesMembers, ""));
   for (const json::Member& member : root.members()) {
-    if (holds(kReserved, member.key)) return wrong(member.key, "no parameter of this API");
-    if (holds(kUntranslatable, member.key) && !is_nothing(member.value))
+    if (holds(kNotOfResponses, member.key)) return wrong(member.key, "no parameter of this API");
+    if (holds(kRefusedOfResponses, member.key) && !is_nothing(member.value))
       return no_place(member.key);
   }
   SIGNALBOX_TRY(const std::string_view truncation, optional_text(root, "truncation", ""));
@@ -393,7 +385,7 @@ Result<void> Reader::check(const Value& root) const {
   return {};
 }
 
-Result<ResponsesAsked> Reader::read(const Value& root, const Earlier& earlier) {
+Result<ResponsesAsked> ResponsesReader::read(const Value& root, const Earlier& earlier) {
   SIGNALBOX_TRY_VOID(check(root));
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   ResponsesAsked asked;
@@ -442,7 +434,7 @@ Result<ResponsesAsked> Reader::read(const Value& root, const Earlier& earlier) {
 Result<ResponsesAsked> read_responses(std::string body, std::string_view token,
                                       const Earlier& earlier) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
-  return Reader(token).read(document.root(), earlier);
+  return ResponsesReader(token).read(document.root(), earlier);
 }
 
 }  // namespace signalbox::surfaces

@@ -12,6 +12,8 @@
 
 namespace signalbox::surfaces {
 
+inline constexpr std::string_view kChatPath = "/v1/chat/completions";
+
 /// Replies of one request, in one form and given on in another. One reply a translator: either
 /// whole(), or push() as it comes and finish() at its end.
 class ReplyTranslator {
@@ -58,7 +60,7 @@ class Surface {
   /// The body for the server from the chat completion request with its edits.
   virtual Result<std::string> outgoing(std::string chat) const { return chat; }
   /// The path at the server.
-  virtual std::string_view target() const { return "/v1/chat/completions"; }
+  virtual std::string_view target() const { return kChatPath; }
   /// Its name in x-vsr-client-protocol; "": OpenAI's own.
   virtual std::string_view protocol() const { return {}; }
   /// Whether a server's replies are in this form already, so that only our own are translated.

@@ -10,7 +10,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-using Kind = TemplatePiece::Kind;
+using PieceKind = TemplatePiece::Kind;
 
 constexpr size_t kTemplateTokensMax = 64;
 
@@ -49,7 +49,8 @@ Result<void> read_template_piece(const Field& processor, const Field& piece, int
   const auto type_id = static_cast<uint8_t>(number);
   if (special) {
     SIGNALBOX_TRY(const auto ids, special_ids(processor, id, ids_end));
-    for (const int32_t special_id : ids) out.push_back({Kind::kSpecial, type_id, special_id, 0});
+    for (const int32_t special_id : ids)
+      out.push_back({PieceKind::kSpecial, type_id, special_id, 0});
     return {};
   }
   SIGNALBOX_TRY(const std::string_view name, id.string());
@@ -58,7 +59,7 @@ Result<void> read_template_piece(const Field& processor, const Field& piece, int
   const bool is_first = name == "A";
   // The reference forgets the template's type in windows behind the first.
   const uint8_t later_type_id = is_first ? 0 : 1;
-  out.push_back({is_first ? Kind::kFirst : Kind::kSecond, type_id, 0, later_type_id});
+  out.push_back({is_first ? PieceKind::kFirst : PieceKind::kSecond, type_id, 0, later_type_id});
   return {};
 }
 
@@ -73,11 +74,11 @@ Result<Template> read_template(const Field& processor, std::string_view key, int
       return form.corrupt("over {} tokens around a text", kTemplateTokensMax);
     }
   }
-  const auto has = [&](TemplatePiece::Kind kind, int times) {
+  const auto has = [&](PieceKind kind, int times) {
     return std::count_if(out.begin(), out.end(),
                          [&](const auto& piece) { return piece.kind == kind; }) == times;
   };
-  if (!has(TemplatePiece::Kind::kFirst, 1) || !has(TemplatePiece::Kind::kSecond, seconds)) {
+  if (!has(PieceKind::kFirst, 1) || !has(PieceKind::kSecond, seconds)) {
     return form.corrupt("expected the sequence{}",
                         seconds == 0 ? " A once" : "s A and B once each");
   }
@@ -104,22 +105,24 @@ struct Steps {
 
 Result<void> read_step(const Field& processor, Steps& steps);
 
-constexpr TemplatePiece text_piece(Kind kind, uint8_t type_id, uint8_t later_type_id) {
+constexpr TemplatePiece text_piece(PieceKind kind, uint8_t type_id, uint8_t later_type_id) {
   return {kind, type_id, 0, later_type_id};
 }
 constexpr TemplatePiece special_piece(int32_t id, uint8_t type_id) {
-  return {Kind::kSpecial, type_id, id, 0};
+  return {PieceKind::kSpecial, type_id, id, 0};
 }
 
-constexpr TemplatePiece kFirst = text_piece(Kind::kFirst, 0, 0);
-constexpr TemplatePiece kSecond = text_piece(Kind::kSecond, 1, 1);
+constexpr TemplatePiece kFirst = text_piece(PieceKind::kFirst, 0, 0);
+constexpr TemplatePiece kSecond = text_piece(PieceKind::kSecond, 1, 1);
 
 Result<void> read_template_processing(const Field& processor, Steps& steps) {
   Templates& full = steps.options.full;
   SIGNALBOX_TRY(full.single, read_template(processor, "single", 0, steps.ids_end));
   SIGNALBOX_TRY(full.pair, read_template(processor, "pair", 1, steps.ids_end));
   steps.options.plain = full;
-  const auto is_special = [](const TemplatePiece& piece) { return piece.kind == Kind::kSpecial; };
+  const auto is_special = [](const TemplatePiece& piece) {
+    return piece.kind == PieceKind::kSpecial;
+  };
   std::erase_if(steps.options.plain.single, is_special);
   std::erase_if(steps.options.plain.pair, is_special);
   return {};
@@ -147,10 +150,10 @@ Result<void> read_roberta(const Field& processor, Steps& steps) {
   SIGNALBOX_TRY(const int32_t cls, read_token_pair(processor, "cls", steps.ids_end));
   const TemplatePiece begin = special_piece(cls, 0);
   const TemplatePiece end = special_piece(sep, 0);
-  const TemplatePiece second = text_piece(Kind::kSecond, 0, 0);
+  const TemplatePiece second = text_piece(PieceKind::kSecond, 0, 0);
   steps.options.full = {{begin, kFirst, end}, {begin, kFirst, end, end, second, end}};
   // Without special tokens the reference says 0 in the first window only.
-  steps.options.plain = {{kFirst}, {kFirst, text_piece(Kind::kSecond, 0, 1)}};
+  steps.options.plain = {{kFirst}, {kFirst, text_piece(PieceKind::kSecond, 0, 1)}};
   return {};
 }
 

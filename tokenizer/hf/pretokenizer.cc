@@ -151,38 +151,38 @@ Result<void> read_split(const Field& step, Pretokenizer& out) {
   return add_splitter<StringSplitter>(out, std::string(delimiter), chosen, invert);
 }
 
-Result<void> read_sequence(const Field& step, Pretokenizer& out) {
+Result<void> read_pretokenizers(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const Field list, step.member("pretokenizers"));
   SIGNALBOX_TRY(const auto elements, list.elements());
   for (const Field& element : elements) SIGNALBOX_TRY_VOID(read_step(element, out));
   return {};
 }
 
-struct Kind {
+struct PretokenizerKind {
   std::string_view name;
   Result<void> (*read)(const Field& step, Pretokenizer& out);
 };
 constexpr std::array kKinds = {
-    Kind{"BertPreTokenizer", read_bert},
-    Kind{"ByteLevel", read_byte_level},
-    Kind{"CharDelimiterSplit", read_char_delimiter},
-    Kind{"Digits", read_digits},
-    Kind{"FixedLength", read_fixed_length},
-    Kind{"Metaspace", read_metaspace},
-    Kind{"Punctuation", read_punctuation},
-    Kind{"Sequence", read_sequence},
-    Kind{"Split", read_split},
-    Kind{"Whitespace", read_whitespace},
-    Kind{"WhitespaceSplit", read_whitespace_split},
+    PretokenizerKind{"BertPreTokenizer", read_bert},
+    PretokenizerKind{"ByteLevel", read_byte_level},
+    PretokenizerKind{"CharDelimiterSplit", read_char_delimiter},
+    PretokenizerKind{"Digits", read_digits},
+    PretokenizerKind{"FixedLength", read_fixed_length},
+    PretokenizerKind{"Metaspace", read_metaspace},
+    PretokenizerKind{"Punctuation", read_punctuation},
+    PretokenizerKind{"Sequence", read_pretokenizers},
+    PretokenizerKind{"Split", read_split},
+    PretokenizerKind{"Whitespace", read_whitespace},
+    PretokenizerKind{"WhitespaceSplit", read_whitespace_split},
 };
 
 Result<void> read_step(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const Field type, type_of(step));
-  for (const Kind& kind : kKinds) {
+  for (const PretokenizerKind& kind : kKinds) {
     if (type.value().text() != kind.name) continue;
     // The model reads bytes from there on. In the reference later steps see GPT-2's letters for
     // them.
-    if (out.byte_level && kind.read != read_sequence)
+    if (out.byte_level && kind.read != read_pretokenizers)
       return not_built(type, "ByteLevel as the last step");
     return kind.read(step, out);
   }

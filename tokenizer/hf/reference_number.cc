@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace signalbox::tokenizer {
 namespace {
 
@@ -33,16 +35,12 @@ struct Parts {
   int64_t exponent = 0;
 };
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Digits from `i` on until one does not fit: then that one and all after it are dropped. Returns
 // the count of those that were taken and of those that were not.
 std::pair<int64_t, int64_t> take_digits(std::string_view number, size_t& i, uint64_t& significand) {
   int64_t taken = 0;
   int64_t dropped = 0;
-  for (; i < number.size() && is_digit(number[i]); ++i) {
+  for (; i < number.size() && ascii::is_digit(number[i]); ++i) {
     const auto digit = static_cast<uint64_t>(number[i] - '0');
     if (dropped > 0 || significand > (UINT64_MAX - digit) / 10) {
       ++dropped;
@@ -58,7 +56,7 @@ int64_t read_exponent(std::string_view number, size_t i) {
   const bool negative = number[i] == '-';
   if (number[i] == '-' || number[i] == '+') ++i;
   int64_t exponent = 0;
-  for (; i < number.size() && is_digit(number[i]); ++i) {
+  for (; i < number.size() && ascii::is_digit(number[i]); ++i) {
     exponent = std::min(exponent * 10 + (number[i] - '0'), kExponentMax);
   }
   return negative ? -exponent : exponent;

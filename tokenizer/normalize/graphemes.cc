@@ -16,7 +16,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-enum class Class : uint8_t {
+enum class BreakClass : uint8_t {
   kOther,
   kCr,
   kLf,
@@ -41,62 +41,62 @@ bool contains(std::span<const CodePointRange> ranges, char32_t c) {
   return after != ranges.begin() && c <= std::prev(after)->last;
 }
 
-Class other_class(char32_t c) {
-  if (c == 0x113D1) return Class::kPrepend;
-  if (contains(kPictographic, c)) return Class::kPictographic;
-  if (contains(kExtendSinceUnicode16, c)) return Class::kExtend;
-  if (contains(kSpacingMarkSinceUnicode16, c)) return Class::kSpacingMark;
-  return contains(kControlUnassigned, c) ? Class::kControl : Class::kOther;
+BreakClass other_class(char32_t c) {
+  if (c == 0x113D1) return BreakClass::kPrepend;
+  if (contains(kPictographic, c)) return BreakClass::kPictographic;
+  if (contains(kExtendSinceUnicode16, c)) return BreakClass::kExtend;
+  if (contains(kSpacingMarkSinceUnicode16, c)) return BreakClass::kSpacingMark;
+  return contains(kControlUnassigned, c) ? BreakClass::kControl : BreakClass::kOther;
 }
 
-Class class_of(char32_t c) {
+BreakClass class_of(char32_t c) {
   if (c < 0x80) {
-    if (c == '\r') return Class::kCr;
-    if (c == '\n') return Class::kLf;
-    return c < ' ' || c == 0x7F ? Class::kControl : Class::kOther;
+    if (c == '\r') return BreakClass::kCr;
+    if (c == '\n') return BreakClass::kLf;
+    return c < ' ' || c == 0x7F ? BreakClass::kControl : BreakClass::kOther;
   }
   // CJK, the longest stretches that are all one class.
-  if (c >= 0x3400 && c <= 0x9FFF) return Class::kOther;
+  if (c >= 0x3400 && c <= 0x9FFF) return BreakClass::kOther;
   switch (utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->boundclass) {
     case UTF8PROC_BOUNDCLASS_CONTROL:
-      return Class::kControl;
+      return BreakClass::kControl;
     case UTF8PROC_BOUNDCLASS_PREPEND:
-      return c == 0x11A3A ? Class::kOther : Class::kPrepend;  // not since Unicode 16
+      return c == 0x11A3A ? BreakClass::kOther : BreakClass::kPrepend;  // not since Unicode 16
     case UTF8PROC_BOUNDCLASS_EXTEND:
-      return c == 0x1171E ? Class::kSpacingMark : Class::kExtend;
+      return c == 0x1171E ? BreakClass::kSpacingMark : BreakClass::kExtend;
     case UTF8PROC_BOUNDCLASS_ZWJ:
-      return Class::kZwj;
+      return BreakClass::kZwj;
     case UTF8PROC_BOUNDCLASS_SPACINGMARK:
-      return contains(kExtendSinceUnicode16, c) ? Class::kExtend : Class::kSpacingMark;
+      return contains(kExtendSinceUnicode16, c) ? BreakClass::kExtend : BreakClass::kSpacingMark;
     case UTF8PROC_BOUNDCLASS_L:
-      return Class::kL;
+      return BreakClass::kL;
     case UTF8PROC_BOUNDCLASS_V:
-      return Class::kV;
+      return BreakClass::kV;
     case UTF8PROC_BOUNDCLASS_T:
-      return Class::kT;
+      return BreakClass::kT;
     case UTF8PROC_BOUNDCLASS_LV:
-      return Class::kLV;
+      return BreakClass::kLV;
     case UTF8PROC_BOUNDCLASS_LVT:
-      return Class::kLVT;
+      return BreakClass::kLVT;
     case UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR:
-      return Class::kRegional;
+      return BreakClass::kRegional;
     default:
       return other_class(c);
   }
 }
 
 // GB6 to GB8: Hangul syllables out of their letters.
-bool joins_hangul(Class before, Class after) {
+bool joins_hangul(BreakClass before, BreakClass after) {
   switch (before) {
-    case Class::kL:
-      return after == Class::kL || after == Class::kV || after == Class::kLV ||
-             after == Class::kLVT;
-    case Class::kLV:
-    case Class::kV:
-      return after == Class::kV || after == Class::kT;
-    case Class::kLVT:
-    case Class::kT:
-      return after == Class::kT;
+    case BreakClass::kL:
+      return after == BreakClass::kL || after == BreakClass::kV || after == BreakClass::kLV ||
+             after == BreakClass::kLVT;
+    case BreakClass::kLV:
+    case BreakClass::kV:
+      return after == BreakClass::kV || after == BreakClass::kT;
+    case BreakClass::kLVT:
+    case BreakClass::kT:
+      return after == BreakClass::kT;
     default:
       return false;
   }
@@ -105,43 +105,45 @@ bool joins_hangul(Class before, Class after) {
 // What of a cluster decides whether the next character joins it.
 class Cluster {
  public:
-  Cluster(char32_t c, Class found) { take(c, found); }
+  Cluster(char32_t c, BreakClass found) { take(c, found); }
 
-  bool joins(char32_t c, Class after) const {
-    if (last_ == Class::kCr) return after == Class::kLf;
+  bool joins(char32_t c, BreakClass after) const {
+    if (last_ == BreakClass::kCr) return after == BreakClass::kLf;
     if (is_control(last_) || is_control(after)) return false;
-    if (after == Class::kExtend || after == Class::kZwj || after == Class::kSpacingMark)
+    if (after == BreakClass::kExtend || after == BreakClass::kZwj ||
+        after == BreakClass::kSpacingMark)
       return true;
-    if (last_ == Class::kPrepend) return true;
-    if (after == Class::kRegional) return last_ == Class::kRegional && odd_regionals_;
-    if (after == Class::kPictographic) return last_ == Class::kZwj && pictograph_;
+    if (last_ == BreakClass::kPrepend) return true;
+    if (after == BreakClass::kRegional) return last_ == BreakClass::kRegional && odd_regionals_;
+    if (after == BreakClass::kPictographic) return last_ == BreakClass::kZwj && pictograph_;
     return joins_hangul(last_, after) || (linked_ && c >= 0x80 && contains(kConjunctConsonant, c));
   }
 
-  void take(char32_t c, Class found) {
-    const bool extends = found == Class::kExtend || found == Class::kZwj;
+  void take(char32_t c, BreakClass found) {
+    const bool extends = found == BreakClass::kExtend || found == BreakClass::kZwj;
     if (!extends) {
       consonant_ = c >= 0x80 && contains(kConjunctConsonant, c);
       linked_ = false;
-      pictograph_ = found == Class::kPictographic;
+      pictograph_ = found == BreakClass::kPictographic;
     } else if (c == kNonJoiner) {
       consonant_ = linked_ = false;
     } else if (consonant_ && contains(kConjunctLinker, c)) {
       linked_ = true;
     }
     // A pictograph, any number of Extend and one joiner: two joiners in a row do not join.
-    if (last_ == Class::kZwj && extends) pictograph_ = false;
-    odd_regionals_ = found == Class::kRegional && !(last_ == Class::kRegional && odd_regionals_);
+    if (last_ == BreakClass::kZwj && extends) pictograph_ = false;
+    odd_regionals_ =
+        found == BreakClass::kRegional && !(last_ == BreakClass::kRegional && odd_regionals_);
     last_ = found;
   }
 
  private:
   static constexpr char32_t kNonJoiner = 0x200C;
-  static bool is_control(Class c) {
-    return c == Class::kCr || c == Class::kLf || c == Class::kControl;
+  static bool is_control(BreakClass c) {
+    return c == BreakClass::kCr || c == BreakClass::kLf || c == BreakClass::kControl;
   }
 
-  Class last_ = Class::kOther;
+  BreakClass last_ = BreakClass::kOther;
   bool odd_regionals_ = false;
   bool pictograph_ = false;  // and nothing but Extend and ZWJ since
   bool consonant_ = false;   // of an Indic conjunct, and nothing but marks since
@@ -156,7 +158,7 @@ uint32_t grapheme_end(std::string_view text, uint32_t begin) {
   uint32_t end = begin + decoded.bytes;
   while (end < text.size()) {
     decoded = utf8::decode(text, end);
-    const Class next = class_of(decoded.code_point);
+    const BreakClass next = class_of(decoded.code_point);
     if (!cluster.joins(decoded.code_point, next)) break;
     cluster.take(decoded.code_point, next);
     end += decoded.bytes;

@@ -10,16 +10,16 @@
 namespace signalbox::tokenizer {
 namespace {
 
-enum class Class : uint8_t { kWord, kSpace, kPunctuation };
+enum class BertClass : uint8_t { kWord, kSpace, kPunctuation };
 
-Class classify(char32_t c) {
-  if (unicode::is_whitespace(c)) return Class::kSpace;
-  return unicode::is_punctuation(c) ? Class::kPunctuation : Class::kWord;
+BertClass bert_class(char32_t c) {
+  if (unicode::is_whitespace(c)) return BertClass::kSpace;
+  return unicode::is_punctuation(c) ? BertClass::kPunctuation : BertClass::kWord;
 }
 
-const std::array<Class, 128> kAscii = [] {
-  std::array<Class, 128> table;
-  for (char32_t c = 0; c < table.size(); ++c) table[c] = classify(c);
+const std::array<BertClass, 128> kBertAscii = [] {
+  std::array<BertClass, 128> table;
+  for (char32_t c = 0; c < table.size(); ++c) table[c] = bert_class(c);
   return table;
 }();
 
@@ -34,10 +34,10 @@ void BertSplitter::split(std::string_view text, Span part, std::vector<Span>& wo
     const auto byte = static_cast<unsigned char>(text[i]);
     const utf8::Decoded decoded = byte < 0x80 ? utf8::Decoded{byte, 1} : utf8::decode(text, i);
     const uint32_t next = i + decoded.bytes;
-    const Class found = byte < 0x80 ? kAscii[byte] : classify(decoded.code_point);
-    if (found != Class::kWord) {
+    const BertClass found = byte < 0x80 ? kBertAscii[byte] : bert_class(decoded.code_point);
+    if (found != BertClass::kWord) {
       end_word(i);
-      if (found == Class::kPunctuation) words.push_back({i, next});
+      if (found == BertClass::kPunctuation) words.push_back({i, next});
       word = next;
     }
     i = next;

@@ -10,16 +10,16 @@
 namespace signalbox::tokenizer {
 namespace {
 
-enum class Class : uint8_t { kWord, kOther, kSpace };
+enum class CharClass : uint8_t { kWord, kOther, kSpace };
 
-Class classify(char32_t c) {
-  if (unicode::is_word(c)) return Class::kWord;
-  return unicode::is_whitespace(c) ? Class::kSpace : Class::kOther;
+CharClass char_class(char32_t c) {
+  if (unicode::is_word(c)) return CharClass::kWord;
+  return unicode::is_whitespace(c) ? CharClass::kSpace : CharClass::kOther;
 }
 
-const std::array<Class, 128> kAsciiClasses = [] {
-  std::array<Class, 128> table;
-  for (char32_t c = 0; c < table.size(); ++c) table[c] = classify(c);
+const std::array<CharClass, 128> kAsciiClasses = [] {
+  std::array<CharClass, 128> table;
+  for (char32_t c = 0; c < table.size(); ++c) table[c] = char_class(c);
   return table;
 }();
 
@@ -47,20 +47,20 @@ void CharSplitter::split(std::string_view text, Span word, std::vector<Span>& wo
 }
 
 void WordSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {
-  Class run = Class::kSpace;
+  CharClass run = CharClass::kSpace;
   uint32_t begin = word.begin;  // of the run
   for (uint32_t i = word.begin; i < word.end;) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const utf8::Decoded decoded = byte < 0x80 ? utf8::Decoded{byte, 1} : utf8::decode(text, i);
-    const Class found = byte < 0x80 ? kAsciiClasses[byte] : classify(decoded.code_point);
+    const CharClass found = byte < 0x80 ? kAsciiClasses[byte] : char_class(decoded.code_point);
     if (found != run) {
-      if (run != Class::kSpace) words.push_back({begin, i});
+      if (run != CharClass::kSpace) words.push_back({begin, i});
       run = found;
       begin = i;
     }
     i += decoded.bytes;
   }
-  if (run != Class::kSpace) words.push_back({begin, word.end});
+  if (run != CharClass::kSpace) words.push_back({begin, word.end});
 }
 
 void LengthSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {

@@ -149,7 +149,7 @@ Result<std::vector<int32_t>> parse_lengths(std::string_view text) {
   return out;
 }
 
-Result<BenchOptions> parse_options(const cxxopts::ParseResult& parsed) {
+Result<BenchOptions> read_bench_options(const cxxopts::ParseResult& parsed) {
   BenchOptions out;
   out.dtype = parsed["dtype"].as<std::string>();
   SIGNALBOX_TRY(out.tokens, parse_lengths(parsed["tokens"].as<std::string>()));
@@ -162,7 +162,7 @@ Result<BenchOptions> parse_options(const cxxopts::ParseResult& parsed) {
   return out;
 }
 
-int run(int argc, char** argv) {
+int bench_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox bench",
       "Times a model on made-up token ids, a line {\"tokens\", \"min_ms\", \"median_ms\", "
@@ -178,7 +178,7 @@ int run(int argc, char** argv) {
       cxxopts::value<int32_t>(), "N");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
-        const auto bench_options = parse_options(parsed);
+        const auto bench_options = read_bench_options(parsed);
         if (!bench_options) {
           std::fprintf(stderr, "signalbox bench: %s\n", bench_options.error().message.c_str());
           return kExitUsage;
@@ -190,6 +190,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kBenchCommand = {"bench", "how long a model takes, by tokens", run};
+const Command kBenchCommand = {"bench", "how long a model takes, by tokens", bench_command};
 
 }  // namespace signalbox::tools

@@ -72,7 +72,7 @@ Result<void> check_answers(const cxxopts::ParseResult& parsed,
   return for_each_row(std::cin, [&](const json::Value& row) { return check_row(checker, row); });
 }
 
-int run(int argc, char** argv) {
+int check_answer_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox check-answer",
       "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, writes {\"spans\": "
@@ -100,7 +100,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kCheckAnswerCommand = {"check-answer",
-                                     "what in answers their context does not support", run};
+const Command kCheckAnswerCommand = {
+    "check-answer", "what in answers their context does not support", check_answer_command};
 
 }  // namespace signalbox::tools

@@ -36,7 +36,7 @@ int classify(const engine::TextModel& model, size_t head) {
   return done ? kExitOk : report(done.error());
 }
 
-int run(int argc, char** argv) {
+int classify_command(int argc, char** argv) {
   cxxopts::Options options("signalbox classify",
                            "Reads lines {\"text\": ..., \"pair\": ...?}, writes {\"label\", "
                            "\"score\", \"scores\": {label: "
@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kClassifyCommand = {"classify", "labels of texts, or of pairs of texts", run};
+const Command kClassifyCommand = {"classify", "labels of texts, or of pairs of texts",
+                                  classify_command};
 
 }  // namespace signalbox::tools

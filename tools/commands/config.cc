@@ -46,7 +46,7 @@ int print(const std::string& document) {
   return kExitOk;
 }
 
-int run(int argc, char** argv) {
+int config_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox config",
       "Checks a configuration file, turns an older one into v0.3, or prints the format, "
@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kConfigCommand = {"config", "checks or migrates a configuration file", run};
+const Command kConfigCommand = {"config", "checks or migrates a configuration file",
+                                config_command};
 
 }  // namespace signalbox::tools

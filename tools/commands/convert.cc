@@ -89,7 +89,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
   return {};
 }
 
-int run(int argc, char** argv) {
+int convert_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox convert",
       "Converts a model IN to a directory OUT that the engine reads: ONNX, GGUF, PyTorch's .bin "
@@ -127,6 +127,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 const Command kConvertCommand{"convert", "files of other kinds to those that the engine reads",
-                              run};
+                              convert_command};
 
 }  // namespace signalbox::tools

@@ -39,7 +39,7 @@ Result<int32_t> parse_count(const cxxopts::ParseResult& parsed, const char* name
   return value;
 }
 
-Result<engine::EmbedOptions> parse_options(const cxxopts::ParseResult& parsed) {
+Result<engine::EmbedOptions> read_embed_options(const cxxopts::ParseResult& parsed) {
   engine::EmbedOptions out;
   SIGNALBOX_TRY(out.dim, parse_count(parsed, "dim"));
   SIGNALBOX_TRY(out.layers, parse_count(parsed, "layers"));
@@ -49,7 +49,7 @@ Result<engine::EmbedOptions> parse_options(const cxxopts::ParseResult& parsed) {
   return out;
 }
 
-int run(int argc, char** argv) {
+int embed_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox embed",
       "Reads lines {\"text\": ...}, writes {\"embedding\": [...]}, L2-normalised.");
@@ -62,7 +62,7 @@ int run(int argc, char** argv) {
       cxxopts::value<std::string>(), "HOW");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
-        const auto embed_options = parse_options(parsed);
+        const auto embed_options = read_embed_options(parsed);
         if (embed_options) return embed(model, *embed_options);
         std::fprintf(stderr, "signalbox embed: %s\n", embed_options.error().message.c_str());
         return kExitUsage;
@@ -71,6 +71,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kEmbedCommand = {"embed", "sentence embeddings of texts", run};
+const Command kEmbedCommand = {"embed", "sentence embeddings of texts", embed_command};
 
 }  // namespace signalbox::tools

@@ -169,7 +169,7 @@ Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTas
   return std::vector<ModelChoice>{first, second};
 }
 
-Result<EvalRequest> parse(const ParseResult& parsed) {
+Result<EvalRequest> read_request(const ParseResult& parsed) {
   EvalRequest out;
   const auto& task = parsed["task"].as<std::string>();
   out.task = eval_task(task);
@@ -194,7 +194,7 @@ Result<EvalRequest> parse(const ParseResult& parsed) {
 }
 
 int eval_model(const ParseResult& parsed) {
-  auto request = parse(parsed);
+  auto request = read_request(parsed);
   if (!request) return usage_error(request.error().message);
   const std::string svg = text_option(parsed, "svg");
   const auto outcome = evaluate_models(*std::move(request));
@@ -205,7 +205,7 @@ int eval_model(const ParseResult& parsed) {
   return written ? kExitOk : report(written.error());
 }
 
-int run(int argc, char** argv) {
+int eval_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox eval",
       "Evaluates every probe of a file and says which pass, with the conditions that each failure "
@@ -254,6 +254,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kEvalCommand = {"eval", "how well a configuration routes, or a model answers", run};
+const Command kEvalCommand = {"eval", "how well a configuration routes, or a model answers",
+                              eval_command};
 
 }  // namespace signalbox::tools

@@ -35,7 +35,7 @@ std::string to_words(const FitOptions& options, const FitReport& report) {
       report.held_out, report.quality ? words(*report.quality) : words(*report.spans));
 }
 
-Result<FitOptions> parse(const cxxopts::ParseResult& parsed) {
+Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
   FitOptions out;
   out.trunk = model_directory(parsed["trunk"].as<std::string>());
   out.data = parsed["data"].as<std::string>();
@@ -63,7 +63,7 @@ Result<FitOptions> parse(const cxxopts::ParseResult& parsed) {
 }
 
 int fit(const cxxopts::ParseResult& parsed) {
-  const auto options = parse(parsed);
+  const auto options = read_fit_options(parsed);
   const auto& task = parsed["task"].as<std::string>();
   const bool tags = task == "tag";
   if (!options || (!tags && task != "classify")) {
@@ -81,7 +81,7 @@ int fit(const cxxopts::ParseResult& parsed) {
   return kExitOk;
 }
 
-int run(int argc, char** argv) {
+int fit_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox fit",
       "Fits a linear head on a trunk that stays as it is, from lines {\"text\", \"label\"} or "
@@ -108,6 +108,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kFitCommand = {"fit", "a head for one's own labels", run};
+const Command kFitCommand = {"fit", "a head for one's own labels", fit_command};
 
 }  // namespace signalbox::tools

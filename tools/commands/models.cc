@@ -153,7 +153,7 @@ int run_list(int argc, char** argv) {
   });
 }
 
-int run(int argc, char** argv) {
+int models_command(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   std::string program = fmt::format("signalbox models {}", verb);
   if (verb == "pull" || verb == "list") {
@@ -173,6 +173,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kModelsCommand{"models", "fetches models by name (pull) and lists them (list)", run};
+const Command kModelsCommand{"models", "fetches models by name (pull) and lists them (list)",
+                             models_command};
 
 }  // namespace signalbox::tools

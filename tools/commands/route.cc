@@ -129,7 +129,7 @@ int route_all(const std::string& path, const Choices& choices) {
   return done ? kExitOk : report(done.error());
 }
 
-int run(int argc, char** argv) {
+int route_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox route",
       "Reads lines {\"text\": ...} or whole chat requests, writes for each the decision, the "
@@ -144,6 +144,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kRouteCommand = {"route", "how requests would be routed, and why", run};
+const Command kRouteCommand = {"route", "how requests would be routed, and why", route_command};
 
 }  // namespace signalbox::tools

@@ -78,7 +78,7 @@ int run_model(const engine::TextModel& model, bool hidden) {
   return done ? kExitOk : report(done.error());
 }
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox run",
       "Reads lines {\"ids\": [...]} or {\"text\": ...}, writes {\"logits\": [...]}, or [[...], ...]"
@@ -93,6 +93,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kRunCommand = {"run", "logits and hidden states of token ids or texts", run};
+const Command kRunCommand = {"run", "logits and hidden states of token ids or texts", run_command};
 
 }  // namespace signalbox::tools

@@ -90,7 +90,7 @@ int serve(const std::filesystem::path& file, router::MissingModels missing) {
   return kExitOk;
 }
 
-int run(int argc, char** argv) {
+int serve_command(int argc, char** argv) {
   cxxopts::Options options("signalbox serve", "Runs the router until SIGINT or SIGTERM.");
   auto config = cxxopts::value<std::string>();
   std::error_code ignored;
@@ -138,6 +138,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kServeCommand = {"serve", "the daemon", run};
+const Command kServeCommand = {"serve", "the daemon", serve_command};
 
 }  // namespace signalbox::tools

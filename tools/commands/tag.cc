@@ -60,7 +60,7 @@ int tag(const engine::TextModel& model, size_t head, bool rules) {
   return done ? kExitOk : report(done.error());
 }
 
-int run(int argc, char** argv) {
+int tag_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tag",
       "Reads lines {\"text\": ...}, writes {\"entities\": [{\"type\", \"start\", \"end\", "
@@ -84,6 +84,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kTagCommand = {"tag", "spans that a model marks in texts", run};
+const Command kTagCommand = {"tag", "spans that a model marks in texts", tag_command};
 
 }  // namespace signalbox::tools

@@ -168,7 +168,7 @@ Result<Options> read_options(const cxxopts::ParseResult& parsed) {
   return out;
 }
 
-int run(int argc, char** argv) {
+int tokenize_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tokenize",
       "Reads {\"text\", \"pair\"?} rows from standard input, writes {\"ids\", \"offsets\", "
@@ -195,6 +195,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-const Command kTokenizeCommand = {"tokenize", "text to token ids with offsets", run};
+const Command kTokenizeCommand = {"tokenize", "text to token ids with offsets", tokenize_command};
 
 }  // namespace signalbox::tools
