@@ -1,8 +1,15 @@
-# Precompiled headers: what most files include of the standard library, fmt, Asio and GoogleTest is parsed once a preset and
-# not once a file, which is a quarter of the time of compiling. Headers of the project are not among them: who changes one
-# compiles only what includes it. SIGNALBOX_PCH says whether they are used. With them a file compiles that leans on their
-# includes and lacks its own, so `debug` and `package` stay without.
+# What a build from nothing is spared. Both are the release preset's; both let a file compile that leans on includes of others
+# and lacks its own, so `debug` and `package` stay without.
+
+# What most files include of the standard library, fmt, Asio and GoogleTest is parsed once a preset and not once a file, which
+# is a quarter of the time of compiling. Headers of the project are not among them: who changes one compiles only what
+# includes it.
 option(SIGNALBOX_PCH "Precompile what most files include" OFF)
+
+# The files of a library are compiled ten at a time, as one that includes them: what they include is parsed, and what they
+# inline compiled, once for ten. So no two files of a library may define the same name, in anonymous namespaces either. Ten,
+# so that two processors have something to do until the end.
+option(SIGNALBOX_UNITY "Compile the files of a library several at a time" OFF)
 
 set(precompiled_common <algorithm> <array> <atomic> <charconv> <chrono> <deque> <filesystem> <fmt/core.h> <fstream>
   <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
@@ -41,5 +48,17 @@ function(precompiled name owner)
     target_precompile_headers(${name} PRIVATE ${precompiled_common})
   else()
     target_precompile_headers(${name} REUSE_FROM ${owner})
+  endif()
+  # g++ 12 then takes copies of short strings, which it has inlined out of a precompiled header, for copies out of bounds.
+  target_compile_options(${name} PRIVATE
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
+endfunction()
+
+# unity(name): the target's files are compiled several at a time, those apart that have options of their own.
+function(unity name)
+  if(SIGNALBOX_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    # g++ takes the files for headers, whose anonymous namespaces differ from one file to the next.
+    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
