@@ -90,7 +90,6 @@ class Planner {
   const selection::Selector* selector_of(const Subject& subject) const;
   bool looks_for_pii(const Subject& subject) const;
   static bool masks(const Subject& subject);
-  bool refuses_stranger(const Inputs& inputs) const;
   static bool grounds(const Subject& subject);
   bool embeds(const Subject& subject) const;
   const ToolSelector* tool_selector_of(const Subject& subject, const ChatRequest& request) const;

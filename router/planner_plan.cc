@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "router/config/access.h"
 #include "router/planner.h"
 #include "router/plugins/edit.h"
 #include "router/plugins/object_editor.h"
@@ -192,24 +193,18 @@ bool Planner::needs_unbuilt(const config::Decision& decision) const {
   return selectors_.at(&decision) == nullptr;
 }
 
-bool Planner::refuses_stranger(const Inputs& inputs) const {
-  if (config_.authz.fail_open || routing_.role_bindings.empty()) return false;
-  const config::Authz::Identity& identity = config_.authz.identity;
-  return inputs.header(identity.user_id_header).value_or("").empty() &&
-         inputs.header(identity.user_groups_header).value_or("").empty();
-}
-
 Result<Plan> Planner::plan(const Findings& findings) const {
   const config::Decision* decision = findings.subject.decision;
   Plan plan;
   plan.bypassed = findings.subject.bypassed;
   if (plan.bypassed && findings.subject.named == nullptr)
     return unknown_model(config_, findings.inputs.request().model);
-  if (refuses_stranger(findings.inputs)) {
+  const config::Authz::Identity& identity = config_.authz.identity;
+  if (config::refuses_stranger(config_,
+                               findings.inputs.header(identity.user_id_header).value_or(""),
+                               findings.inputs.header(identity.user_groups_header).value_or(""))) {
     plan.path = Plan::Path::kBlocked;
-    plan.message = fmt::format("the request names nobody: it has neither {} nor {}",
-                               config_.authz.identity.user_id_header,
-                               config_.authz.identity.user_groups_header);
+    plan.message = config::stranger_message(config_);
     return plan;
   }
   if (decision != nullptr) {

@@ -100,11 +100,9 @@ http::Task<> Chat::operator()(http::Exchange exchange) const {
   if (const auto encoding = request.headers.find("content-encoding");
       encoding && *encoding != "identity") {
     add_headers(router::error_headers(), fields);
-    fields.add("Content-Type", "application/json");
-    std::string body = error_body(
-        415, fmt::format("Content-Encoding {} is not supported", json::quote_briefly(*encoding)));
-    if (surface_ != nullptr) body = shape_(415, body);
-    co_await exchange.reply.send(415, fields, body);
+    const std::string message =
+        fmt::format("Content-Encoding {} is not supported", json::quote_briefly(*encoding));
+    co_await send_refusal(exchange.reply, std::move(fields), 415, message, {}, shape());
     co_return;
   }
   Result<Asked> asked = read(request, watch.id());
@@ -150,11 +148,8 @@ http::Task<> Chat::answer(http::Exchange exchange, const Asked& asked, const rou
                           const Watch& watch) const {
   http::Headers fields = told_of(plan, exchange.request.headers, watch);
   if (plan.path == router::Plan::Path::kBlocked) {
-    fields.add("Content-Type", "application/json");
-    std::string body = error_body(kBlockedStatus, plan.message,
-                                  plan.guarded.pii ? "pii_policy_violation" : "missing_identity");
-    if (surface_ != nullptr) body = shape_(kBlockedStatus, body);
-    co_await exchange.reply.send(kBlockedStatus, fields, body);
+    co_await send_refusal(exchange.reply, std::move(fields), kBlockedStatus, plan.message,
+                          plan.guarded.pii ? "pii_policy_violation" : kMissingIdentity, shape());
     co_return;
   }
   const bool stream = asked.chat.stream;

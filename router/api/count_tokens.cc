@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "router/api/relay.h"
 #include "router/api/surface_headers.h"
+#include "router/config/access.h"
 #include "router/plugins/edit.h"
 #include "router/plugins/pii_policy.h"
 #include "router/surfaces/anthropic.h"
@@ -66,6 +67,10 @@ Result<Count> read(std::string body, const config::Config& config) {
   return out;
 }
 
+const ErrorShape kShape = [](int status, std::string_view body) {
+  return surfaces::AnthropicSurface().refusal(status, body);
+};
+
 class CountTokens {
  public:
   explicit CountTokens(const Services& services) : services_(services) {}
@@ -78,6 +83,25 @@ class CountTokens {
     const Result<Count> count = read(std::move(request.body), services_.router.config());
     if (!count) {
       co_await refuse(exchange, std::move(told), count.error(), watch);
+      co_return;
+    }
+    const config::Config& config = services_.router.config();
+    const limits::Asker asker =
+        asker_of(config.authz.identity, request.headers, count->model->name);
+    if (config::refuses_stranger(config, asker.user, asker.groups)) {
+      add_headers(router::error_headers(), told);
+      const std::string why = config::stranger_message(config);
+      co_await send_refusal(exchange.reply, std::move(told), 403, why, kMissingIdentity, &kShape);
+      co_return;
+    }
+    const auto limited =
+        services_.limiter.admit(config.ratelimit, asker, std::chrono::steady_clock::now());
+    if (limited) {
+      watch.limited();
+      add_headers(router::error_headers(), told);
+      told.add("Retry-After", std::to_string(limited->retry.count()));
+      co_await send_refusal(exchange.reply, std::move(told), 429, limited->message,
+                            router::kLimitedPath, &kShape);
       co_return;
     }
     const http::Headers headers = for_anthropic(request.headers);
@@ -111,10 +135,7 @@ class CountTokens {
       co_return;
     }
     add_headers(router::error_headers(), told);
-    const ErrorShape shape = [](int status, std::string_view body) {
-      return surfaces::AnthropicSurface().refusal(status, body);
-    };
-    co_await send_error(exchange.reply, std::move(told), error, &shape);
+    co_await send_error(exchange.reply, std::move(told), error, &kShape);
   }
 
   const Services services_;

@@ -84,6 +84,15 @@ std::string error_body(int status, std::string_view message, std::string_view co
   return body(message, status >= 500 ? kServerError : kInvalidRequest, {}, code);
 }
 
+http::Task<bool> send_refusal(http::Reply& reply, http::Headers fields, int status,
+                              std::string_view message, std::string_view code,
+                              const ErrorShape* shape) {
+  fields.add("Content-Type", "application/json");
+  std::string text = error_body(status, message, code);
+  if (shape != nullptr) text = (*shape)(status, text);
+  co_return co_await reply.send(status, fields, text);
+}
+
 http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error,
                             const ErrorShape* shape) {
   const ErrorKind kind = error_kind(error.code);

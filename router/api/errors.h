@@ -30,6 +30,14 @@ std::string error_body(int status, std::string_view message, std::string_view co
 /// An error's body in the words of another API.
 using ErrorShape = std::function<std::string(int status, std::string_view body)>;
 
+/// The code of a refusal of who names nobody.
+inline constexpr std::string_view kMissingIdentity = "missing_identity";
+
+/// A refusal of ours, whose `code` says why.
+http::Task<bool> send_refusal(http::Reply& reply, http::Headers fields, int status,
+                              std::string_view message, std::string_view code,
+                              const ErrorShape* shape = nullptr);
+
 /// Answers with an error; Retry-After is added where trying again makes sense. Without a shape it
 /// is OpenAI's.
 http::Task<bool> send_error(http::Reply& reply, http::Headers fields, const Error& error,

@@ -98,6 +98,12 @@ router::Circumstances circumstances_of(const router::selection::RuntimeStats& st
           std::uniform_real_distribution<double>(0, 1)(random), failed};
 }
 
+limits::Asker asker_of(const config::Authz::Identity& identity, const http::Headers& client,
+                       std::string_view model) {
+  return {std::string(config::identity_of(client.find(identity.user_id_header).value_or(""))),
+          std::string(client.find(identity.user_groups_header).value_or("")), std::string(model)};
+}
+
 http::Headers told_of(const router::Plan& plan, const http::Headers& client, const Watch& watch) {
   http::Headers out;
   out.add("x-request-id", watch.id());
@@ -111,10 +117,10 @@ http::Headers told_of(const router::Plan& plan, const http::Headers& client, con
 }
 
 http::Task<> Forwarding::run(router::Plan plan) {
-  const bool limited = co_await is_limited(plan);
-  if (limited) co_return;
   for (std::optional<router::Plan> next = std::move(plan); next;) {
     const router::Plan current = *std::move(next);
+    const bool limited = co_await is_limited(current);
+    if (limited) co_return;
     next = co_await ask(current);
   }
   charge();
@@ -125,29 +131,24 @@ http::Task<bool> Forwarding::is_limited(const router::Plan& plan) {
   const config::Config& config = services_.router.config();
   if (config.ratelimit.providers.empty()) co_return false;
   const http::Headers& client = exchange_.request.headers;
-  const config::Authz::Identity& identity = config.authz.identity;
-  asker_ = {std::string(config::identity_of(client.find(identity.user_id_header).value_or(""))),
-            std::string(client.find(identity.user_groups_header).value_or("")), plan.model->name};
+  asker_ = asker_of(config.authz.identity, client, plan.model->name);
+  asker_.again = !failed_.empty();
   const auto refusal =
       services_.limiter.admit(config.ratelimit, asker_, std::chrono::steady_clock::now());
   if (!refusal) co_return false;
   watch_.limited();
   http::Headers fields = by_path(told_of(plan, client, watch_), router::kLimitedPath);
-  fields.add("Content-Type", "application/json");
   fields.add("Retry-After", std::to_string(refusal->retry.count()));
-  std::string body = error_body(kLimitedStatus, refusal->message, router::kLimitedPath);
-  if (face_.shape != nullptr) body = (*face_.shape)(kLimitedStatus, body);
-  co_await exchange_.reply.send(kLimitedStatus, fields, body);
+  co_await send_refusal(exchange_.reply, std::move(fields), kLimitedStatus, refusal->message,
+                        router::kLimitedPath, face_.shape);
   co_return true;
 }
 
 void Forwarding::charge() const {
   const config::RateLimit& limit = services_.router.config().ratelimit;
   if (limit.providers.empty()) return;
-  if (const auto& tokens = watch_.tokens()) {
-    services_.limiter.charge(limit, asker_, tokens->prompt + tokens->completion,
-                             std::chrono::steady_clock::now());
-  }
+  if (const uint64_t tokens = watch_.tokens_taken(); tokens != 0)
+    services_.limiter.charge(limit, asker_, tokens, std::chrono::steady_clock::now());
 }
 
 Result<Forwarding::Outgoing> Forwarding::outgoing(const router::Plan& plan) const {

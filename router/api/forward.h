@@ -58,6 +58,10 @@ void add_headers(const std::vector<router::Header>& headers, http::Headers& fiel
 router::Circumstances circumstances_of(const router::selection::RuntimeStats& stats,
                                        std::span<const std::string_view> failed = {});
 
+/// Who asks for a model; `client`: the headers that asked.
+limits::Asker asker_of(const config::Authz::Identity& identity, const http::Headers& client,
+                       std::string_view model);
+
 /// What a reply says of the way its request took; `client`: the headers that asked.
 http::Headers told_of(const router::Plan& plan, const http::Headers& client, const Watch& watch);
 

@@ -28,6 +28,7 @@ http::Task<Result<upstream::Piece>> MeteredAnswer::next() {
   if (!piece || head().status != 200) co_return piece;
   const Clock::time_point now = Clock::now();
   meter_.feed(piece->bytes, now);
+  watch_.answers(meter_.events());
   if (piece->last) {
     const auto times = meter_.times();
     if (times.ttft_ms) stats_.add_ttft(model_, *times.ttft_ms, now);

@@ -167,6 +167,7 @@ void Watch::cached(observe::CacheUse use, std::chrono::steady_clock::time_point 
 void Watch::sent(std::string_view body) {
   account_.sent = std::chrono::steady_clock::now();
   account_.upstream_span = observe::new_span_id();
+  sent_bytes_ = body.size();
   append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
 }
 
@@ -174,7 +175,20 @@ std::string Watch::traceparent() const {
   return account_.trace.traceparent(account_.upstream_span, sampled_);
 }
 
+void Watch::answers(size_t events) {
+  answered_ = true;
+  events_ = events;
+}
+
+uint64_t Watch::tokens_taken() const {
+  constexpr uint64_t kBytes = 4;  // of a token of English, about
+  if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion;
+  if (!answered_) return 0;
+  return sent_bytes_ / kBytes + (events_ != 0 ? events_ : reply_bytes_ / kBytes);
+}
+
 void Watch::passes(std::string_view bytes) {
+  reply_bytes_ += bytes.size();
   append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
 }
 

@@ -37,8 +37,9 @@ class Watch {
 
   /// x-vsr-replay-id; "": it is not recorded.
   const std::string& replay_id() const { return account_.replay_id; }
-  /// That the model has read and written, as far as its reply has said; none for one of the cache.
-  const std::optional<observe::Tokens>& tokens() const { return account_.tokens; }
+  /// Tokens that a model has read and written: as its reply says, else about as many, by bytes and
+  /// events, also of a reply that was left. 0: no model has answered.
+  uint64_t tokens_taken() const;
   observe::Degraded degraded() const { return account_.degraded; }
 
   /// It is refused, since its user has asked too often.
@@ -56,6 +57,8 @@ class Watch {
   bool keeps_tracestate() const { return account_.trace.state_holds; }
   /// Bytes of the reply, as they come from upstream.
   void passes(std::string_view bytes);
+  /// A model has answered so far with as many events; 0: its reply is none of events.
+  void answers(size_t events);
   /// The reply was watched, as far as it came. May be told again.
   void guarded(const router::ReplyOutcome& outcome);
   /// The client gets a refusal in its place.
@@ -74,6 +77,8 @@ class Watch {
   bool withheld_ = false;
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
+  bool answered_ = false;  // by a model
+  uint64_t sent_bytes_ = 0, reply_bytes_ = 0, events_ = 0;
 };
 
 }  // namespace signalbox::api

@@ -4,18 +4,33 @@
 
 #include <algorithm>
 
+#include "router/config/headers.h"
 #include "router/config/service_tables.h"
 
 namespace signalbox::config {
 namespace {
 
+void check_identity(Reader& reader, const yaml::Node& node, Authz::Identity& identity) {
+  const auto check = [&](std::string_view key, const std::string& name) {
+    if (is_header_name(name)) return;
+    reader.at_key(key, [&] {
+      reader.error(node.find(key)->line,
+                   fmt::format("expected a name of a header, found \"{}\"", name));
+    });
+  };
+  check("user_id_header", identity.user_id_header);
+  check("user_groups_header", identity.user_groups_header);
+}
+
 const Section<Authz::Identity>& identity_section() {
   using I = Authz::Identity;
-  static const Section<I> section{{
-      optional("user_id_header", string(&I::user_id_header), "names the user"),
-      optional("user_groups_header", string(&I::user_groups_header),
-               "names the groups, with commas between them"),
-  }};
+  static const Section<I> section{
+      {
+          optional("user_id_header", string(&I::user_id_header), "names the user"),
+          optional("user_groups_header", string(&I::user_groups_header),
+                   "names the groups, with commas between them"),
+      },
+      check_identity};
   return section;
 }
 
@@ -28,13 +43,27 @@ const Section<Authz::Provider>& authz_provider_section() {
   return section;
 }
 
+void check_match(Reader& reader, const yaml::Node& node, RateLimit::Match& match) {
+  const Providers& providers = reader.config.providers;
+  if (match.model.empty() || providers.models.empty() || providers.find(match.model) != nullptr)
+    return;
+  std::vector<std::string_view> known;
+  for (const Model& each : providers.models) known.push_back(each.name);
+  reader.at_key("model", [&] {
+    reader.error(node.find("model")->line, fmt::format("unknown model \"{}\"{}", match.model,
+                                                       suggestion(match.model, known)));
+  });
+}
+
 const Section<RateLimit::Match>& match_section() {
   using M = RateLimit::Match;
-  static const Section<M> section{{
-      optional("user", string(&M::user), "requests of this user"),
-      optional("group", string(&M::group), "requests of this group"),
-      optional("model", string(&M::model), "requests for this model"),
-  }};
+  static const Section<M> section{
+      {
+          optional("user", string(&M::user), "requests of this user"),
+          optional("group", string(&M::group), "requests of this group"),
+          optional("model", string(&M::model), "requests for this model"),
+      },
+      check_match};
   return section;
 }
 
@@ -93,6 +122,21 @@ bool is_member(std::string_view groups, std::string_view group) {
     groups.remove_prefix(std::min(comma + 1, groups.size()));
   }
   return false;
+}
+
+bool refuses_stranger(const Config& config, std::string_view user, std::string_view groups) {
+  if (config.authz.fail_open || !identity_of(user).empty()) return false;
+  const auto is_separator = [](char c) { return c == ',' || c == ' ' || c == '\t'; };
+  if (!std::all_of(groups.begin(), groups.end(), is_separator)) return false;
+  const std::vector<const Routing*> all = routings_of(config);
+  return std::any_of(all.begin(), all.end(),
+                     [](const Routing* routing) { return !routing->role_bindings.empty(); });
+}
+
+std::string stranger_message(const Config& config) {
+  const Authz::Identity& identity = config.authz.identity;
+  return fmt::format("the request names nobody: it has neither {} nor {}", identity.user_id_header,
+                     identity.user_groups_header);
 }
 
 const Section<Authz>& authz_section() {

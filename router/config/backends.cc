@@ -46,19 +46,50 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
   });
 }
 
-void check_extra_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
-  for (const auto& [name, value] : ref.extra_headers) {
-    reader.at_key("extra_headers", [&, &name = name, &value = value] {
-      const uint32_t line = node.find("extra_headers")->line;
-      if (!is_header_name(name))
-        return reader.error(line, fmt::format("expected a name of a header, found \"{}\"", name));
-      if (is_own_header(name))
-        return reader.error(line, fmt::format("the router sets \"{}\" itself", name));
-      if (!is_header_value(value)) {
-        reader.error(line, fmt::format("{}: expected one line without control characters", name));
-      }
-    });
-  }
+bool is_same_header(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
+}
+
+// What a request says of its trace, and of the encodings that its reader can read.
+bool is_of_request(std::string_view name) {
+  return is_own_header(name) || is_same_header(name, "traceparent") ||
+         is_same_header(name, "tracestate") || is_same_header(name, "accept-encoding");
+}
+
+// What becomes a field of a request's header.
+void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto check = [&](std::string_view key, const auto& body) {
+    reader.at_key(key, [&] { body(node.find(key)->line); });
+  };
+  const auto check_name = [&](uint32_t line, std::string_view name) {
+    if (!is_header_name(name))
+      reader.error(line, fmt::format("expected a name of a header, found \"{}\"", name));
+    else if (is_of_request(name))
+      reader.error(line, fmt::format("the router sets \"{}\" itself", name));
+  };
+  constexpr std::string_view kOneLine = "expected one line without control characters";
+  if (node.find("auth_header") != nullptr)
+    check("auth_header", [&](uint32_t line) { check_name(line, ref.auth_header); });
+  if (!is_header_value(ref.auth_prefix))
+    check("auth_prefix", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (!is_header_value(ref.api_key))
+    check("api_key", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (ref.extra_headers.empty()) return;
+  const bool has_key = !ref.api_key.empty() || !ref.api_key_env.empty();
+  check("extra_headers", [&](uint32_t line) {
+    for (const auto& [name, value] : ref.extra_headers) {
+      check_name(line, name);
+      if (has_key && is_same_header(name, ref.auth_header))
+        reader.error(line, fmt::format("\"{}\" carries the key already", name));
+      const auto twin = std::find_if(
+          ref.extra_headers.begin(), ref.extra_headers.end(),
+          [&name = name](const auto& other) { return is_same_header(other.first, name); });
+      if (twin->first != name)
+        reader.error(line, fmt::format("\"{}\" and \"{}\" are one header", twin->first, name));
+      if (!is_header_value(value)) reader.error(line, fmt::format("{}: {}", name, kOneLine));
+    }
+  });
 }
 
 // Both become part of the first line of a request as they are.
@@ -87,7 +118,7 @@ void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref)
 
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   check_known_type(reader, node, out.ref);
-  check_extra_headers(reader, node, out.ref);
+  check_headers(reader, node, out.ref);
   check_target(reader, node, out.ref);
   if (!out.endpoint.empty() && !out.base_url.empty()) {
     return reader.error(node.line, "expected endpoint or base_url, found both");

@@ -80,12 +80,25 @@ void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
   }
 }
 
+void check_strangers(Reader& reader, const yaml::Node& node, const Config& config) {
+  if (config.authz.fail_open) return;
+  for (const Routing* routing : routings_of(config)) {
+    if (!routing->role_bindings.empty()) return;
+  }
+  const yaml::Node* authz = node.find("global")->find("services")->find("authz");
+  reader.at_key("global.services.authz.fail_open", [&] {
+    reader.notice(authz->find("fail_open")->line,
+                  "no routing has role_bindings: requests that name nobody are let pass");
+  });
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
+  check_strangers(reader, node, config);
   add_default_listener(config);
 }
 

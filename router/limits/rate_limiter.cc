@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/sha256.h"
 #include "router/config/access.h"
 
 namespace signalbox::limits {
@@ -15,6 +16,8 @@ namespace {
 
 using config::RateLimit;
 using Rule = RateLimit::Rule;
+
+constexpr size_t kUserBytesMax = 64;
 
 bool is_about(const Rule& rule, const Asker& asker) {
   const RateLimit::Match& match = rule.match;
@@ -26,6 +29,7 @@ bool is_about(const Rule& rule, const Asker& asker) {
 template <typename Visit>
 void each_rule(const RateLimit& limit, const Asker& asker, Visit&& visit) {
   for (const RateLimit::Provider& provider : limit.providers) {
+    if (provider.type != "local-limiter") continue;
     for (const Rule& rule : provider.rules) {
       if (is_about(rule, asker)) visit(rule);
     }
@@ -89,7 +93,7 @@ RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user
   Key key{fmt::format("{}\n{}\n{}\n{}\n{} {} {}", rule.name, rule.match.user, rule.match.group,
                       rule.match.model, rule.requests_per_unit, rule.tokens_per_unit,
                       rule.unit.count()),
-          user};
+          user.size() > kUserBytesMax ? sha256_hex(user) : user};
   auto found = buckets_.find(key);
   if (found == buckets_.end()) {
     if (buckets_.size() >= buckets_max_) return nullptr;
@@ -108,7 +112,7 @@ std::optional<Refusal> RateLimiter::admit(const RateLimit& limit, const Asker& a
   const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
   each_rule(limit, asker, [&](const Rule& rule) {
-    if (out) return;
+    if (out || (asker.again && rule.match.model.empty())) return;
     Bucket* const bucket = find(rule, asker.user, now);
     if (bucket == nullptr) {
       if (!limit.fail_open) out = Refusal{"too many users ask for their requests to be counted"};

@@ -24,6 +24,7 @@ struct Asker {
   std::string user;
   std::string groups;  // with commas between them
   std::string model;
+  bool again = false;  // after another model: rules about any model have counted the request
 };
 
 struct Refusal {

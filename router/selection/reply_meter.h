@@ -28,6 +28,8 @@ class ReplyMeter {
   ReplyMeter(TimePoint started, bool events) : started_(started), last_(started), events_(events) {}
 
   void feed(std::string_view bytes, TimePoint now);
+  /// That have begun.
+  size_t events() const { return count_; }
   /// Once the whole reply has come.
   Times times() const;
 

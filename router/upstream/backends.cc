@@ -4,6 +4,7 @@
 #include "router/upstream/backends.h"
 
 #include <boost/asio/post.hpp>
+#include <cstdlib>
 
 #include "base/log.h"
 #include "router/upstream/echo_backend.h"
@@ -26,9 +27,13 @@ void note(const config::Model& model, const config::BackendRef& ref,
   if (ref.type == "echo") return;
   if (ref.tls_skip_verify) add("tls_skip_verify: whoever answers is trusted with keys and prompts");
   if (!ref.api_key_env.empty() && !key_of(ref)) {
-    add(fmt::format("the environment variable {} is not set; requests go without a key",
-                    ref.api_key_env));
+    const char* value = std::getenv(ref.api_key_env.c_str());
+    const bool is_set = value != nullptr && *value != '\0';
+    add(fmt::format("the environment variable {} {}; requests go without a key", ref.api_key_env,
+                    is_set ? "holds blanks or control characters" : "is not set"));
   }
+  if (!ref.chat_path.empty() && model.api_format == config::Model::ApiFormat::kAnthropic)
+    add("chat_path: requests go to /v1/messages all the same");
 }
 
 /// A place in the line, and the worker that it leads to.

@@ -185,13 +185,20 @@ std::shared_ptr<workers::Balancer> Fleet::balancer(const config::Model& model, c
     const bool checks = !settings.health_check_path.empty();
     if (!watch_ && (checks || has_metrics(ref))) watch_ = std::make_unique<Watch>();
     ref.path_prefix.clear();
+    ref.api_version.clear();
     if (checks) {
       watch_->check_health({model.name, i, ref.name, make(ref), path_of(settings.health_check_path),
                             settings.health_check_interval, settings.health_check_timeout},
                            balancer);
     }
     if (!has_metrics(ref)) continue;
-    if (ref.metrics_port != 0) ref.port = ref.metrics_port;
+    if (ref.metrics_port != 0 && ref.metrics_port != ref.port) {
+      // Whoever listens there is not who the key is for.
+      ref.port = ref.metrics_port;
+      ref.api_key.clear();
+      ref.api_key_env.clear();
+      ref.extra_headers.clear();
+    }
     const std::string path = ref.metrics_path.empty() ? "/metrics" : path_of(ref.metrics_path);
     watch_->read_metrics({model.name, i, ref.name, make(ref), path, settings.metrics_interval,
                           settings.health_check_timeout},

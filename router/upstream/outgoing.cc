@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/ascii.h"
+#include "router/config/headers.h"
+
 namespace signalbox::upstream {
 namespace {
 
@@ -27,6 +30,21 @@ constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-ap
 constexpr std::string_view kChatPath = "/v1/chat/completions";
 constexpr std::string_view kVersion = "api-version=";
 
+/// However it is written: "Api%2dVersion=1".
+bool is_version(std::string_view parameter) {
+  std::string_view wanted = kVersion;
+  for (size_t i = 0; i < parameter.size() && parameter[i] != '='; ++i) {
+    char c = parameter[i];
+    if (iequals(parameter.substr(i, 3), "%2d")) {
+      c = '-';
+      i += 2;
+    }
+    if (ascii::lower(c) != wanted.front()) return false;
+    wanted.remove_prefix(1);
+  }
+  return wanted == "=";
+}
+
 /// Servers that spread requests over workers of their own, and are ours.
 bool chooses_workers(const config::BackendRef& ref) {
   return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
@@ -37,7 +55,9 @@ bool chooses_workers(const config::BackendRef& ref) {
 
 std::optional<std::string> key_of(const config::BackendRef& ref) {
   const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
-  if (value != nullptr && *value != '\0') return value;
+  std::string_view key = value == nullptr ? std::string_view{} : value;
+  while (!key.empty() && ascii::is_space(key.back())) key.remove_suffix(1);  // of `echo`
+  if (!key.empty() && config::is_header_value(key)) return std::string(key);
   if (!ref.api_key.empty()) return ref.api_key;
   return std::nullopt;
 }
@@ -72,7 +92,7 @@ std::string Outgoing::target(const Call& call) const {
   for (size_t begin = 1; begin < query.size();) {
     const size_t stop = std::min(query.find('&', begin), query.size());
     const std::string_view parameter = query.substr(begin, stop - begin);
-    if (!parameter.starts_with(kVersion)) out.append("&").append(parameter);
+    if (!is_version(parameter)) out.append("&").append(parameter);
     begin = stop + 1;
   }
   return out;

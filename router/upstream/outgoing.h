@@ -13,7 +13,7 @@
 namespace signalbox::upstream {
 
 /// The API key that the environment holds for a server, else the file's own; none where the
-/// configuration has neither, or names a variable that is not set.
+/// configuration has neither, or names a variable that is not set or holds control characters.
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
 /// Immutable and thread-safe.

@@ -1,14 +1,24 @@
 // Who may ask, and how often: users that the headers of identity name, refused with what official clients understand.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, freePorts } from "./daemon.mjs";
 
-const configuration = (port, managementPort) => `
+// A server that counts tokens as Anthropic's does.
+const counter = createServer((request, reply) => {
+  request.resume().on("end", () => {
+    reply.setHeader("content-type", "application/json");
+    reply.end('{"input_tokens": 7}');
+  });
+});
+
+const configuration = (closed) => (port, managementPort) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -17,6 +27,8 @@ providers:
   models:
     - {name: small, backend_refs: [{name: echo, type: echo}]}
     - {name: large, backend_refs: [{name: echo, type: echo}]}
+    - {name: dead, reliability: {fallback_models: [large]}, backend_refs: [{name: dead, endpoint: "127.0.0.1:${closed}"}]}
+    - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${counter.address().port}"}]}
 routing:
   signals:
     role_bindings:
@@ -35,17 +47,21 @@ global:
         - type: local-limiter
           rules:
             - {name: small-per-hour, match: {model: small}, requests_per_unit: 2, unit: hour}
+            - {name: claude-per-hour, match: {model: claude}, requests_per_unit: 1, unit: hour}
             - {name: large-per-hour, match: {model: large}, tokens_per_unit: 1, unit: hour}
 `;
 
 let daemon;
 
 before(async () => {
-  daemon = await Daemon.start(configuration);
+  await new Promise((done) => counter.listen(0, "127.0.0.1", done));
+  const [closed] = await freePorts(1);
+  daemon = await Daemon.start(configuration(closed));
 });
 
 after(async () => {
   await daemon?.stop();
+  counter.close();
 });
 
 const as = (headers) =>
@@ -91,6 +107,38 @@ test("tokens that were read and written count, those of streams too", async () =
   });
   for await (const piece of stream) assert.ok(piece);
   await assert.rejects(ask(olga), (error) => error.status === 429 && /tokens/.test(error.message));
+});
+
+test("tokens of streams count that say nothing of usage, or that are left", async () => {
+  for (const [user, leaves] of [["silent", false], ["leaver", true]]) {
+    const client = as({ "x-authz-user-id": user, "x-authz-user-groups": "ops" });
+    const stream = await client.chat.completions.create({
+      model: "auto",
+      stream: true,
+      messages: [{ role: "user", content: "Hello there, and a few words more" }],
+    });
+    for await (const piece of stream) if (piece && leaves) break;
+    await pause(200);
+    await assert.rejects(ask(client), (error) => error.status === 429 && /tokens/.test(error.message), user);
+  }
+});
+
+test("the model that answers in another's place has its own limit", async () => {
+  const client = as({ "x-authz-user-id": "faye" });
+  const say = () => client.chat.completions.create({ model: "dead", messages: [{ role: "user", content: "Hello" }] });
+  assert.equal((await say()).model, "large");
+  await assert.rejects(say(), (error) => error.status === 429 && /tokens/.test(error.message));
+});
+
+test("tokens are counted for who may ask, as often as they may", async () => {
+  const count = (headers) =>
+    new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: headers }).messages.countTokens({
+      model: "claude",
+      messages: [{ role: "user", content: "Hello" }],
+    });
+  await assert.rejects(count({}), (error) => error.status === 403);
+  assert.equal((await count({ "x-authz-user-id": "greta" })).input_tokens, 7);
+  await assert.rejects(count({ "x-authz-user-id": "greta" }), (error) => error instanceof Anthropic.RateLimitError);
 });
 
 test("another API says it in its own form", async () => {

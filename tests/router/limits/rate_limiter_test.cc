@@ -102,6 +102,33 @@ TEST_F(RateLimiterTest, lets_nobody_in_who_owes_tokens) {
   EXPECT_TRUE(admits(limit, ann_));
 }
 
+TEST_F(RateLimiterTest, counts_another_model_after_the_first_by_its_own_rules_alone) {
+  RateLimit::Rule of_large = rule_of(1);
+  of_large.match.model = "large";
+  const RateLimit limit = limit_of({rule_of(2), of_large});
+  const Asker after{"ann", "", "large", true};
+  EXPECT_TRUE(admits(limit, {"ann", "", "small"}));
+  EXPECT_TRUE(admits(limit, after));
+  EXPECT_FALSE(admits(limit, after));
+  EXPECT_TRUE(admits(limit, {"ann", "", "small"}));
+  EXPECT_FALSE(admits(limit, {"ann", "", "small"}));
+}
+
+TEST_F(RateLimiterTest, leaves_rules_of_a_service_alone) {
+  RateLimit limit = limit_of({rule_of(1)});
+  limit.providers.back().type = "envoy-ratelimit";
+  EXPECT_TRUE(admits(limit, ann_));
+  EXPECT_TRUE(admits(limit, ann_));
+}
+
+TEST_F(RateLimiterTest, tells_long_names_apart) {
+  const RateLimit limit = limit_of({rule_of(1)});
+  const std::string name(15'000, 'x');
+  EXPECT_TRUE(admits(limit, {name + "a", "", "m"}));
+  EXPECT_TRUE(admits(limit, {name + "b", "", "m"}));
+  EXPECT_FALSE(admits(limit, {name + "a", "", "m"}));
+}
+
 TEST_F(RateLimiterTest, goes_on_counting_by_a_rule_that_stays_as_it_is) {
   EXPECT_TRUE(admits(limit_of({rule_of(1)}), ann_));
   EXPECT_FALSE(admits(limit_of({rule_of(1), rule_of(5, 0, seconds(1))}), ann_));

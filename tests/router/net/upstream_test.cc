@@ -122,8 +122,11 @@ TEST(Upstream, receives_the_key_of_the_file_where_the_environment_has_none) {
   EXPECT_EQ(upstream::key_of(ref), "of the file");
   ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
   EXPECT_EQ(upstream::key_of(ref), "of the file");
-  ref.api_key_env = "PATH";
-  EXPECT_NE(upstream::key_of(ref), "of the file");
+  ::setenv("SIGNALBOX_TEST_KEY_OF", "of the environment \r\n", 1);
+  ref.api_key_env = "SIGNALBOX_TEST_KEY_OF";
+  EXPECT_EQ(upstream::key_of(ref), "of the environment");
+  ::setenv("SIGNALBOX_TEST_KEY_OF", "two\nlines", 1);
+  EXPECT_EQ(upstream::key_of(ref), "of the file");
 }
 
 TEST(Upstream, receives_what_its_provider_asks_for) {
@@ -152,6 +155,9 @@ TEST(Upstream, receives_what_its_provider_asks_for) {
   EXPECT_EQ(
       ask("/v1/chat/completions?a=b&api-version=1&c"),
       "POST /openai/deployments/large/chat/completions?api-version=2025-03-01&a=b&c HTTP/1.1");
+  EXPECT_EQ(ask("/v1/chat/completions?Api%2DVersion=1&api-version&api-versions=2"),
+            "POST /openai/deployments/large/chat/completions?api-version=2025-03-01&"
+            "api-versions=2 HTTP/1.1");
   EXPECT_EQ(ask("/v1/completions?a=b"),
             "POST /openai/v1/completions?api-version=2025-03-01&a=b HTTP/1.1");
   ref.api_version.clear();
