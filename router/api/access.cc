@@ -48,15 +48,24 @@ bool allows(const std::vector<std::string>& permissions, std::string_view wanted
                      [&](const std::string& each) { return each == "*" || each == wanted; });
 }
 
-/// Whether a browser shows the page from this machine: "http://localhost:8080".
-bool is_local_page(std::string_view origin) {
+/// "localhost:8080" of "http://localhost:8080".
+std::string_view authority_of(std::string_view origin) {
   const size_t scheme = origin.find("://");
-  if (scheme == std::string_view::npos) return false;
-  std::string_view host = origin.substr(scheme + 3);
-  if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
-  host = host.substr(0, host.find(':'));
+  return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+}
+
+bool is_local(std::string_view authority) {
+  if (authority.starts_with("[::1]")) return authority.size() == 5 || authority[5] == ':';
+  const std::string_view host = authority.substr(0, authority.find(':'));
   const bool number = host.find_first_not_of("0123456789.") == std::string_view::npos;
   return host == "localhost" || (number && is_loopback(host));
+}
+
+/// Whether the page that asks is one of ours: on this machine, and from the port it asks. Another
+/// port is another program.
+bool is_own_page(const Caller& caller) {
+  const std::string_view page = authority_of(*caller.origin);
+  return is_local(page) && http::iequals(page, caller.host.value_or(""));
 }
 
 bool changes_something(std::string_view permission) {
@@ -64,6 +73,11 @@ bool changes_something(std::string_view permission) {
 }
 
 }  // namespace
+
+Caller caller_of(const http::Request& request) {
+  return {request.headers.find("authorization"), request.headers.find("origin"),
+          request.headers.find("host")};
+}
 
 bool is_loopback(std::string_view address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
@@ -111,35 +125,32 @@ const Access::Token* Access::find(std::optional<std::string_view> authorization)
   return found;
 }
 
-Access::Verdict Access::check(std::string_view permission,
-                              std::optional<std::string_view> authorization,
-                              std::optional<std::string_view> origin) const {
+Access::Verdict Access::check(std::string_view permission, const Caller& caller) const {
   if (!asks_for_tokens_) {
     if (!changes_something(permission)) return Verdict::kGranted;
     if (!loopback_only_) return Verdict::kExposed;
-    return origin && !is_local_page(*origin) ? Verdict::kForeignPage : Verdict::kGranted;
+    return caller.origin && !is_own_page(caller) ? Verdict::kForeignPage : Verdict::kGranted;
   }
-  const Token* token = find(authorization);
+  const Token* token = find(caller.authorization);
   if (token == nullptr) return Verdict::kUnknown;
   if (permission == kAnyone) return Verdict::kGranted;
   return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
 }
 
-std::vector<std::string_view> Access::granted(std::optional<std::string_view> authorization,
-                                              std::optional<std::string_view> origin) const {
+std::vector<std::string_view> Access::granted(const Caller& caller) const {
   std::vector<std::string_view> out;
   for (const std::string_view permission :
        {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat,
         std::string_view("metrics.read"), std::string_view("replay.read"),
         std::string_view("replay.detail")}) {
-    if (check(permission, authorization, origin) == Verdict::kGranted) out.push_back(permission);
+    if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
   }
-  if (shows_secrets(authorization)) out.push_back(kSecretView);
+  if (shows_secrets(caller)) out.push_back(kSecretView);
   return out;
 }
 
-bool Access::shows_secrets(std::optional<std::string_view> authorization) const {
-  const Token* token = asks_for_tokens_ ? find(authorization) : nullptr;
+bool Access::shows_secrets(const Caller& caller) const {
+  const Token* token = asks_for_tokens_ ? find(caller.authorization) : nullptr;
   return token != nullptr && allows(token->permissions, kSecretView);
 }
 

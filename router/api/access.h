@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/http/message.h"
 
 namespace signalbox::api {
 
@@ -24,6 +25,15 @@ inline constexpr std::string_view kAnyone = "";
 /// Whether only programs of this machine can connect to the address; localhost is one.
 bool is_loopback(std::string_view address);
 
+/// What a request says of who asks: the headers of those names.
+struct Caller {
+  std::optional<std::string_view> authorization;
+  std::optional<std::string_view> origin;
+  std::optional<std::string_view> host;
+};
+/// Views into the request.
+Caller caller_of(const http::Request& request);
+
 /// Immutable and thread-safe.
 class Access {
  public:
@@ -33,20 +43,18 @@ class Access {
   /// viewer, operator and admin.
   explicit Access(const config::ManagementApi& management);
 
-  /// `authorization` and `origin` are the headers of those names. kUnknown: no token, or none of
-  /// ours. kForbidden: its role lacks the permission. kExposed: nobody is asked for a token, other
-  /// machines can connect, and the permission is one to change something. kForeignPage: the same,
-  /// asked by a page of another site in a browser on this machine.
-  Verdict check(std::string_view permission, std::optional<std::string_view> authorization,
-                std::optional<std::string_view> origin) const;
+  /// kUnknown: no token, or none of ours. kForbidden: its role lacks the permission. kExposed:
+  /// nobody is asked for a token, other machines can connect, and the permission is one to change
+  /// something. kForeignPage: the same, asked by a page of another site, or of another port, in a
+  /// browser on this machine.
+  Verdict check(std::string_view permission, const Caller& caller) const;
 
   bool asks_for_tokens() const { return asks_for_tokens_; }
   /// All that the caller may do, of the permissions that routes ask for.
-  std::vector<std::string_view> granted(std::optional<std::string_view> authorization,
-                                        std::optional<std::string_view> origin) const;
+  std::vector<std::string_view> granted(const Caller& caller) const;
 
   /// Whether the caller may read secrets; without tokens nobody may.
-  bool shows_secrets(std::optional<std::string_view> authorization) const;
+  bool shows_secrets(const Caller& caller) const;
 
   /// What an operator should know, one line each.
   const std::vector<std::string>& notices() const { return notices_; }

@@ -48,8 +48,7 @@ bool wants_yaml(const http::Request& request) {
 }
 
 bool may_change(const http::Request& request, const State& state) {
-  return state.access.check(kConfigWrite, request.headers.find("authorization"),
-                            request.headers.find("origin")) == Access::Verdict::kGranted;
+  return state.access.check(kConfigWrite, caller_of(request)) == Access::Verdict::kGranted;
 }
 
 Answer get(const http::Request& request, const State& state) {
@@ -62,7 +61,7 @@ Answer get(const http::Request& request, const State& state) {
     if (*text) return {200, **std::move(text), "application/yaml", etag};
   }
   const bool yaml = wants_yaml(request);
-  const bool secrets = state.access.shows_secrets(request.headers.find("authorization"));
+  const bool secrets = state.access.shows_secrets(caller_of(request));
   auto shown = config::show(state.text, state.config().source,
                             yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
   if (!shown) return Answer::of(failure_of(shown.error()));
@@ -132,8 +131,7 @@ Answer change(const http::Request& request, const Find& find, bool needs_same_fi
     SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
     // Who may write could give himself every right otherwise.
     if (before != after &&
-        serving.access.check(kSecretView, request.headers.find("authorization"),
-                             request.headers.find("origin")) != Access::Verdict::kGranted) {
+        serving.access.check(kSecretView, caller_of(request)) != Access::Verdict::kGranted) {
       refused = {403, "FORBIDDEN",
                  "global.services.management_api: only a role with every permission may change "
                  "who may do what"};

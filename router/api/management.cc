@@ -50,8 +50,7 @@ http::Task<> send(http::Exchange exchange, const Answer& answer) {
 
 std::optional<Failure> refusal(const Access& access, std::string_view permission,
                                const http::Request& request) {
-  switch (access.check(permission, request.headers.find("authorization"),
-                       request.headers.find("origin"))) {
+  switch (access.check(permission, caller_of(request))) {
     case Access::Verdict::kGranted:
       return std::nullopt;
     case Access::Verdict::kUnknown:

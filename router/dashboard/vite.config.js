@@ -12,6 +12,7 @@ export default defineConfig({
   },
   // `npx vite` serves the sources for who works on them, over a daemon on its usual port.
   server: {
-    proxy: Object.fromEntries(["/api", "/config", "/info", "/v1", "/ready"].map((path) => [path, "http://127.0.0.1:8080"])),
+    // Not as a mere text, with which the Host would be changed: the router takes changes from pages of its own port.
+    proxy: Object.fromEntries(["/api", "/config", "/info", "/v1", "/ready"].map((path) => [path, { target: "http://127.0.0.1:8080" }])),
   },
 });

@@ -414,9 +414,18 @@ TEST_F(ManagementAccess, keeps_pages_of_other_sites_out) {
               403)
         << origin;
   }
-  EXPECT_EQ(
-      ask(request("PATCH", "/config/router", patch, "Origin: http://localhost:8080\r\n")).status,
-      200);
+  const auto from = [&](std::string_view host, std::string_view origin) {
+    return ask(fmt::format("PATCH /config/router HTTP/1.1\r\nHost: {}\r\nOrigin: {}\r\n"
+                           "Content-Length: {}\r\n\r\n{}",
+                           host, origin, patch.size(), patch))
+        .status;
+  };
+  EXPECT_EQ(from("localhost:8080", "http://localhost:8080"), 200);
+  EXPECT_EQ(from("[::1]:8080", "http://[::1]:8080"), 200);
+  EXPECT_EQ(from("localhost:8080", "http://localhost:3000"), 403)
+      << "another program of the machine";
+  EXPECT_EQ(from("localhost:8080", "http://localhost"), 403);
+  EXPECT_EQ(from("localhost", "http://localhost"), 200);
 }
 
 }  // namespace
