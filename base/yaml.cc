@@ -81,6 +81,9 @@ class Builder : public YAML::EventHandler {
     finish(std::move(node), {.bytes = value.size()}, anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (!limits_.aliases)
+      refuse(Code::kInvalid, line_of(mark),
+             "an alias (*name); expected the value itself, written out");
     const Anchored* known =
         anchor < anchors_.size() && anchors_[anchor] ? &*anchors_[anchor] : nullptr;
     if (known == nullptr)

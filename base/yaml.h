@@ -41,6 +41,7 @@ struct Limits {
   size_t bytes = size_t{16} << 20;
   uint32_t depth = 64;
   size_t nodes = 1'000'000;  // after aliases are expanded
+  bool aliases = true;       // false: none is taken
 };
 
 /// Reads one document. `name` goes in front of errors: "config.yaml:14: ...". Errors: kInvalid,

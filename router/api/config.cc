@@ -47,21 +47,28 @@ bool wants_yaml(const http::Request& request) {
   return accept && accept->find("yaml") != std::string_view::npos;
 }
 
-bool may_change(const http::Request& request, const State& state) {
-  return state.access.check(kConfigWrite, caller_of(request)) == Access::Verdict::kGranted;
+/// The file with its comments, where the caller may see it so. Comments may tell secrets: of those
+/// who have tokens, whoever may see secrets; without tokens, the people of this machine.
+Result<std::optional<std::string>> file_for(const http::Request& request, const State& state,
+                                            bool secrets) {
+  if (secrets) return state.text;
+  if (state.access.asks_for_tokens() ||
+      state.access.check(kConfigWrite, caller_of(request)) != Access::Verdict::kGranted)
+    return std::nullopt;
+  return config::as_written(state.text, state.config().source);
 }
 
 Answer get(const http::Request& request, const State& state) {
   const std::string etag = etag_of(state);
   const auto known = request.headers.find("if-none-match");
   if (known && names(*known, etag)) return {304, "", "application/json", etag};
-  if (request.query() == "?format=file" && may_change(request, state)) {
-    auto text = config::as_written(state.text, state.config().source);
+  const bool secrets = state.access.shows_secrets(caller_of(request));
+  if (request.query() == "?format=file") {
+    auto text = file_for(request, state, secrets);
     if (!text) return Answer::of(failure_of(text.error()));
     if (*text) return {200, **std::move(text), "application/yaml", etag};
   }
   const bool yaml = wants_yaml(request);
-  const bool secrets = state.access.shows_secrets(caller_of(request));
   auto shown = config::show(state.text, state.config().source,
                             yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
   if (!shown) return Answer::of(failure_of(shown.error()));

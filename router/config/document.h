@@ -1,9 +1,7 @@
 #pragma once
 // The configuration file as a document that clients read and change: its keys as they stand, its
-// secrets hidden, and what comes back put in their place.
-//
-// A secret is shown as kMasked; a document that comes back with it keeps the value that the current
-// one has at the same place. References to the environment are no secrets and stay.
+// secrets masked (router/config/secrets). A document that comes back with a mask keeps the value
+// that the current one has at the same place, as long as it goes to the same address.
 
 #include <optional>
 #include <string>
@@ -12,8 +10,6 @@
 #include "base/error.h"
 
 namespace signalbox::config {
-
-inline constexpr std::string_view kMasked = "********";
 
 enum class Syntax { kYaml, kJson };
 
@@ -29,18 +25,20 @@ Result<std::string> management_of(std::string_view text, std::string_view name);
 Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,
                          bool with_secrets);
 
-/// The text itself, comments included, where no secret stands in it; none where one does.
-/// Comments are not looked into: for whoever may change the file. Errors like show().
+/// The text itself, comments included, where no secret stands in it; none where one does, or where
+/// a comment names a key as secrets have and a value. Another comment may still tell one: for
+/// whoever has the machine, not for a role without secrets. Errors like show().
 Result<std::optional<std::string>> as_written(std::string_view text, std::string_view name);
 
 /// What to write for a whole document that a client sends: YAML as it came, comments included,
 /// unless masked values have to be filled in. Errors: those of reading it, and kInvalid for a
-/// masked value that `current` has nothing for.
+/// masked value that `current` has nothing for, or has for another address.
 Result<std::string> replaced(std::string_view current, std::string_view sent,
                              std::string_view name);
 
 /// `current` with a merge patch of RFC 7396 applied, which may be written in YAML: null removes a
-/// key, mappings are merged, whatever else replaces. Comments are lost. Errors like replaced().
+/// key, mappings are merged, whatever else replaces. Comments are lost. Without aliases. Errors
+/// like replaced().
 Result<std::string> patched(std::string_view current, std::string_view patch,
                             std::string_view name);
 

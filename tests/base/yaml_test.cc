@@ -100,6 +100,9 @@ TEST(Yaml, limits_hold) {
   EXPECT_EQ(message_of("[[1]]", {.depth = 3}), "accepted");
   EXPECT_EQ(message_of("[1, 2, 3]", {.nodes = 3}),
             "f.yaml:1: more than 3 nodes once aliases are expanded");
+  EXPECT_EQ(message_of("a: &x 1\nb: *x\n", {.aliases = false}),
+            "f.yaml:2: an alias (*name); expected the value itself, written out");
+  EXPECT_EQ(message_of("a: &x 1\n", {.aliases = false}), "accepted");
   EXPECT_NE(message_of(std::string(100'000, '[')), "accepted");
   EXPECT_NE(message_of(std::string(100'000, '{')), "accepted");
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "router/config/document.h"
+#include "router/config/secrets.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
@@ -273,16 +274,6 @@ TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
   fs::permissions(folder_.at(""), fs::perms::owner_all);
 }
 
-TEST(ConfigDocument, masks_header_fields_and_what_lies_below_a_secret) {
-  const auto shown = config::show(
-      "add:\n- {name: Authorization, value: Bearer hush}\n- {name: X-Tier, value: plain}\n"
-      "credentials: {user: hush, more: [hush]}\n",
-      "file", config::Syntax::kJson, false);
-  ASSERT_TRUE(shown) << shown.error().message;
-  EXPECT_EQ(shown->find("hush"), std::string::npos) << *shown;
-  EXPECT_NE(shown->find("plain"), std::string::npos) << *shown;
-}
-
 class ManagementAccess : public ConfigApi {
  protected:
   void start_with_tokens() {
@@ -326,6 +317,28 @@ TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
                         with("admin-token")))
                 .status,
             200);
+}
+
+TEST_F(ManagementAccess, shows_the_file_with_its_comments_to_who_may_see_secrets) {
+  start_with_tokens();
+  const auto file = [&](std::string_view token) {
+    return ask(get("/config/router?format=file", with(token))).body;
+  };
+  EXPECT_EQ(file("admin-token"), on_disk());
+  EXPECT_EQ(file("operator-token").find("# kept"), std::string::npos);
+  EXPECT_EQ(file("viewer-token").find("hunter2"), std::string::npos);
+}
+
+TEST_F(ManagementAccess, lets_who_may_write_send_no_secret_elsewhere) {
+  start_with_tokens();
+  for (
+      const char* change :
+      {R"({"global":{"services":{"response_api":{"redis":{"address":"evil:1"}}}}})",
+       R"({"global":{"services":{"response_api":{"redis":{"address":"evil:1","password":"********"}}}}})"}) {
+    const Reply refused = ask(request("PATCH", "/config/router", change, with("operator-token")));
+    EXPECT_EQ(refused.status, 400) << change;
+    EXPECT_NE(refused.body.find("give the secret again"), std::string::npos) << refused.body;
+  }
 }
 
 TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
