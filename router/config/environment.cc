@@ -18,22 +18,24 @@ bool is_name(std::string_view name) {
 }
 
 // `inside` is what stands between the braces.
-Result<std::string> lookup(std::string_view inside) {
+Result<std::string> lookup(std::string_view inside, std::vector<FromEnvironment>* used) {
   const size_t dash = inside.find(":-");
   const std::string name(inside.substr(0, dash));
   if (!is_name(name))
     return fail(Code::kInvalid, "expected the name of a variable, found \"${{{}}}\"", inside);
   const char* value = std::getenv(name.c_str());
-  if (dash != std::string_view::npos) {
-    return std::string(value != nullptr && *value != '\0' ? value : inside.substr(dash + 2));
-  }
+  const bool holds_text = value != nullptr && *value != '\0';
+  if (used != nullptr && holds_text) used->push_back({value, name});
+  if (dash != std::string_view::npos)
+    return std::string(holds_text ? value : inside.substr(dash + 2));
   if (value == nullptr) return fail(Code::kInvalid, "the environment variable {} is not set", name);
   return std::string(value);
 }
 
 }  // namespace
 
-Result<std::string> substitute_environment(std::string_view text) {
+Result<std::string> substitute_environment(std::string_view text,
+                                           std::vector<FromEnvironment>* used) {
   std::string out;
   for (size_t at = 0;;) {
     const size_t open = text.find("${", at);
@@ -48,7 +50,7 @@ Result<std::string> substitute_environment(std::string_view text) {
     if (close == std::string_view::npos) {
       return fail(Code::kInvalid, "expected a }} after ${{, found \"{}\"", text.substr(open, 40));
     }
-    SIGNALBOX_TRY(const std::string value, lookup(text.substr(open + 2, close - open - 2)));
+    SIGNALBOX_TRY(const std::string value, lookup(text.substr(open + 2, close - open - 2), used));
     out += value;
     at = close + 1;
   }

@@ -11,6 +11,34 @@ namespace {
 
 constexpr size_t kShownMax = 60;  // characters of a value that an error repeats
 
+// A shorter value of a variable is put back only where it stands in quotes: it is no secret, and a
+// part of many a word.
+constexpr size_t kTellingMin = 6;
+
+// "http://********@host" for "http://user:password@host". A password may hold a slash, which should
+// have been written %2F.
+std::string without_credentials(std::string_view text) {
+  std::string out;
+  for (size_t scheme = 0; (scheme = text.find("://")) != std::string_view::npos;) {
+    const size_t begin = scheme + 3;
+    const size_t end = std::min(text.find_first_of(" \"\n", begin), text.size());
+    const size_t at = text.substr(0, end).rfind('@');
+    out += text.substr(0, begin);
+    if (at != std::string_view::npos && at >= begin) {
+      out += "********";
+      text.remove_prefix(at);
+    } else {
+      text.remove_prefix(begin);
+    }
+  }
+  return out.append(text);
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -79,8 +107,10 @@ std::string found(const yaml::Node& node) {
     case yaml::Kind::kScalar:
       break;
   }
-  if (node.scalar.size() <= kShownMax) return fmt::format("\"{}\"", node.scalar);
-  return fmt::format("\"{}...\"", node.scalar.substr(0, kShownMax));
+  // A password cut off would not be seen for one.
+  const std::string shown = without_credentials(node.scalar);
+  if (shown.size() <= kShownMax) return fmt::format("\"{}\"", shown);
+  return fmt::format("\"{}...\"", shown.substr(0, kShownMax));
 }
 
 void Reader::error(uint32_t line, std::string text) {
@@ -117,12 +147,36 @@ void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_v
   }
 }
 
+void Reader::sort_variables() {
+  std::sort(variables_.begin(), variables_.end(),
+            [](const FromEnvironment& a, const FromEnvironment& b) {
+              return a.value.size() != b.value.size() ? a.value.size() > b.value.size()
+                                                      : a.value < b.value;
+            });
+  const auto last = std::unique(
+      variables_.begin(), variables_.end(),
+      [](const FromEnvironment& a, const FromEnvironment& b) { return a.value == b.value; });
+  variables_.erase(last, variables_.end());
+}
+
+std::string Reader::without_secrets(std::string text) const {
+  for (const FromEnvironment& variable : variables_) {
+    const std::string name = fmt::format("${{{}}}", variable.name);
+    if (variable.value.size() >= kTellingMin) {
+      replace_all(text, variable.value, name);
+    } else {
+      replace_all(text, fmt::format("\"{}\"", variable.value), fmt::format("\"{}\"", name));
+    }
+  }
+  return without_credentials(text);
+}
+
 std::string Reader::render(const Remark& remark) const {
   std::string out = source_;
   if (remark.line != 0) out += fmt::format(":{}", remark.line);
   out += ": ";
   if (!remark.path.empty()) out += remark.path + ": ";
-  out += remark.text;
+  out += without_secrets(remark.text);
   if (remark.more != 0) out += fmt::format(" (and {} more like it)", remark.more);
   return out;
 }
@@ -133,6 +187,7 @@ void Reader::sort_by_line(std::vector<Remark>& remarks) {
 }
 
 Error Reader::take_errors() {
+  sort_variables();
   sort_by_line(errors_);
   std::string all;
   for (const Remark& remark : errors_) {
@@ -143,6 +198,7 @@ Error Reader::take_errors() {
 }
 
 std::vector<std::string> Reader::take_notices() {
+  sort_variables();
   sort_by_line(notices_);
   std::vector<std::string> all;
   for (const Remark& remark : notices_) all.push_back(render(remark));
@@ -154,7 +210,7 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
     expected(node, what);
     return std::nullopt;
   }
-  auto text = substitute_environment(node.scalar);
+  auto text = substitute_environment(node.scalar, &variables_);
   if (!text) {
     std::string message = std::move(text).error().message;
     not_built_depth_ > 0 ? notice(node.line, std::move(message))

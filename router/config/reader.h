@@ -13,6 +13,7 @@
 
 #include "base/yaml.h"
 #include "router/config/config.h"
+#include "router/config/environment.h"
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -35,7 +36,8 @@ std::string join(std::span<const std::string_view> names);
 /// A node in words for "found ...": "nothing", "\"abc\"", "a list", "a mapping".
 std::string found(const yaml::Node& node);
 
-/// Not thread-safe; one a load.
+/// Not thread-safe; one a load. Messages show text as the file has it: variables of the environment
+/// by name, and no password of a URL, since logs and clients read them.
 class Reader {
  public:
   Reader(std::string_view source, const LoadOptions& options)
@@ -110,6 +112,8 @@ class Reader {
     size_t more = 0;      // how many equal ones follow
   };
   std::string render(const Remark& remark) const;
+  void sort_variables();  // the longest value first, since one may hold another; each once
+  std::string without_secrets(std::string text) const;
   static void sort_by_line(std::vector<Remark>& remarks);
 
   std::string source_;
@@ -117,6 +121,7 @@ class Reader {
   std::string path_;
   int not_built_depth_ = 0;
   std::vector<std::pair<std::string, const yaml::Entry*>> unknown_;
+  std::vector<FromEnvironment> variables_;  // whose values the file has
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };

@@ -83,15 +83,11 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
 }
 
-void report(Reader& reader, const yaml::Node& node, const Scalar& scalar,
-            std::string_view expected) {
-  yaml::Node shown = node;
-  shown.scalar = scalar.text;
-  if (scalar.quoted) {
-    reader.error(node.line,
-                 fmt::format("expected {}, found the string {}", expected, found(shown)));
+void report(Reader& reader, const yaml::Node& node, bool quoted, std::string_view expected) {
+  if (quoted) {
+    reader.error(node.line, fmt::format("expected {}, found the string {}", expected, found(node)));
   } else {
-    reader.expected(shown, expected);
+    reader.expected(node, expected);
   }
 }
 
@@ -111,7 +107,7 @@ bool read_between(Reader& reader, const yaml::Node& node, std::string_view expec
   const bool is_string = scalar->quoted && !has_unit(scalar->text);
   const std::optional<T> value = is_string ? std::nullopt : convert_text(scalar->text);
   if (!value || !(*value >= low && *value <= high)) {
-    report(reader, node, *scalar, expected);
+    report(reader, node, scalar->quoted, expected);
     return false;
   }
   out = *value;
@@ -149,7 +145,7 @@ bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
   };
   const bool yes = is_one_of({"true", "yes", "on"});
   if (!yes && !is_one_of({"false", "no", "off"})) {
-    report(reader, node, *scalar, "true or false");
+    report(reader, node, scalar->quoted, "true or false");
     return false;
   }
   out = yes;
@@ -178,7 +174,7 @@ bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expect
   if (value) {
     out = *value;
   } else {
-    report(reader, node, {scalar->text, false}, expected);
+    report(reader, node, false, expected);
   }
   return value.has_value();
 }

@@ -24,6 +24,11 @@ std::string with_providers(std::string text) {
   return text;
 }
 
+std::string errors_of(const std::string& text) {
+  const auto loaded = parse(with_providers(text), "f.yaml");
+  return loaded ? "accepted" : loaded.error().message;
+}
+
 Config parse_good(const std::string& text) {
   auto loaded = parse(with_providers(text), "f.yaml");
   EXPECT_TRUE(loaded) << loaded.error().message;
@@ -365,6 +370,31 @@ global:
   EXPECT_EQ(with("response_cache: {enabled: true}", "{type: semantic-cache}"), "");
   EXPECT_EQ(with("response_cache: {enabled: false}", ""), "");
   EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
+}
+
+TEST(Config, messages_show_variables_by_name_and_no_password) {
+  const std::string key = "sk-" + std::string(80, 'x') + "end";
+  ::setenv("SIGNALBOX_TEST_KEY", key.c_str(), 1);
+  ::setenv("SIGNALBOX_TEST_SHORT", "qq", 1);
+  const std::string errors = errors_of(
+      "version: v0.3\n"
+      "listeners: [{name: x, port: \"${SIGNALBOX_TEST_KEY}\"}]\n"
+      "providers:\n"
+      "  defaults: {default_model: \"${SIGNALBOX_TEST_KEY}\"}\n"
+      "  models:\n"
+      "    - name: \"m-${SIGNALBOX_TEST_SHORT}\"\n"
+      "      backend_refs:\n"
+      "        - {endpoint: \"h:1\", chat_path: \"${SIGNALBOX_TEST_SHORT}\"}\n"
+      "        - base_url: htp://user:PASSWD@h/v1\n"
+      "        - base_url: http://user:PASSWD@h:x/v1\n"
+      "        - {endpoint: \"h:1\", weight: \"http://user:PASSWD@h\"}\n");
+  EXPECT_EQ(errors.find("sk-x"), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("\"qq\""), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("PASSWD"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("unknown model \"${SIGNALBOX_TEST_KEY}\""), std::string::npos) << errors;
+  EXPECT_NE(errors.find("found \"${SIGNALBOX_TEST_KEY}\""), std::string::npos) << errors;
+  EXPECT_NE(errors.find("found \"${SIGNALBOX_TEST_SHORT}\""), std::string::npos) << errors;
+  EXPECT_NE(errors.find("\"htp://********@h/v1\""), std::string::npos) << errors;
 }
 
 }  // namespace
