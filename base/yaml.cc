@@ -274,6 +274,41 @@ uint32_t bad_utf8_line(std::string_view text) {
   return line;
 }
 
+bool indented_by_tab(std::string_view text, uint32_t line) {
+  for (; line > 1 && !text.empty(); --line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  const std::string_view indent = text.substr(0, text.find_first_not_of(" \t"));
+  return indent.find('\t') != std::string_view::npos;
+}
+
+// The last line up to `end` on which ${...} stands bare behind a brace or a bracket that is open
+// there, or 0: YAML takes the brace for one of its own.
+uint32_t bare_variable(std::string_view text, uint32_t end) {
+  uint32_t found = 0;
+  for (uint32_t line = 1; line <= end && !text.empty(); ++line) {
+    const std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    char quote = 0;
+    int open = 0;
+    for (size_t i = 0; i < one.size(); ++i) {
+      const char c = one[i];
+      if (quote != 0) {
+        if (c == quote) quote = 0;
+      } else if (c == '"' || c == '\'') {
+        quote = c;
+      } else if (c == '#') {
+        break;
+      } else if (c == '{' || c == '[') {
+        if (open > 0 && c == '{' && one[i - 1] == '$') found = line;
+        ++open;
+      } else if (c == '}' || c == ']') {
+        --open;
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -307,7 +342,18 @@ Result<Node> parse(std::string_view text, std::string_view name, const Limits& l
   } catch (Refusal& refusal) {
     return fail(refusal.error.code, "{}:{}", name, refusal.error.message);
   } catch (const YAML::Exception& e) {
-    return fail(Code::kInvalid, "{}:{}: YAML: {}", name, std::max(e.mark.line, 0) + 1, e.msg);
+    const auto line = static_cast<uint32_t>(std::max(e.mark.line, 0)) + 1;
+    if (indented_by_tab(text, line))
+      return fail(Code::kInvalid, "{}:{}: a tab before the first word; expected spaces", name,
+                  line);
+    const uint32_t variable =
+        e.msg.find("flow") == std::string::npos ? 0 : bare_variable(text, line);
+    if (variable != 0) {
+      return fail(Code::kInvalid,
+                  "{}:{}: inside braces or brackets ${{...}} needs quotes around it", name,
+                  variable);
+    }
+    return fail(Code::kInvalid, "{}:{}: YAML: {}", name, line, e.msg);
   }
 }
 

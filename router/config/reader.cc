@@ -140,7 +140,12 @@ void Reader::notice(uint32_t line, std::string text) {
 void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
   unknown_.emplace_back(path_, &entry);
   std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
-  if (options_.strict) {
+  // With `decision` for `decisions` all that stands in it would be missed.
+  const bool is_section = !entry.value.items.empty() || !entry.value.entries.empty();
+  const std::string_view meant = nearest(entry.key, known);
+  const bool is_slip =
+      is_section && not_built_depth_ == 0 && !meant.empty() && edit_distance(entry.key, meant) == 1;
+  if (options_.strict || is_slip) {
     error(entry.line, std::move(text));
   } else {
     notice(entry.line, std::move(text));

@@ -94,6 +94,17 @@ TEST(Yaml, says_what_is_wrong_and_where) {
   EXPECT_EQ(message_of("a: [1, 2\n").substr(0, 16), "f.yaml:2: YAML: ");
 }
 
+TEST(Yaml, names_what_yaml_itself_says_in_riddles) {
+  EXPECT_EQ(message_of("a:\n\tb: 1\n"), "f.yaml:2: a tab before the first word; expected spaces");
+  EXPECT_EQ(message_of("a:\n  - b\n \t- c: 1\n"),
+            "f.yaml:3: a tab before the first word; expected spaces");
+  EXPECT_EQ(message_of("a: {b: ${VAR}, c: 1}\nd: 2\n"),
+            "f.yaml:1: inside braces or brackets ${...} needs quotes around it");
+  EXPECT_EQ(message_of("a: ${VAR}\nb: [${VAR}, 1]\n"),
+            "f.yaml:2: inside braces or brackets ${...} needs quotes around it");
+  EXPECT_EQ(message_of("a: {b: \"${VAR}\", c: 1\nd: 2\n").substr(0, 16), "f.yaml:2: YAML: ");
+}
+
 TEST(Yaml, limits_hold) {
   EXPECT_EQ(message_of("a: 123456", {.bytes = 8}), "f.yaml: 9 bytes, at most 8 are read");
   EXPECT_EQ(message_of("[[[1]]]", {.depth = 2}), "f.yaml:1: nested deeper than 2 levels");

@@ -372,6 +372,16 @@ global:
   EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
 }
 
+TEST(Config, takes_no_section_under_a_name_that_is_a_letter_off) {
+  EXPECT_NE(errors_of("version: v0.3\n@providers\nrouting:\n  decision: [{name: d}]\n")
+                .find("f.yaml:4: routing: unknown key \"decision\"; did you mean \"decisions\"?"),
+            std::string::npos);
+  EXPECT_EQ(errors_of("version: v0.3\n@providers\nrouting:\n  decision: 1\n  verdicts: [{name: "
+                      "d}]\n  x: [y]\n"),
+            "accepted")
+      << "nothing stands in the one, and the others may be for another program";
+}
+
 TEST(Config, messages_show_variables_by_name_and_no_password) {
   const std::string key = "sk-" + std::string(80, 'x') + "end";
   ::setenv("SIGNALBOX_TEST_KEY", key.c_str(), 1);
