@@ -1,5 +1,5 @@
-// Reads `model`, `stream`, the text of the messages and how many tools and images there are;
-// everything else stays bytes.
+// Reads `model`, `stream`, what is said and how many tools and images there are; everything else
+// stays bytes.
 
 #include "router/api/chat_request.h"
 
@@ -87,23 +87,17 @@ uint32_t count_items(const std::optional<Value>& list) {
 
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
-  std::optional<Value> role, content, name, tool_calls, function_call, thought, reasoning;
-  SIGNALBOX_TRY_VOID(find_once(message, path + ".",
-                               {{"role", &role},
-                                {"content", &content},
-                                {"name", &name},
-                                {"tool_calls", &tool_calls},
-                                {"function_call", &function_call},
-                                {"reasoning_content", &thought},
-                                {"reasoning", &reasoning}}));
+  std::optional<Value> role, content, tool_calls;
+  SIGNALBOX_TRY_VOID(find_once(
+      message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
   if (!role) return wrong(path + ".role", "missing");
   if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
   SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
   out.tool_calls = count_items(tool_calls);
-  for (const auto& more : {name, tool_calls, function_call, thought, reasoning}) {
-    if (more) append_words(*more, out.aside);
-  }
+  each_word_of_message(message, [&](const Word& word) {
+    if (word.kind != Word::Kind::kContent) append_word(word, out.aside);
+  });
   return out;
 }
 
@@ -150,6 +144,7 @@ std::vector<std::string_view> ChatRequest::turn_texts() const {
     if (is_new) add_texts(*message, out);
     if (message->role == "assistant") is_new = false;
   }
+  if (!attached.empty()) out.push_back(attached);
   return out;
 }
 
@@ -157,7 +152,8 @@ std::vector<std::string_view> ChatRequest::texts() const {
   std::vector<std::string_view> out;
   for (auto message = messages.rbegin(); message != messages.rend(); ++message)
     add_texts(*message, out);
-  if (!tool_words.empty()) out.push_back(tool_words);
+  if (!attached.empty()) out.push_back(attached);
+  if (!definitions.empty()) out.push_back(definitions);
   return out;
 }
 
@@ -170,18 +166,20 @@ std::optional<std::string_view> ChatRequest::metadata(std::string_view key) cons
 
 Result<ChatRequest> ChatRequest::parse(std::string body) {
   SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
-  ChatRequest request{
-      .document = std::move(document), .model = {}, .messages = {}, .tool_words = {}};
+  ChatRequest request{.document = std::move(document),
+                      .model = {},
+                      .messages = {},
+                      .attached = {},
+                      .definitions = {}};
   const Value root = request.document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  std::optional<Value> model, messages, stream, tools, functions, metadata;
+  std::optional<Value> model, messages, stream, tools, metadata;
   SIGNALBOX_TRY_VOID(find_once(root, "",
                                {{"model", &model},
                                 {"messages", &messages},
                                 {"stream", &stream},
                                 {"tools", &tools},
-                                {"functions", &functions},
                                 {"metadata", &metadata}}));
   if (!model) return wrong("model", "missing");
   if (!model->is_string()) return wrong_type("model", "a string", *model);
@@ -194,8 +192,11 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
     request.tools = count_items(tools);
     request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
   }
-  for (const auto& definitions : {tools, functions}) {
-    if (definitions) append_words(*definitions, request.tool_words);
+  for (const json::Member& member : root.members()) {
+    const std::optional<Place> place = place_of(member.key);
+    if (!place) continue;
+    std::string& said = *place == Place::kAttachment ? request.attached : request.definitions;
+    each_word(member.value, *place, [&](const Word& word) { append_word(word, said); });
   }
   if (!messages) return wrong("messages", "missing");
   if (!messages->is_array()) return wrong_type("messages", "an array", *messages);

@@ -1,19 +1,15 @@
-// A string that holds nothing keeps its bytes; one that does is written anew.
+// A string that holds nothing keeps its bytes; one that does is written anew, as is a number, which
+// becomes a string.
 
 #include "router/plugins/pii_mask.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/json_writer.h"
+#include "router/api/words.h"
 
 namespace signalbox::router {
 namespace {
-
-// Members of messages whose strings are no text of anybody's.
-constexpr std::array<std::string_view, 12> kNoText = {
-    "role", "type",   "id",        "tool_call_id", "name",   "url",
-    "data", "detail", "file_data", "file_id",      "format", "image_url"};
 
 struct Slot {
   json::Value value;
@@ -21,24 +17,22 @@ struct Slot {
   bool is_arguments;      // JSON in a string
 };
 
-void collect(const json::Value& value, bool is_arguments, std::vector<Slot>& slots) {
-  if (value.is_string()) slots.push_back({value, value.text(), is_arguments});
-  for (const json::Value& item : value.items()) collect(item, is_arguments, slots);
-  for (const json::Member& member : value.members()) {
-    const bool plain = member.value.is_string() &&
-                       std::find(kNoText.begin(), kNoText.end(), member.key) != kNoText.end();
-    const bool image = member.key == "image_url" || member.key == "input_audio";
-    if (!plain && !image) collect(member.value, member.key == "arguments", slots);
-  }
+// A label or a name that is changed means something else, and a key cannot be put back.
+bool is_maskable(Word::Kind kind) {
+  return kind != Word::Kind::kLabel && kind != Word::Kind::kName && kind != Word::Kind::kKey;
 }
 
 std::vector<Slot> slots_of(const ChatRequest& request) {
   std::vector<Slot> slots;
+  const Hear hear = [&](const Word& word) {
+    if (is_maskable(word.kind))
+      slots.push_back({word.value, word.text, word.kind == Word::Kind::kArguments});
+  };
   const json::Value root = request.document.root();
   size_t index = 0;
   for (const json::Value& message : root.find("messages")->items()) {
     const size_t first = slots.size();
-    collect(message, false, slots);
+    each_word_of_message(message, hear);
     // The text as the signals have it: a model that has read it there does not read it again.
     const std::string& text = request.messages[index++].text;
     const auto content = message.find("content");
@@ -47,7 +41,10 @@ std::vector<Slot> slots_of(const ChatRequest& request) {
       if (slots[i].value.begin() == content->begin()) slots[i].text = text;
     }
   }
-  if (const auto prediction = root.find("prediction")) collect(*prediction, false, slots);
+  for (const json::Member& member : root.members()) {
+    if (place_of(member.key) == Place::kAttachment)
+      each_word(member.value, Place::kAttachment, hear);
+  }
   return slots;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Personal data out of a request: every text of its messages, as edits of the client's bytes.
+// Personal data out of what a request says, as edits of the client's bytes.
 
 #include <span>
 #include <string>
@@ -20,10 +20,9 @@ struct Masked {
 /// Whether rules can check every type that the plugin masks, so that a model would add nothing.
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 
-/// Masks what the finder finds from `threshold` on in the strings of `messages` and `prediction`:
-/// contents and their parts, calls of tools and their results; not in roles, ids, names of
-/// functions, or addresses and data of images. Errors: the model's, unless the plugin is content
-/// with rules; kTooLarge where the model cannot see all, likewise.
+/// Masks what the finder finds from `threshold` on in what the messages say and what is attached to
+/// them (api/words); not in labels, names of functions, and keys. Errors: the model's, unless the
+/// plugin is content with rules; kTooLarge where the model cannot see all, likewise.
 Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const PiiFinder& finder,
                             double threshold, Inputs& inputs);
 

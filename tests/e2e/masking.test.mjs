@@ -75,6 +75,27 @@ test("so does a stream whose deltas split the placeholders, calls of tools too",
   assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
 });
 
+test("what goes out beside the messages has placeholders, and all other bytes stay", async () => {
+  const request = (mail, name, card) =>
+    `{"model": "MODEL",  "big": 12345678901234567890123, "suffix":"${mail}", "documents" : [{"text": "\\u0041 ${mail}", "card": ${card}}],` +
+    ` "prediction": {"type": "content", "content": "${mail}"}, "user": "ann@example.com", "messages": [{"role": "user", "content": ` +
+    `[{"type": "file", "file": {"filename": "${name}", "file_data": "${"QUJD".repeat(40)}"}}, {"type": "weird", "body": "${mail}"}]}, {"role": "user", "content": "Sort"}]}`;
+  const answer = await fetch(`${daemon.url}/v1/chat/completions`, {
+    method: "POST",
+    body: request("ann@example.com", "bob@example.com", "4111111111111111").replace("MODEL", "auto"),
+  });
+  assert.equal(answer.status, 200, await answer.text());
+  const sent = request("[EMAIL_ADDRESS_2]", "[EMAIL_ADDRESS_1]", '"[CREDIT_CARD_1]"').replace("MODEL", "repeat");
+  assert.equal(upstream.body, sent.replace("\\u0041", "A"));
+});
+
+test("so has what stands behind a completion", async () => {
+  const data = await client.completions.create({ model: "auto", prompt: "Mail ann@example.com", suffix: " or bob@example.com" });
+  const { prompt, suffix } = JSON.parse(upstream.body);
+  assert.deepEqual({ prompt, suffix }, { prompt: "Mail [EMAIL_ADDRESS_1]", suffix: " or [EMAIL_ADDRESS_2]" });
+  assert.equal(data.choices[0].text, "Mail ann@example.com or bob@example.com");
+});
+
 test("without a model that finds names a decision that masks all refuses", async () => {
   upstream.body = undefined;
   const refused = client.chat.completions.create(asked("everyone: ann@example.com"));

@@ -50,6 +50,12 @@ export class RepeatingUpstream {
       this.body = body;
       this.headers = request.headers;
       const asked = JSON.parse(body);
+      if (asked.prompt !== undefined) {
+        const choices = [{ index: 0, text: `${asked.prompt}${asked.suffix ?? ""}`, finish_reason: "stop" }];
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ id: "c", object: "text_completion", created: 1, model: "repeat", choices }));
+        return;
+      }
       const said = asked.messages.at(-1).content;
       const call = JSON.stringify({ text: said });
       const chunk = (delta, reason = null) => {

@@ -59,9 +59,29 @@ TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
     {"role":"tool","content":"second"}]})");
   ASSERT_TRUE(request) << request.error().message;
   using Texts = std::vector<std::string_view>;
-  EXPECT_EQ(request->turn_texts(), (Texts{"asked", "second", "hm", "f\ny\nwhy", "ada"}));
+  EXPECT_EQ(request->turn_texts(), (Texts{"asked", "second", "hm", "why\nf\ny", "ada"}));
   EXPECT_EQ(request->texts(),
-            (Texts{"second", "hm", "f\ny\nwhy", "first", "f", "asked", "ada", "older", "f\nof x"}));
+            (Texts{"second", "hm", "why\nf\ny", "first", "f", "asked", "ada", "older", "f\nof x"}));
+}
+
+// Whatever else is said counts as new, but not as the text that is decided on.
+TEST(ChatRequest, tells_what_is_said_beside_the_text) {
+  const auto request = ChatRequest::parse(R"({"model":"a","user":"ada","suffix":"behind",
+    "response_format":{"type":"json_schema","json_schema":{"name":"reply","maximum":9007199254740991}},
+    "documents":[{"id":"d1","text":"doc","number":123456789,"page":12}],
+    "messages":[
+    {"role":"user","content":"older","weird":["odd"]},
+    {"role":"user","content":[{"type":"text","text":"asked"},
+      {"type":"file","file":{"filename":"f.txt","file_id":"f1"}},
+      {"type":"image_url","image_url":{"url":"https://x.example/a.png","detail":"low"}},
+      {"type":"weird","body":{"of":["words"]},"no identifier":true,"cache_control":{"ttl":"5m"}}]}]})");
+  ASSERT_TRUE(request) << request.error().message;
+  using Texts = std::vector<std::string_view>;
+  EXPECT_EQ(request->user_text(), "asked");
+  const std::string_view beside = "f.txt\nwords\nno identifier",
+                         attached = "behind\ndoc\n123456789";
+  EXPECT_EQ(request->turn_texts(), (Texts{"asked", beside, attached}));
+  EXPECT_EQ(request->texts(), (Texts{"asked", beside, "older", "odd", attached, "reply"}));
 }
 
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {
