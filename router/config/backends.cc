@@ -38,6 +38,7 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
     out.ref.host = address->host;
     out.ref.port = address->port;
     out.ref.tls = address->tls;
+    if (out.ref.name.empty()) out.ref.name = written(address->host, address->port);
     out.ref.path_prefix = address->path;
     if (!out.ref.chat_path.empty()) out.ref.chat_path.insert(0, address->path);
     // Requests bring their own "/v1/...".
@@ -133,7 +134,8 @@ const Section<BackendText>& backend_section() {
   using R = BackendRef;
   static const Section<BackendText> section{
       {
-          optional("name", inside(&BackendText::ref, text(&R::name)), "how the log calls it"),
+          optional("name", inside(&BackendText::ref, text(&R::name)),
+                   "how messages and metrics call it; its address without it"),
           optional("type", inside(&BackendText::ref, text(&R::type)),
                    "vllm, chat, or echo for the built-in one"),
           optional("endpoint", text(&BackendText::endpoint), "host:port of the server"),

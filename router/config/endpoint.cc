@@ -101,4 +101,9 @@ Result<Endpoint> parse_base_url(std::string_view text) {
   return out;
 }
 
+std::string written(std::string_view host, uint16_t port) {
+  const bool v6 = host.find(':') != std::string_view::npos;
+  return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
 }  // namespace signalbox::config

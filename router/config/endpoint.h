@@ -22,4 +22,7 @@ Result<Endpoint> parse_endpoint(std::string_view text, bool tls);
 /// "http://host[:port][/path]" or https. User names, queries and fragments are refused.
 Result<Endpoint> parse_base_url(std::string_view text);
 
+/// "host:port" or "[IPv6]:port".
+std::string written(std::string_view host, uint16_t port);
+
 }  // namespace signalbox::config

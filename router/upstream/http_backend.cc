@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "router/config/endpoint.h"
 #include "router/upstream/http_answer.h"
 #include "router/upstream/resolver.h"
 
@@ -12,9 +13,7 @@ namespace signalbox::upstream {
 HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
                          std::optional<std::string> api_key, config::Authz::Identity identity)
     : ref_(ref), limits_(limits), outgoing_(ref, std::move(api_key), std::move(identity)) {
-  const bool v6 = ref.host.find(':') != std::string::npos;
-  address_ =
-      v6 ? fmt::format("[{}]:{}", ref.host, ref.port) : fmt::format("{}:{}", ref.host, ref.port);
+  address_ = config::written(ref.host, ref.port);
   pool_key_ = address_;
   if (!ref.tls) return;
   pool_key_ += fmt::format(" tls {} {}", ref.tls_skip_verify, ref.tls_ca_path);

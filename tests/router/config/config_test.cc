@@ -172,7 +172,7 @@ providers:
       provider_model_id: org/a
       backend_refs:
         - {endpoint: "10.0.0.1:8000", weight: 3, api_key_env: KEY}
-        - {endpoint: host.example, protocol: https}
+        - {name: far, endpoint: host.example, protocol: https}
         - {endpoint: "[2001:db8::1]:8000"}
         - {endpoint: "[::1]"}
         - {base_url: "https://api.example.com/v1"}
@@ -204,6 +204,11 @@ providers:
   expect(4, "api.example.com", 443, true, "");
   expect(5, "h", 1, false, "/openai");
   expect(6, "::1", 9, false, "/api");
+  // One without a name is called by its address.
+  EXPECT_EQ(a.backend_refs[0].name, "10.0.0.1:8000");
+  EXPECT_EQ(a.backend_refs[1].name, "far");
+  EXPECT_EQ(a.backend_refs[3].name, "[::1]:80");
+  EXPECT_EQ(a.backend_refs[4].name, "api.example.com:443");
   EXPECT_EQ(a.backend_refs[0].weight, 3u);
   EXPECT_EQ(a.backend_refs[0].api_key_env, "KEY");
   EXPECT_EQ(a.backend_refs[7].type, "echo");
