@@ -35,12 +35,14 @@ struct Plan {
     kFastResponse,  // `message` is the answer
     kBlocked,       // refused, and `message` says why
   };
-  /// Why a request was stopped: the conditions on attempts and on personal data that spoke for it.
+  /// Why a request was stopped: the conditions on attempts and on personal data that spoke for it,
+  /// or that nobody has been named who asks.
   struct Guarded {
     std::string jailbreak;            // the signal's name; "": none
     double jailbreak_confidence = 0;  // 0 to 1
     bool pii = false;
     std::vector<std::string> pii_types;  // of the data, never the data; may be empty
+    bool missing_identity = false;
   };
 
   /// A model of the route that may not see the request.

@@ -204,6 +204,7 @@ Result<Plan> Planner::plan(const Findings& findings) const {
                                findings.inputs.header(identity.user_id_header).value_or(""),
                                findings.inputs.header(identity.user_groups_header).value_or(""))) {
     plan.path = Plan::Path::kBlocked;
+    plan.guarded.missing_identity = true;
     plan.message = config::stranger_message(config_);
     return plan;
   }

@@ -149,7 +149,8 @@ http::Task<> Chat::answer(http::Exchange exchange, const Asked& asked, const rou
   http::Headers fields = told_of(plan, exchange.request.headers, watch);
   if (plan.path == router::Plan::Path::kBlocked) {
     co_await send_refusal(exchange.reply, std::move(fields), kBlockedStatus, plan.message,
-                          plan.guarded.pii ? "pii_policy_violation" : kMissingIdentity, shape());
+                          plan.guarded.missing_identity ? kMissingIdentity : "pii_policy_violation",
+                          shape());
     co_return;
   }
   const bool stream = asked.chat.stream;

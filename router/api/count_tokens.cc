@@ -89,6 +89,7 @@ class CountTokens {
     const limits::Asker asker =
         asker_of(config.authz.identity, request.headers, count->model->name);
     if (config::refuses_stranger(config, asker.user, asker.groups)) {
+      watch.nameless();
       add_headers(router::error_headers(), told);
       const std::string why = config::stranger_message(config);
       co_await send_refusal(exchange.reply, std::move(told), 403, why, kMissingIdentity, &kShape);

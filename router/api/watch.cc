@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "router/api/errors.h"
 #include "router/plan_headers.h"
 
 namespace signalbox::api {
@@ -135,6 +136,7 @@ void Watch::planned(const router::Plan& plan, const config::Decision* decision, 
   account_.jailbreak = plan.guarded.jailbreak;
   account_.pii = plan.guarded.pii;
   account_.pii_types = plan.guarded.pii_types;
+  if (plan.guarded.missing_identity) nameless();
   account_.stream = stream;
   account_.matched.clear();  // another plan may have been followed before
   for (const auto& matched : plan.matched)
@@ -149,6 +151,10 @@ void Watch::failed(const Error& error, std::string_view detail) {
   account_.error = reason_of(error.code);
   account_.response_path = router::kErrorPath;
   if (!detail.empty()) account_.detail = detail;
+}
+
+void Watch::nameless() {
+  account_.error = kMissingIdentity;
 }
 
 void Watch::limited() {

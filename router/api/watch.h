@@ -42,6 +42,8 @@ class Watch {
   uint64_t tokens_taken() const;
   observe::Degraded degraded() const { return account_.degraded; }
 
+  /// It is refused, since nobody is named who asks.
+  void nameless();
   /// It is refused, since its user has asked too often.
   void limited();
 

@@ -39,7 +39,7 @@ std::vector<uint64_t> counts_of(const FamilyBase& family) {
 
 bool is_refusal(std::string_view reason) {
   return reason == "pii_policy_denied" || reason == "jailbreak_block" ||
-         reason == "response_blocked";
+         reason == "response_blocked" || reason == "missing_identity";
 }
 
 void write(json::Writer& out, std::string_view key, double now, double before) {

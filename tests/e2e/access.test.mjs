@@ -166,4 +166,6 @@ test("a changed configuration goes on counting", async () => {
 test("refusals are counted by their reason", async () => {
   const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   assert.match(text, /reason="rate_limited"/);
+  assert.match(text, /reason="missing_identity"/);
+  assert.equal(daemon.log.match(/"error":"missing_identity"/g).length, 2, "of a chat and of a count");
 });

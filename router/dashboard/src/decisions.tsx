@@ -22,6 +22,7 @@ function outcome(record: Record_): { kind: Outcome; words: string; mood: string 
     jailbreak_block: "blocked: override attempt",
     pii_policy_denied: "blocked: personal data",
     response_blocked: "blocked: its reply",
+    missing_identity: "blocked: names nobody",
   };
   const refused = blocked[record.error ?? ""] ?? (record.response_path === "blocked" ? "blocked" : "");
   if (refused) return { kind: "blocked", words: refused, mood: "warn" };

@@ -74,6 +74,8 @@ TEST(History, tells_what_a_step_has_added) {
   refused.model.clear();
   refused.error = "jailbreak_block";
   watched.meters.record(refused);
+  refused.error = "missing_identity";
+  watched.meters.record(refused);
   watched.step();
 
   const json::Document told = watched.told();
@@ -85,8 +87,8 @@ TEST(History, tells_what_a_step_has_added) {
       0u)
       << steps[0];
   EXPECT_EQ(steps[1], R"({"at":1000004})");
-  EXPECT_EQ(steps[2].find(R"({"at":1000006,"requests":2,"blocked":1,"saved_tokens":120,)"
-                          R"("models":{"small":1,"unknown":1},"decisions":{"math":2},)"
+  EXPECT_EQ(steps[2].find(R"({"at":1000006,"requests":3,"blocked":2,"saved_tokens":120,)"
+                          R"("models":{"small":1,"unknown":2},"decisions":{"math":3},)"
                           R"("cache":{"hit":1},)"),
             0u)
       << steps[2];
