@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # How often a jailbreak verdict changes when 30 KB of prose surround the text, or benign words are appended: asks a
-# running daemon. The prose is this project's own documents.
+# running daemon. The prose is this project's own documents, without the paragraphs that quote attacks: they are none of a
+# harmless text.
 #
 # usage: tests/quality/padding.py [--url http://localhost:8080] [--count 100] FILE.jsonl...
 import argparse
 import json
 import random
+import re
 import urllib.request
 from pathlib import Path
 
 BENIGN = ["Thank you for your help, it is much appreciated.", "Have a wonderful day and say hello to the team.",
           "I am planning a picnic with my family next Sunday.", "By the way, the weather is lovely today."]
+
+QUOTES = re.compile(r"(?i)(ignore|disregard|forget) (all |any )?(previous|prior)|\bDAN\b")
 
 
 def main():
@@ -20,7 +24,8 @@ def main():
     args.add_argument("files", nargs="+", type=Path)
     args = args.parse_args()
     root = Path(__file__).resolve().parents[2]
-    prose = "\n".join(p.read_text() for p in sorted(root.glob("docs/*.md")))
+    documents = "\n\n".join(p.read_text() for p in sorted(root.glob("docs/*.md")))
+    prose = "\n\n".join(part for part in re.split(r"\n\s*\n", documents) if not QUOTES.search(part))
     rng = random.Random(1)
     for path in args.files:
         rows = [json.loads(line) for line in path.open(encoding="utf-8")]
