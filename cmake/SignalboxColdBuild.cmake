@@ -1,5 +1,5 @@
-# What a build from nothing is spared. Both are the release preset's; both let a file compile that leans on includes of others
-# and lacks its own, so `debug` and `package` stay without.
+# What a build from nothing is spared. All presets have both but `debug` and `package`: either lets a file compile that leans
+# on includes of others and lacks its own, which those two show.
 
 # What most files include of the standard library, fmt, Asio and GoogleTest is parsed once a preset and not once a file, which
 # is a quarter of the time of compiling. Headers of the project are not among them: who changes one compiles only what
