@@ -43,15 +43,20 @@ function(spare_coroutines name)
   endforeach()
 endfunction()
 
-# signalbox_library(name SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one that has its own
-# dependency.
+# signalbox_library(name [COMPUTES] SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one that has
+# its own dependency. COMPUTES: optimised under sanitizers, too, where the others are not: compiling them takes longer than
+# running them.
 function(signalbox_library name)
-  cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE signalbox_flags)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
   if(NOT arg_PRECOMPILED)
     set(arg_PRECOMPILED precompiled_std)
+  endif()
+  if(arg_COMPUTES AND SIGNALBOX_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)
+    set(arg_PRECOMPILED own)
   endif()
   spare_coroutines(${name} ${arg_SOURCES})
   precompiled(${name} ${arg_PRECOMPILED})
