@@ -205,10 +205,10 @@ class TextModel : public TextEmbedder {
   /// without running it. kInvalid for an input without tokens, or an adapter that is not there.
   virtual Result<int32_t> tokens(const Input& input) const = 0;
 
-  /// A long text in pieces of at most `tokens` tokens each, special tokens included, that together
-  /// hold all of it and end where the text has an end, if it can be (engine/windows). What follows
-  /// shares up to `overlap` tokens: as much as begins where the text has a beginning.
-  /// Precondition: 0 <= overlap < (tokens - special tokens) / 2, 16 <= tokens <= tokens_max().
+  /// A long text in pieces of at most `tokens` tokens each, special tokens included, that share
+  /// `overlap` of them with the next and together hold all of it. A piece ends and begins between
+  /// words where words are no longer than the overlap, so that its tokens are those that it has in
+  /// the whole text. Precondition: 0 <= overlap < tokens / 2, 16 <= tokens <= tokens_max().
   virtual Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                         int32_t overlap) const = 0;
 

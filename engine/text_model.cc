@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "engine/adapter.h"
 #include "engine/engine.h"
 #include "engine/entities.h"
@@ -14,7 +15,6 @@
 #include "engine/precision.h"
 #include "engine/scratch.h"
 #include "engine/trunk.h"
-#include "engine/windows.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/hf_config.h"
 #include "weights/lora.h"
@@ -46,6 +46,25 @@ struct Share {
   Batch own_batch = {};
   std::vector<float> own_x = {};
 };
+
+bool is_inside_word(std::string_view text, size_t at) {
+  return at > 0 && at < text.size() && !ascii::is_space(text[at]) && !ascii::is_space(text[at - 1]);
+}
+
+// Where the word that byte `at` is inside begins or ends; `at` when that is not within 64 bytes.
+constexpr size_t kWordMax = 64;
+size_t word_begin(std::string_view text, size_t at) {
+  for (size_t begin = at; at - begin < kWordMax; --begin) {
+    if (!is_inside_word(text, begin)) return begin;
+  }
+  return at;
+}
+size_t word_end(std::string_view text, size_t at) {
+  for (size_t end = at; end - at < kWordMax; ++end) {
+    if (!is_inside_word(text, end)) return end;
+  }
+  return at;
+}
 
 class Model final : public TextModel, public HasMemory {
  public:
@@ -157,11 +176,22 @@ class Model final : public TextModel, public HasMemory {
                                                 int32_t overlap) const override {
     SIGNALBOX_CHECK(tokens >= 16 && tokens <= tokens_max() && overlap >= 0 && overlap < tokens / 2);
     SIGNALBOX_TRY_VOID(need_tokenizer());
-    tokenizer::Encoding encoding;
-    parts_.tokenizer->encode("", {}, encoding);
-    const size_t room = static_cast<size_t>(tokens) - encoding.ids.size();
-    parts_.tokenizer->encode(text, {.special_tokens = false}, encoding);
-    return cut_windows(text, encoding.offsets, room, static_cast<size_t>(overlap));
+    std::vector<std::string_view> out;
+    size_t covered = 0;  // bytes
+    const auto take = [&](const tokenizer::Encoding& window) {
+      const auto [first, past] = window.first_tokens;
+      if (first == past) return true;
+      const size_t begin = std::min(word_end(text, window.offsets[first].begin), covered);
+      const size_t end = window.offsets[past - 1].end;
+      covered = word_begin(text, end);
+      if (covered <= begin) covered = end;  // in the midst of a long word
+      out.push_back(text.substr(begin, covered - begin));
+      return true;
+    };
+    const tokenizer::EncodeOptions options{.tokens_max = tokens, .stride = overlap};
+    parts_.tokenizer->encode_windows(text, options, take);
+    if (!out.empty()) out.back() = text.substr(out.back().data() - text.data());
+    return out;
   }
 
   Result<std::vector<int32_t>> encode(std::string_view text) const override {

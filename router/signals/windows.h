@@ -18,7 +18,7 @@ struct Windows {
 };
 
 /// Tokens that a classifier reads at a time: more would blur what little of a long text matters,
-/// and attention costs the square. Neighbours share an eighth, or less where a paragraph ends.
+/// and attention costs the square. Neighbours share an eighth.
 inline constexpr int32_t kWindowTokens = 256;
 
 /// Pieces of at most kWindowTokens tokens of the model, of the texts in their order, empty ones
