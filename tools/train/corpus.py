@@ -65,6 +65,23 @@ def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""
             "held_out": held_out(key, share)}
 
 
+WRITTEN = Path(__file__).parent / "written"
+
+
+def written(name):
+    """Texts that were written by hand for this project: lines, or JSON lines with a text each."""
+    path = WRITTEN / name
+    if path.suffix == ".jsonl":
+        return [row["text"] for row in json_lines(path)]
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def repeated(examples, times):
+    """Those in training so many times, for sets that are few beside others."""
+    for e in examples:
+        yield from [e] * (1 if e["held_out"] else times)
+
+
 def generated(name, rows, seed=1, *options):
     """Rows of a generator; `options` are passed on to it."""
     script = Path(__file__).parent / "generate" / f"{name}.py"
@@ -86,11 +103,14 @@ def domain(data):
             yield example("domain", row["text"], subject_domain[row["subject"]], share=0.03, origin="mmlu")
     for row in generated("domain_plain", 5000):
         yield example("domain", row["text"], row["label"], share=0.05, origin="generated")
+    for label in DOMAINS:
+        texts = written(f"domain_{label.replace(' ', '_')}.txt")
+        yield from repeated([example("domain", text, label, origin="written") for text in texts], 2)
     for text in everyday(data, 1200):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
 
-def in_prose(data, attacks, seed=1):
+def in_prose(data, attacks, seed=2):
     """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
@@ -120,6 +140,10 @@ def jailbreak(data):
     asked = [(row["text"], row["label"]) for row in own if not held_out(row["text"], 0.05)]
     asked += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
               if not held_out(row["text"], 0.2)] * 3
+    by_hand = {"jailbreak": written("jailbreak_attack.jsonl"), "benign": written("jailbreak_benign.jsonl")}
+    for label, texts in by_hand.items():
+        asked += [(text, label) for text in texts if not held_out(text, 0.1)] * 3
+        yield from repeated([example("jailbreak", text, label, share=0.1, origin="written") for text in texts], 3)
     for text, label, origin in in_prose(data, asked):
         yield from both(text, label, share=0.05, origin=origin)
     for row in own:
@@ -133,10 +157,10 @@ def jailbreak(data):
             yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated-wishes")
     for name in ("hijacking_few_shot_example", "extraction_few_shot_example"):
         with open(more / "promptfuzz" / f"{name}.csv", encoding="utf-8", errors="replace") as file:
-            for row in csv.reader(file):
-                for cell in row[-1:]:
-                    if 20 < len(cell) < 4000:
-                        yield from both(cell, "jailbreak", "prompt_injection", origin="promptfuzz")
+            for row in csv.DictReader(file):
+                for text in dict.fromkeys((row["prompt"], row["parent_prompt"])):
+                    if 60 < len(text) < 4000:
+                        yield from both(text, "jailbreak", "prompt_injection", origin="promptfuzz")
     benign = [(text, "everyday") for text in everyday(data, 5000)]
     benign += [(row["text"], "mmlu-pro") for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 2500)]
     with open(more / "awesome-prompts" / "prompts.csv", encoding="utf-8") as file:
@@ -183,10 +207,26 @@ def pii(data):
     for row in generated("pii", 9000):
         spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
         yield make(row["text"], spans, 0.05, "generated")
-    for text in everyday(data, 2500):
+    by_hand = [make(*marked(line), 0.1, "written") for line in written("pii_some.txt")]
+    yield from repeated(by_hand, 3)
+    yield from refilled([e for e in by_hand if not e["held_out"]], 3)
+    yield from repeated([make(line, [], 0.1, "written-none") for line in written("pii_none.txt")], 2)
+    for text in everyday(data, 6000):
         yield make(text, [], 0.1, "everyday")
-    for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 2500, seed=2):
+    for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 4000, seed=2):
         yield make(row["text"], [], 0.1, "mmlu-pro")
+
+
+def marked(line):
+    """The text and the spans of a line in which they stand as [[TYPE:value]]."""
+    text, spans, done = "", [], 0
+    for mark in re.finditer(r"\[\[([A-Z_]+):(.*?)\]\]", line):
+        text += line[done:mark.start()]
+        if mark[1] not in PII_TYPES:
+            raise ValueError(f"no type of personal data: {mark[1]}")
+        spans.append((mark[1], len(text), len(text) + len(mark[2])))
+        text, done = text + mark[2], mark.end()
+    return text + line[done:], spans
 
 
 def refilled(examples, times, seed=1):

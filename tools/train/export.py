@@ -46,6 +46,22 @@ def write(out, model, heads, held, args):
             "classifier.weight": (head.weight.detach() / heat).numpy().astype(np.float32)})
 
 
+def read(directory):
+    """What write() wrote, as train.py goes on from it; a head with a hidden layer is left out."""
+    names = {path: name for name, path in trunk.LINEARS.items()}
+    adapter, heads = {}, {}
+    for key, value in safetensors.read(directory / "adapter_model.safetensors").items():
+        _, _, _, _, layer, path = key.removesuffix(".weight").split(".", 5)
+        path, side = path.rsplit(".lora_", 1)
+        adapter[f"layers.{layer}.{names[path]}.{side.lower()}"] = torch.from_numpy(value)
+    for file in directory.glob("*/model.safetensors"):
+        tensors = safetensors.read(file)
+        if "dense.weight" not in tensors:
+            for part in ("bias", "weight"):
+                heads[f"{file.parent.name}.{part}"] = torch.from_numpy(tensors["classifier." + part])
+    return {"adapter": adapter, "heads": heads}
+
+
 def write_json(path, value):
     path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Trains one adapter with the heads of several tasks. See README.md.
 
 Every batch is of one task, chosen in proportion to its weight; texts of like length stand together. The loss is cross
-entropy with a little label smoothing; AdamW, the rate rising for a while and then falling to nothing. Several processes
+entropy with a little label smoothing, but none for jailbreak, of whose scores those of many windows are compared; AdamW, the rate rising for a while and then falling to nothing. Several processes
 (--workers) learn from batches of their own and share their gradients: on two cores that is twice the speed of two
 threads in one."""
 
@@ -146,7 +146,7 @@ def main():
     args.add_argument("--trunk", type=Path, required=True, help="model directory of all-MiniLM-L6-v2")
     args.add_argument("--program", default="build/release/signalbox")
     args.add_argument("--out", type=Path, required=True, help="directory of the adapter")
-    args.add_argument("--init", type=Path, help="a state file (state.pt) to go on from")
+    args.add_argument("--init", type=Path, help="a state file (state.pt), or an adapter's directory, to go on from")
     args.add_argument("--tokens", type=float, default=6e6, help="how many tokens to learn from")
     args.add_argument("--minutes", type=float, default=1e9, help="stop earlier, the rate falling with the time")
     args.add_argument("--batch", type=int, default=1536, help="tokens in a batch")
@@ -187,7 +187,7 @@ def learn(worker, args, meet):
     model = trunk.Trunk(args.trunk / "model.safetensors", args.rank, args.rank, args.dropout)
     heads = nn.ModuleDict({t: nn.Linear(trunk.HIDDEN, len(corpus.LABELS[t])) for t in tasks})
     if args.init:
-        state = torch.load(args.init)
+        state = export.read(args.init) if args.init.is_dir() else torch.load(args.init)
         model.load_state_dict(state["adapter"], strict=False)
         heads.load_state_dict({k: v for k, v in state["heads"].items() if k.split(".")[0] in tasks}, strict=False)
     learnt = [p for p in model.parameters() if p.requires_grad] + list(heads.parameters())
@@ -208,7 +208,7 @@ def learn(worker, args, meet):
         ids, segments, mask, truth = padded(streams[task].next())
         logits = logits_of(model, heads, task, ids, segments, mask)
         loss = F.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=-100,
-                               label_smoothing=args.smoothing)
+                               label_smoothing=0 if task == "jailbreak" else args.smoothing)
         loss.backward()
         seen, step = seen + ids.numel() * args.workers, step + 1
         done = team.share(learnt, max(seen / args.tokens, (time.time() - start) / 60 / args.minutes))
