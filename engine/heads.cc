@@ -99,7 +99,7 @@ class HeadReader {
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
     if (known->family == Family::kAny) {
-      SIGNALBOX_TRY(head_.pooling_, read_pooling("mean"));
+      SIGNALBOX_TRY_VOID(read_own_pooling());
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
       if (reader_.rows("dense.weight") > 0) {
         SIGNALBOX_TRY(head_.activation_, read_activation());
@@ -152,6 +152,19 @@ class HeadReader {
     return pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
   }
 
+  // Of the heads that this project makes, which know one more.
+  Result<void> read_own_pooling() {
+    SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", "mean"));
+    if (pooling != "strongest_part") {
+      SIGNALBOX_TRY(head_.pooling_, read_pooling("mean"));
+      return {};
+    }
+    head_.pooling_ = Pooling::kMean;
+    SIGNALBOX_TRY(head_.part_, root_.integer("classifier_part", 1, 1 << 16));
+    SIGNALBOX_TRY(head_.step_, root_.integer("classifier_step", 1, head_.part_));
+    return {};
+  }
+
   Result<Head::Activation> read_activation() {
     SIGNALBOX_TRY(const std::string name, root_.string("classifier_activation", "gelu"));
     using Activation = Head::Activation;
@@ -191,6 +204,10 @@ class HeadReader {
                   reader_.file_of(name + ".weight"), name, rows, 1 << 16);
     }
     if (rows > 0) classes = static_cast<int32_t>(rows);
+    if (head_.part_ > 0 && classes < 2) {
+      return fail(Code::kUnsupported, "{}: \"strongest_part\" takes two classes at least",
+                  root_.where("classifier_pooling"));
+    }
     head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
     if (!reader_.status()) return reader_.status();
     SIGNALBOX_TRY(head_.info_.labels, label_names(name, classes));
@@ -285,19 +302,59 @@ void Head::activate(int32_t rows, float* y) const {
 }
 
 std::vector<float> Head::logits(const Batch& batch, const float* x) const {
+  if (info_.kind == HeadKind::kTokens) return network(batch.tokens(), x);
+  const std::vector<float> rows = pooled(batch, x);  // (parts, hidden)
+  const auto parts = static_cast<int32_t>(rows.size() / classifier_.in());
+  std::vector<float> out = network(parts, rows.data());
+  return parts == batch.sequences() ? out : strongest(batch, out);
+}
+
+int32_t Head::parts_of(int32_t tokens) const {
+  if (part_ == 0 || tokens <= part_) return 1;
+  return 1 + (tokens - part_ + step_ - 1) / step_;
+}
+
+// x (batch.tokens(), hidden) to the parts of all sequences, (parts, hidden). The last part of a
+// sequence ends where it does.
+std::vector<float> Head::pooled(const Batch& batch, const float* x) const {
   const int32_t hidden = classifier_.in();
-  const bool whole = info_.kind == HeadKind::kSequence;
-  const int32_t rows = whole ? batch.sequences() : batch.tokens();
-  std::vector<float> pooled;  // (rows, hidden)
-  if (whole) {
-    pooled.resize(int64_t{rows} * hidden);
-    for (int32_t i = 0; i < rows; ++i) {
-      pool(*kernels_, pooling_, batch.length(i), hidden, x + int64_t{batch.begin(i)} * hidden,
-           pooled.data() + int64_t{i} * hidden);
-      if (normalizes_) kernels_->l2_normalize(hidden, pooled.data() + int64_t{i} * hidden);
+  int64_t parts = 0;
+  for (int32_t i = 0; i < batch.sequences(); ++i) parts += parts_of(batch.length(i));
+  std::vector<float> out(parts * hidden);
+  float* row = out.data();
+  for (int32_t i = 0; i < batch.sequences(); ++i) {
+    const int32_t length = batch.length(i), count = parts_of(length);
+    const int32_t tokens = count == 1 ? length : part_;
+    for (int32_t k = 0; k < count; ++k, row += hidden) {
+      const int64_t begin = int64_t{batch.begin(i)} + std::min(k * step_, length - tokens);
+      pool(*kernels_, pooling_, tokens, hidden, x + begin * hidden, row);
+      if (normalizes_) kernels_->l2_normalize(hidden, row);
     }
-    x = pooled.data();
   }
+  return out;
+}
+
+// Of the logits of all parts, (parts, classes), those of each sequence's part that is furthest
+// from its first class, (sequences, classes).
+std::vector<float> Head::strongest(const Batch& batch, const std::vector<float>& of_parts) const {
+  std::vector<float> out;
+  const float* part = of_parts.data();
+  for (int32_t i = 0; i < batch.sequences(); ++i) {
+    const float* best = part;
+    const auto away = [&](const float* logits) {
+      return *std::max_element(logits + 1, logits + classes()) - logits[0];
+    };
+    for (int32_t k = parts_of(batch.length(i)); k > 0; --k, part += classes()) {
+      if (away(part) > away(best)) best = part;
+    }
+    out.insert(out.end(), best, best + classes());
+  }
+  return out;
+}
+
+// The layers behind the pooling: x (rows, hidden) to logits, (rows, classes).
+std::vector<float> Head::network(int32_t rows, const float* x) const {
+  const int32_t hidden = classifier_.in();
   std::vector<float> out(int64_t{rows} * classes());
   std::vector<float> dense(dense_ ? int64_t{std::min(rows, kBlockTokens)} * hidden : 0);
   Operands operands;  // of heads that their file holds packed in fewer bits

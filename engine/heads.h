@@ -1,7 +1,8 @@
 #pragma once
 // A head reads the hidden states of a trunk and gives logits: at most one dense layer with its
 // activation and norm, then the classifier. Every architecture that is built is an instance of
-// that.
+// that. One of ours may judge a text by its strongest part instead of its mean, in which a line
+// that matters would drown (multiple instance learning; Dietterich et al., 1997).
 
 #include <filesystem>
 #include <optional>
@@ -44,11 +45,17 @@ class Head {
   friend class HeadReader;
 
   explicit Head(const kernels::Table& kernels) : kernels_(&kernels) {}
+  int32_t parts_of(int32_t tokens) const;
+  std::vector<float> pooled(const Batch& batch, const float* x) const;
+  std::vector<float> network(int32_t rows, const float* x) const;
+  std::vector<float> strongest(const Batch& batch, const std::vector<float>& of_parts) const;
   void activate(int32_t rows, float* y) const;
 
   const kernels::Table* kernels_;
   HeadInfo info_;
   Pooling pooling_ = Pooling::kFirst;  // of a sequence head
+  int32_t part_ = 0;                   // tokens pooled at a time; 0: all of a sequence
+  int32_t step_ = 0;                   // from the begin of a part to that of the next
   bool normalizes_ = false;            // the pooled vector to length 1
   std::optional<Linear> dense_;        // hidden to hidden
   Activation activation_ = Activation::kGelu;

@@ -1,6 +1,7 @@
 // Heads over a trunk from the outside: labels, scores, pairs, many heads at once, embeddings with
 // options; and that no answer depends on its batch.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -229,6 +230,81 @@ TEST(Heads, one_of_our_own_may_have_a_layer_before_its_classes) {
   for (int32_t i = 0; i < hidden; ++i) layer[i] = std::max(0.0, row("dense", i, pooled));
   for (int32_t i = 0; i < 2; ++i)
     EXPECT_NEAR(states.logits[0][i], row("classifier", i, layer), 1e-4);
+}
+
+// A directory of a head of `classes` classes; `keys` go into its config.
+void write_own_head(const std::filesystem::path& directory, const Checkpoint& tensors,
+                    int32_t hidden, int32_t classes, const char* keys) {
+  std::ofstream(directory / "config.json") << fmt::format(
+      R"({{"architectures":["LinearForSequenceClassification"],"hidden_size":{},"num_labels":{},{}}})",
+      hidden, classes, keys);
+  write_checkpoint(directory / "model.safetensors", tensors, "F32");
+}
+
+Checkpoint own_classifier(int32_t hidden, int32_t classes) {
+  std::vector<float> weight(int64_t{classes} * hidden), bias(classes, 0.1F);
+  for (size_t i = 0; i < weight.size(); ++i)
+    weight[i] = static_cast<float>(std::sin(0.71 * double(i + 1)));
+  return {{"classifier.weight", {{classes, hidden}, weight}},
+          {"classifier.bias", {{classes}, bias}}};
+}
+
+TEST(Heads, one_of_our_own_may_judge_by_the_strongest_part) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const int32_t hidden = open(trunk)->hidden();
+  const Checkpoint tensors = own_classifier(hidden, 3);
+  const float* weight = tensors.at("classifier.weight").values.data();
+  TemporaryDirectory directory;
+  write_own_head(
+      directory.path(), tensors, hidden, 3,
+      R"("classifier_pooling":"strongest_part","classifier_part":4,"classifier_step":3)");
+  const auto model = open(trunk, {.heads = {directory.path()}});
+  for (const int32_t tokens : {2, 4, 5, 9, 10}) {
+    const auto states = model->states(trunk.ids(tokens)).value();
+    const auto logits_of = [&](int32_t begin, int32_t end) {
+      std::vector<double> logits(3, 0.1);
+      for (int32_t k = 0; k < 3; ++k) {
+        for (int32_t i = 0; i < hidden; ++i) {
+          for (int32_t t = begin; t < end; ++t) {
+            logits[k] += double{weight[k * hidden + i]} / (end - begin) *
+                         states.last_hidden_state[int64_t{t} * hidden + i];
+          }
+        }
+      }
+      return logits;
+    };
+    std::vector<double> best;
+    for (int32_t begin = 0;; begin += 3) {  // the last part ends where the text does
+      const int32_t end = std::min(begin + 4, tokens);
+      const auto logits = logits_of(std::max(end - 4, 0), end);
+      const auto away = [](const auto& x) { return std::max(x[1], x[2]) - x[0]; };
+      if (best.empty() || away(logits) > away(best)) best = logits;
+      if (end == tokens) break;
+    }
+    for (int32_t k = 0; k < 3; ++k)
+      EXPECT_NEAR(states.logits[0][k], best[k], 1e-4) << tokens << " tokens";
+  }
+}
+
+TEST(Heads, parts_that_cannot_be_are_refused) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const int32_t hidden = open(trunk)->hidden();
+  const auto error_of = [&](int32_t classes, const char* keys) {
+    TemporaryDirectory directory;
+    write_own_head(directory.path(), own_classifier(hidden, classes), hidden, classes, keys);
+    const auto model = TextModel::open(trunk.directory(), {.heads = {directory.path()}});
+    return model ? "opened" : model.error().message;
+  };
+  EXPECT_THAT(error_of(2, R"("classifier_pooling":"strongest_part","classifier_step":3)"),
+              testing::HasSubstr("classifier_part"));
+  EXPECT_THAT(
+      error_of(2,
+               R"("classifier_pooling":"strongest_part","classifier_part":4,"classifier_step":5)"),
+      testing::HasSubstr("classifier_step"));
+  EXPECT_THAT(
+      error_of(1,
+               R"("classifier_pooling":"strongest_part","classifier_part":4,"classifier_step":2)"),
+      testing::HasSubstr("two classes"));
 }
 
 TEST(Heads, a_further_directory_must_have_a_head_that_fits) {

@@ -33,6 +33,7 @@ LABELS = {
     "hallucination": ["O", "HALLUCINATION"],
 }
 TOKEN_TASKS = ("pii", "hallucination")
+PART_TASKS = ("jailbreak",)  # told by the strongest part of a text, not by its mean
 
 # Which of the 14 domains each subject of MMLU belongs to, as MMLU-Pro grouped them; moral_scenarios repeats one
 # frame a thousand times and is left out.
@@ -105,7 +106,7 @@ def domain(data):
         yield example("domain", row["text"], row["label"], share=0.05, origin="generated")
     for label in DOMAINS:
         texts = written(f"domain_{label.replace(' ', '_')}.txt")
-        yield from repeated([example("domain", text, label, origin="written") for text in texts], 2)
+        yield from repeated([example("domain", text, label, origin="written") for text in texts], 3)
     for text in everyday(data, 1200):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
@@ -180,6 +181,14 @@ def jailbreak(data):
 
 
 def pii(data):
+    found = list(pii_texts(data))
+    yield from found
+    learnt = [e for e in found if not e["held_out"]]
+    yield from joined(learnt, 5000)
+    yield from among_passages(data, [e for e in learnt if e["spans"]], 4000)
+
+
+def pii_texts(data):
     def make(text, spans, share, origin):
         return example("pii", text, spans=spans, share=share, origin=origin)
 
@@ -227,6 +236,36 @@ def marked(line):
         spans.append((mark[1], len(text), len(text) + len(mark[2])))
         text, done = text + mark[2], mark.end()
     return text + line[done:], spans
+
+
+def joined(examples, count, seed=1):
+    """Several of them one after the other, as many with personal data as without: most prompts are longer than a
+    sentence."""
+    rng = random.Random(seed)
+    kinds = [[e for e in examples if bool(e["spans"]) == marked] for marked in (False, True)]
+    for _ in range(count):
+        text, spans, length = "", [], rng.randint(150, 1100)
+        gap = rng.choice(("\n", " ", "\n\n"))
+        while len(text) < length:
+            e = rng.choice(rng.choice(kinds))
+            text += gap if text else ""
+            spans += [(kind, len(text) + begin, len(text) + end) for kind, begin, end in e["spans"]]
+            text += e["text"]
+        yield example("pii", text, spans=spans, origin="joined")
+
+
+def among_passages(data, examples, count, seed=1):
+    """Each in the midst of a passage, of which nobody says what personal data it holds."""
+    rng = random.Random(seed)
+    passages = Cutter(data, rng)
+    for e in rng.sample(examples, count):
+        before, behind = (passages.cut(rng.randint(40, 700)) for _ in range(2))
+        gap = rng.choice(("\n\n", "\n", " "))
+        begin = len(before + gap)
+        end = begin + len(e["text"])
+        spans = [(None, 0, begin)] + [(kind, begin + first, begin + past) for kind, first, past in e["spans"]]
+        text = before + gap + e["text"] + gap + behind
+        yield example("pii", text, spans=spans + [(None, end, len(text))], origin="in-passage")
 
 
 def refilled(examples, times, seed=1):

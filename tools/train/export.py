@@ -38,16 +38,22 @@ def write(out, model, heads, held, args):
         config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
                                     "LinearForSequenceClassification"],
                   "hidden_size": trunk.HIDDEN, "num_labels": len(labels), "id2label": {str(i): label for i, label in enumerate(labels)}}
-        if not of_tokens:
+        if task in corpus.PART_TASKS:
+            config |= {"classifier_pooling": "strongest_part", "classifier_part": trunk.PART,
+                       "classifier_step": trunk.STEP, "classifier_activation": "gelu"}
+        elif not of_tokens:
             config["classifier_pooling"] = "mean"
         write_json(directory / "config.json", config)
-        safetensors.write(directory / "model.safetensors", {
-            "classifier.bias": (head.bias.detach() / heat).numpy().astype(np.float32),
-            "classifier.weight": (head.weight.detach() / heat).numpy().astype(np.float32)})
+        tensors = {name: value.detach().numpy().astype(np.float32) for name, value in head.state_dict().items()}
+        if "weight" in tensors:
+            tensors = {f"classifier.{name}": value for name, value in tensors.items()}
+        for name in ("classifier.bias", "classifier.weight"):
+            tensors[name] = (tensors[name] / heat).astype(np.float32)
+        safetensors.write(directory / "model.safetensors", tensors)
 
 
 def read(directory):
-    """What write() wrote, as train.py goes on from it; a head with a hidden layer is left out."""
+    """What write() wrote, as train.py goes on from it."""
     names = {path: name for name, path in trunk.LINEARS.items()}
     adapter, heads = {}, {}
     for key, value in safetensors.read(directory / "adapter_model.safetensors").items():
@@ -55,10 +61,9 @@ def read(directory):
         path, side = path.rsplit(".lora_", 1)
         adapter[f"layers.{layer}.{names[path]}.{side.lower()}"] = torch.from_numpy(value)
     for file in directory.glob("*/model.safetensors"):
-        tensors = safetensors.read(file)
-        if "dense.weight" not in tensors:
-            for part in ("bias", "weight"):
-                heads[f"{file.parent.name}.{part}"] = torch.from_numpy(tensors["classifier." + part])
+        prefix = "" if "dense.weight" in (tensors := safetensors.read(file)) else "classifier."
+        for name, value in tensors.items():
+            heads[f"{file.parent.name}.{name.removeprefix(prefix)}"] = torch.from_numpy(value)
     return {"adapter": adapter, "heads": heads}
 
 

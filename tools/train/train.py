@@ -1,7 +1,7 @@
 """Trains one adapter with the heads of several tasks. See README.md.
 
 Every batch is of one task, chosen in proportion to its weight; texts of like length stand together. The loss is cross
-entropy with a little label smoothing, but none for jailbreak, of whose scores those of many windows are compared; AdamW, the rate rising for a while and then falling to nothing. Several processes
+entropy with a little label smoothing, but none where the scores of many parts are compared; AdamW, the rate rising for a while and then falling to nothing. Several processes
 (--workers) learn from batches of their own and share their gradients: on two cores that is twice the speed of two
 threads in one."""
 
@@ -63,9 +63,16 @@ def padded(batch):
 
 def logits_of(model, heads, task, ids, segments, mask):
     states = model(ids, segments, mask)
+    if task in corpus.PART_TASKS:
+        return heads[task](F.dropout(states, 0.1, model.training), mask)
     if task not in corpus.TOKEN_TASKS:
         states = trunk.pooled(states, mask)
     return heads[task](F.dropout(states, 0.1, model.training))
+
+
+def new_head(task):
+    classes = len(corpus.LABELS[task])
+    return trunk.StrongestPart(classes) if task in corpus.PART_TASKS else nn.Linear(trunk.HIDDEN, classes)
 
 
 def spans_of(row, marks):
@@ -185,7 +192,7 @@ def learn(worker, args, meet):
         print(f"{t}: {len(train[t])} texts, {length} tokens, {len(held[t])} held out", flush=True)
 
     model = trunk.Trunk(args.trunk / "model.safetensors", args.rank, args.rank, args.dropout)
-    heads = nn.ModuleDict({t: nn.Linear(trunk.HIDDEN, len(corpus.LABELS[t])) for t in tasks})
+    heads = nn.ModuleDict({t: new_head(t) for t in tasks})
     if args.init:
         state = export.read(args.init) if args.init.is_dir() else torch.load(args.init)
         model.load_state_dict(state["adapter"], strict=False)
@@ -208,7 +215,7 @@ def learn(worker, args, meet):
         ids, segments, mask, truth = padded(streams[task].next())
         logits = logits_of(model, heads, task, ids, segments, mask)
         loss = F.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=-100,
-                               label_smoothing=0 if task == "jailbreak" else args.smoothing)
+                               label_smoothing=0 if task in corpus.PART_TASKS else args.smoothing)
         loss.backward()
         seen, step = seen + ids.numel() * args.workers, step + 1
         done = team.share(learnt, max(seen / args.tokens, (time.time() - start) / 60 / args.minutes))

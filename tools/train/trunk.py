@@ -94,6 +94,37 @@ def fixed_norm(tensors, name):
     return norm.requires_grad_(False)
 
 
+PART, STEP = 64, 32  # tokens of a part, and from the begin of one to that of the next
+
+
+def parts(states, mask):
+    """Means over the parts of each text, and which parts there are: (texts, tokens, hidden) to (texts, parts, hidden),
+    (texts, parts). The last one ends where its text does; a text that is shorter than a part is one."""
+    lengths = mask.sum(1).long()
+    count = 1 + ((lengths - PART).clamp(min=0) + STEP - 1) // STEP
+    index = torch.arange(int(count.max()))
+    begin = torch.minimum(index * STEP, (lengths - PART).clamp(min=0)[:, None])  # (texts, parts)
+    end = torch.minimum(begin + PART, lengths[:, None])
+    sums = F.pad((states * mask[..., None]).cumsum(1), (0, 0, 1, 0))  # of the tokens before each
+    at = lambda where: sums.gather(1, where[..., None].expand(-1, -1, states.shape[-1]))
+    return (at(end) - at(begin)) / (end - begin)[..., None], index < count[:, None]
+
+
+class StrongestPart(nn.Module):
+    """Logits of the part of a text that is furthest from class 0: an attack of a line drowns in the mean of a page."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.dense, self.classifier = nn.Linear(HIDDEN, HIDDEN), nn.Linear(HIDDEN, classes)
+
+    def forward(self, states, mask):  # (texts, tokens, hidden) to (texts, classes)
+        means, there = parts(states, mask)
+        logits = self.classifier(F.gelu(self.dense(means)))
+        away = (logits[..., 1:].amax(-1) - logits[..., 0]).masked_fill(~there, -math.inf)
+        strongest = away.argmax(1)[:, None, None].expand(-1, 1, logits.shape[-1])
+        return logits.gather(1, strongest)[:, 0]
+
+
 def pooled(states, mask):
     """The mean over a text's tokens: (texts, tokens, hidden) to (texts, hidden)."""
     return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
