@@ -275,4 +275,16 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   return Match{kDomain, at, has_path ? url_end(text, host.end) : host.end, kChecked};
 }
 
+UrlParts url_parts(const Text& text, size_t begin, size_t end) {
+  constexpr std::string_view kScheme = "://";
+  const std::string_view bytes = text.bytes().substr(0, end);
+  size_t host = begin;
+  while (is_alnum(text[host])) ++host;
+  host = bytes.substr(host).starts_with(kScheme) ? host + kScheme.size() : begin;
+  const size_t tail = std::min(bytes.find_first_of("/?#", host), end);
+  const size_t user = text.from(host, tail).rfind('@');
+  const bool has_user = user != std::string_view::npos;
+  return {has_user ? std::pair(host, host + user) : std::pair<size_t, size_t>(), {tail, end}};
+}
+
 }  // namespace signalbox::router::pii

@@ -1,6 +1,7 @@
 // The pass: at the begin of a word, a number or a sign the scanners that could begin there are
 // asked, the strictest first; the first that finds something has it, and the pass goes on behind.
-// An e-mail address is found at its '@' and takes back what was found of its local part.
+// An e-mail address is found at its '@' and takes back what was found of its local part. A URL is
+// looked into by a pass of its own, for what it holds.
 
 #include "router/guard/pii_rules.h"
 
@@ -21,6 +22,10 @@ constexpr auto kTypes = std::to_array<std::string_view>(
 
 constexpr auto kUnchecked =
     std::to_array<std::string_view>({pii::kDate, pii::kPhone, pii::kLicense, pii::kZip});
+
+// Of what stands in a URL only this: dates and numbers of all kinds are names of pages.
+constexpr auto kHeldByUrls = std::to_array<std::string_view>(
+    {pii::kApiKey, pii::kCreditCard, pii::kEmail, pii::kIban, pii::kJwt, pii::kSsn});
 
 class Pass {
  public:
@@ -81,7 +86,8 @@ class Pass {
     // A name may be the end of a longer one: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
     if (!pii::is_alnum(text_[at - 1])) {
-      if (const Found found = word_at(at, end)) return take(*found);
+      if (const Found found = word_at(at, end))
+        return found->type == pii::kDomain ? take_url(*found) : take(*found);
     }
     return end;
   }
@@ -98,13 +104,46 @@ class Pass {
       if (Found found = pii::find_iban(text_, at)) return found;
     }
     if (!is_joined(text_[end])) return std::nullopt;
-    if (Found found = pii::find_url(text_, at, end)) return found;
+    if (Found found = in_url_ ? std::nullopt : pii::find_url(text_, at, end)) return found;
     if (Found found = pii::find_jwt(text_, at)) return found;
     if (Found found = pii::find_key(text_, at)) return found;
     if (Found found = pii::find_ipv6(text_, at, cues_)) return found;
     if (Found found = pii::find_license(text_, at, cues_)) return found;
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
-    return pii::find_domain(text_, at, cues_);
+    return in_url_ ? std::nullopt : pii::find_domain(text_, at, cues_);
+  }
+
+  // A URL is one thing, but for the accounts, mailboxes and secrets that it holds.
+  size_t take_url(const Match& url) {
+    const pii::UrlParts parts = pii::url_parts(text_, url.begin, url.end);
+    Match rest = url;
+    for (const auto& [begin, end] : {parts.user, parts.tail}) {
+      for (PiiEntity& held : held_in(begin, end)) {
+        take_piece(rest, held.begin);
+        rest.begin = held.end;
+        found_.push_back(std::move(held));
+      }
+    }
+    take_piece(rest, url.end);
+    return url.end;
+  }
+
+  // A slash alone says nothing.
+  void take_piece(Match rest, size_t end) {
+    const std::string_view bytes = text_.from(rest.begin, end);
+    rest.end = end;
+    if (std::any_of(bytes.begin(), bytes.end(), pii::is_alnum)) take(rest);
+  }
+
+  // In a part of a URL, in order.
+  std::vector<PiiEntity> held_in(size_t begin, size_t end) const {
+    Pass inside(text_.bytes().substr(0, end));
+    inside.in_url_ = true;
+    for (size_t at = begin; at < end;) at = inside.step(at);
+    std::erase_if(inside.found_, [](const PiiEntity& each) {
+      return std::find(kHeldByUrls.begin(), kHeldByUrls.end(), each.type) == kHeldByUrls.end();
+    });
+    return std::move(inside.found_);
   }
 
   size_t take(const Match& match) {
@@ -118,6 +157,7 @@ class Pass {
   Text text_;
   pii::Cues cues_;
   size_t block_end_ = 0;
+  bool in_url_ = false;  // which is found already
   std::vector<PiiEntity> found_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/ascii.h"
 
@@ -161,6 +162,11 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues);
 Found find_email(const Text& text, size_t at_sign);
 Found find_url(const Text& text, size_t at, size_t word_end);
 Found find_domain(const Text& text, size_t at, const Cues& cues);
+/// Begin and end of what stands in front of a URL's '@' (both 0 without one) and behind its host.
+struct UrlParts {
+  std::pair<size_t, size_t> user, tail;
+};
+UrlParts url_parts(const Text& text, size_t begin, size_t end);
 
 // pii_secrets: at a word.
 Found find_key(const Text& text, size_t at);

@@ -259,6 +259,8 @@ TEST(PiiRules, TakeTimeInProportionToTheText) {
                                       "sk-",
                                       "key=",
                                       "http://",
+                                      "https://a.bc/ ",
+                                      "https://a.bc/?k=1@",
                                       "www.",
                                       "phone 12 ",
                                       "1 jan ",
