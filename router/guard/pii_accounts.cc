@@ -98,10 +98,10 @@ bool is_card(const Text& text, const Groups& groups, size_t count, bool named) {
   return digits.count >= kCardDigitsMin && (named || is_of_brand(digits)) && passes_luhn(digits);
 }
 
-// A part of a longer number, of a fraction, of a word.
+// A part of a longer number, of a fraction, of a word. A comma divides the fields of a row.
 bool is_part_of_number(const Text& text, size_t begin, size_t end) {
   const char before = text[begin - 1];
-  if ((before == '.' || before == ',' || before == '-') && is_digit(text[begin - 2])) return true;
+  if ((before == '.' || before == '-') && is_digit(text[begin - 2])) return true;
   if (is_alnum(text[end])) return true;
   return text[end] == '.' && is_digit(text[end + 1]);
 }

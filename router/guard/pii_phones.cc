@@ -75,15 +75,21 @@ size_t extension_end(const Text& text, size_t end) {
 bool is_followed(const Text& text, size_t end) {
   const char next = text[end];
   if (is_alnum(next) || next == '%' || next == '_' || next == '@') return true;
-  return (next == '.' || next == ',' || next == ':' || next == '/' || next == '-') &&
-         is_digit(text[end + 1]);
+  return (next == '.' || next == ':' || next == '/' || next == '-') && is_digit(text[end + 1]);
 }
 
 bool is_part_of_more(const Text& text, size_t at) {
   const char before = text[at - 1];
   if (is_alnum(before) || before == '_' || before == '$') return true;
-  return (before == '.' || before == ',' || before == '-' || before == '/' || before == ':') &&
+  return (before == '.' || before == '-' || before == '/' || before == ':') &&
          is_digit(text[at - 2]);
+}
+
+// "1,234,567", but also a row of a table: what nothing but a word beside it calls a telephone's
+// is none there.
+bool is_beside_comma(const Text& text, size_t begin, size_t end) {
+  return (text[begin - 1] == ',' && is_digit(text[begin - 2])) ||
+         (text[end] == ',' && is_digit(text[end + 1]));
 }
 
 // Behind a sign or "00" the country's code, which does not begin with a nought.
@@ -156,10 +162,11 @@ Found find_phone(const Text& text, size_t at, const Cues& cues) {
   const size_t end = extension_end(text, number.end);
   if (is_followed(text, end)) return std::nullopt;
   const bool sign = begin != at;
-  if (is_international(text, at, sign, number) ||
-      (!sign && (is_north_american(text, at, number) || is_in_context(text, at, number, cues))))
-    return Match{kPhone, begin, end, kInContext};
-  return std::nullopt;
+  const bool by_shape =
+      is_international(text, at, sign, number) || (!sign && is_north_american(text, at, number));
+  const bool by_word = !sign && !by_shape && !is_beside_comma(text, begin, end) &&
+                       is_in_context(text, at, number, cues);
+  return by_shape || by_word ? Found(Match{kPhone, begin, end, kInContext}) : std::nullopt;
 }
 
 }  // namespace signalbox::router::pii
