@@ -67,7 +67,8 @@ Host host_at(const Text& text, size_t at) {
       if (at >= bound) return {begin, 0};
     }
     if (at == begin || text[begin] == '-') break;
-    while (text[at - 1] == '-') --at;
+    while (at > begin && (text[at - 1] == '-' || text[at - 1] == '_')) --at;
+    if (at == begin) break;
     out.end = at;
     ++out.labels;
     if (text[at] != '.') break;
@@ -169,12 +170,12 @@ bool is_local(char c) {
 }  // namespace
 
 Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '.' || before == '_') return std::nullopt;
   if (before == '-' && is_digit(text[at - 2])) return std::nullopt;
   const bool is_product = before == '/' && is_alpha(text[at - 2]);  // "Chrome/120.0.0.0"
   const size_t end = ipv4_end(text, at);
-  if (end == 0 || is_alnum(text[end]) || text[end] == '_') return std::nullopt;
+  if (end == 0 || is_alnum(text[end]) || text.behind(end) == '_') return std::nullopt;
   if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1])) return std::nullopt;
   const bool is_host = cues.near(Cue::kHost, at, kContextBytes);
   if (!is_host && (is_product || cues.near(Cue::kVersion, at, 12))) return std::nullopt;
@@ -182,11 +183,11 @@ Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
 }
 
 Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == ':' || before == '_' || before == '.') return std::nullopt;
   const HexGroups groups = hex_groups_at(text, at);
   if (!groups.is_valid) return std::nullopt;
-  const char next = text[groups.end];
+  const char next = text.behind(groups.end);
   if (is_alnum(next) || next == '_' || (next == ':' && text[groups.end + 1] == ':'))
     return std::nullopt;
   if (next == ':' && is_hex(text[groups.end + 1])) return std::nullopt;
@@ -199,7 +200,7 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
   return Match{kIp, at, groups.end, kChecked};
 }
 
-Found find_email(const Text& text, size_t at_sign) {
+Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
   size_t begin = at_sign;
   while (at_sign - begin <= kLocalBytesMax && begin > 0) {
     if (is_local(text[begin - 1])) {
@@ -213,20 +214,27 @@ Found find_email(const Text& text, size_t at_sign) {
   }
   if (at_sign - begin > kLocalBytesMax) return std::nullopt;
   // Behind what a sentence, a query, JSON or Markdown may put in front.
+  const size_t escape = begin > 0 ? text.escape_end(begin - 1) : 0;
+  begin = std::min(std::max(begin, escape), at_sign);
   for (size_t i = begin; i < at_sign; ++i) {
+    const size_t end = text.escape_end(i);
+    if (end != 0 && end <= at_sign && text.from(i, end) != "%2B") begin = end;  // "+"
     if (std::string_view("=/?#&'`{|}*!$^~").find(text[i]) != std::string_view::npos) begin = i + 1;
   }
   while (begin < at_sign && (text[begin] == '.' || text[begin] == '-' || text[begin] == '%'))
     ++begin;
   if (begin == at_sign || text[at_sign - 1] == '.') return std::nullopt;
-  const Host host = host_at(text, at_sign + 1);
+  const Host host = host_at(text, host_begin);
   if (host.labels < 2 || text[host.end] == '@') return std::nullopt;
-  if (!is_top_level_shape(last_label(text.from(at_sign + 1, host.end)))) return std::nullopt;
+  if (!is_top_level_shape(last_label(text.from(host_begin, host.end)))) return std::nullopt;
+  for (size_t mark = host.end; text[mark] == '_' && text[begin] == '_' && begin + 1 < at_sign;
+       ++mark)
+    ++begin;
   return Match{kEmail, begin, host.end, kChecked};
 }
 
 Found find_url(const Text& text, size_t at, size_t word_end) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '.' || before == '-' || before == '+' || before == '@')
     return std::nullopt;
   const bool is_www = text[word_end] == '.' && same_word(text.from(at, word_end), "www");

@@ -73,13 +73,13 @@ size_t extension_end(const Text& text, size_t end) {
 
 // It goes on as a number that is none of a telephone: a fraction, a time, a share, a word.
 bool is_followed(const Text& text, size_t end) {
-  const char next = text[end];
+  const char next = text.behind(end);
   if (is_alnum(next) || next == '%' || next == '_' || next == '@') return true;
   return (next == '.' || next == ':' || next == '/' || next == '-') && is_digit(text[end + 1]);
 }
 
 bool is_part_of_more(const Text& text, size_t at) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '_' || before == '$') return true;
   return (before == '.' || before == '-' || before == '/' || before == ':') &&
          is_digit(text[at - 2]);

@@ -43,17 +43,26 @@ class Pass {
     const char c = text_[at];
     if (pii::is_digit(c)) return at_number(at);
     if (pii::is_alpha(c)) return at_word(at);
+    if (const size_t end = text_.escape_end(at); end != 0) return at_escape(at, end);
     Found found;
-    if (c == '@') found = pii::find_email(text_, at);
+    if (c == '@') found = pii::find_email(text_, at, at + 1);
     if (c == '+' || c == '(') found = pii::find_phone(text_, at, cues_);
     if (c == ':' && text_[at + 1] == ':') found = pii::find_ipv6(text_, at, cues_);
     if (c == '-' && text_[at + 1] == '-') found = pii::find_private_key(text_, at, block_end_);
     return found ? take(*found) : at + 1;
   }
 
+  // "ada%40example.org"; its letters and digits are no part of a word or a number.
+  size_t at_escape(size_t at, size_t end) {
+    const std::string_view escape = text_.from(at, end);
+    if (escape != "%40" && escape != "\\u0040") return end;
+    const Found found = pii::find_email(text_, at, end);
+    return found ? take(*found) : end;
+  }
+
   size_t at_number(size_t at) {
     const size_t end = text_.digits_end(at);
-    if (!pii::is_alnum(text_[at - 1])) {
+    if (!pii::is_alnum(text_.before(at))) {
       if (const Found found = number_at(at, end)) return take(*found);
     }
     return end;
@@ -85,7 +94,7 @@ class Pass {
     cues_.see(text_, at, end);
     // A name may be the end of a longer one: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
-    if (!pii::is_alnum(text_[at - 1])) {
+    if (!pii::is_alnum(text_.before(at))) {
       if (const Found found = word_at(at, end))
         return found->type == pii::kDomain ? take_url(*found) : take(*found);
     }

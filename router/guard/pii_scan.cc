@@ -104,6 +104,37 @@ bool same_word(std::string_view a, std::string_view lower_case) {
                                                      [](char x, char y) { return lower(x) == y; });
 }
 
+size_t Text::escape_end(size_t at) const {
+  const Text& text = *this;
+  if (text[at] == '%') return is_digit(text[at + 1]) && is_hex(text[at + 2]) ? at + 3 : 0;
+  if (text[at] != '\\') return 0;
+  const char kind = text[at + 1];
+  if (kind == 'n' || kind == 'r' || kind == 't') return at + 2;
+  const bool is_unit = kind == 'u' && is_hex(text[at + 2]) && is_hex(text[at + 3]) &&
+                       is_hex(text[at + 4]) && is_hex(text[at + 5]);
+  return is_unit ? at + 6 : 0;
+}
+
+constexpr size_t kUnderscoresMax = 3;
+
+char Text::before(size_t at) const {
+  for (const size_t bytes : {size_t{2}, size_t{3}, size_t{6}}) {
+    if (at >= bytes && escape_end(at - bytes) == at) return ' ';
+  }
+  size_t begin = at;
+  while (at - begin < kUnderscoresMax && (*this)[begin - 1] == '_') --begin;
+  const char outer = (*this)[begin - 1];
+  return begin < at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at - 1];
+}
+
+char Text::behind(size_t at) const {
+  if (escape_end(at) != 0) return ' ';
+  size_t end = at;
+  while (end - at < kUnderscoresMax && (*this)[end] == '_') ++end;
+  const char outer = (*this)[end];
+  return end > at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at];
+}
+
 size_t Text::letter_bytes(size_t at) const {
   const char c = (*this)[at];
   if (is_alpha(c)) return 1;

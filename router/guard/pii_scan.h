@@ -40,6 +40,13 @@ class Text {
   std::string_view from(size_t begin, size_t end) const {
     return bytes_.substr(begin, end - begin);
   }
+  /// The end of the escape that begins here, of JSON, C or a URL ("\\n", "\\u00a0", "%20"); 0 when
+  /// there is none.
+  size_t escape_end(size_t at) const;
+  /// The byte in front of a place, and the byte at a place behind something; a space for what is no
+  /// part of the text's words: an escape, and the "_" of Markdown around them.
+  char before(size_t at) const;
+  char behind(size_t at) const;
   /// Bytes of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 when it is
   /// something else. Scripts that write without spaces begin behind them.
   size_t letter_bytes(size_t at) const;
@@ -155,11 +162,11 @@ Found find_phone(const Text& text, size_t at, const Cues& cues);
 Found find_date(const Text& text, size_t at, const Cues& cues);
 Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cues& cues);
 
-// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@', where it looks back, too; at a
-// word.
+// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@' or an escape of it, whose end is
+// `host_begin`, where it looks back, too; at a word.
 Found find_ipv4(const Text& text, size_t at, const Cues& cues);
 Found find_ipv6(const Text& text, size_t at, const Cues& cues);
-Found find_email(const Text& text, size_t at_sign);
+Found find_email(const Text& text, size_t at_sign, size_t host_begin);
 Found find_url(const Text& text, size_t at, size_t word_end);
 Found find_domain(const Text& text, size_t at, const Cues& cues);
 /// Begin and end of what stands in front of a URL's '@' (both 0 without one) and behind its host.

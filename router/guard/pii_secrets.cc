@@ -82,7 +82,7 @@ bool is_base64(char c) {
 }
 
 bool is_within_word(const Text& text, size_t at) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   return is_alnum(before) || before == '-' || before == '_' || before == '.';
 }
 
