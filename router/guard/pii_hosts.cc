@@ -162,9 +162,54 @@ HexGroups hex_groups_at(const Text& text, size_t at) {
   return out;
 }
 
+// Whether an address ends there, of which another is the end of a range.
+bool follows_ipv4(const Text& text, size_t end) {
+  constexpr size_t kIpv4Max = 15;
+  size_t begin = end;
+  while (begin > 0 && end - begin < kIpv4Max &&
+         (is_digit(text[begin - 1]) || text[begin - 1] == '.'))
+    --begin;
+  return ipv4_end(text, begin) == end;
+}
+
 bool is_local(char c) {
   return is_alnum(c) ||
          (c != '\0' && std::string_view("._%+-'&=~!#$*/?^`{|}").find(c) != std::string_view::npos);
+}
+
+// Where what could be a local part begins: at most a byte more than one has.
+size_t local_run_begin(const Text& text, size_t at_sign) {
+  size_t begin = at_sign;
+  while (at_sign - begin <= kLocalBytesMax && begin > 0) {
+    if (is_local(text[begin - 1])) {
+      --begin;
+    } else if (begin >= 2 && static_cast<uint8_t>(text[begin - 1]) >= 0x80 &&
+               text.letter_bytes(begin - 2) == 2) {
+      begin -= 2;
+    } else {
+      break;
+    }
+  }
+  return begin;
+}
+
+// Behind what a sentence, a query, JSON or Markdown may put in front; "o'brien" is one word unless
+// the address ends in a quote, too.
+size_t local_begin(const Text& text, size_t begin, size_t at_sign, bool is_quoted) {
+  const size_t escape = begin > 0 ? text.escape_end(begin - 1) : 0;
+  begin = std::min(std::max(begin, escape), at_sign);
+  for (size_t i = begin; i < at_sign; ++i) {
+    const size_t end = text.escape_end(i);
+    if (end != 0 && end <= at_sign && text.from(i, end) != "%2B") begin = end;  // "+"
+    const bool is_apostrophe = text[i] == '\'' && i > begin && !is_quoted &&
+                               is_alpha(text[i - 1]) && is_alpha(text[i + 1]);
+    if (!is_apostrophe &&
+        std::string_view("=/?#&'`{|}*!$^~").find(text[i]) != std::string_view::npos)
+      begin = i + 1;
+  }
+  while (begin < at_sign && (text[begin] == '.' || text[begin] == '-' || text[begin] == '%'))
+    ++begin;
+  return begin;
 }
 
 }  // namespace
@@ -172,11 +217,15 @@ bool is_local(char c) {
 Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
   const char before = text.before(at);
   if (is_alnum(before) || before == '.' || before == '_') return std::nullopt;
-  if (before == '-' && is_digit(text[at - 2])) return std::nullopt;
-  const bool is_product = before == '/' && is_alpha(text[at - 2]);  // "Chrome/120.0.0.0"
+  if (before == '-' && is_digit(text[at - 2]) && !follows_ipv4(text, at - 1)) return std::nullopt;
   const size_t end = ipv4_end(text, at);
   if (end == 0 || is_alnum(text[end]) || text.behind(end) == '_') return std::nullopt;
-  if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1])) return std::nullopt;
+  const bool is_range = text[end] == '-' && ipv4_end(text, end + 1) != 0;
+  if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1]) && !is_range)
+    return std::nullopt;
+  const bool has_port = text[end] == ':' && is_digit(text[end + 1]);
+  // "Chrome/120.0.0.0", but "db/10.0.0.5:5432"
+  const bool is_product = before == '/' && is_alpha(text[at - 2]) && !has_port;
   const bool is_host = cues.near(Cue::kHost, at, kContextBytes);
   if (!is_host && (is_product || cues.near(Cue::kVersion, at, 12))) return std::nullopt;
   return Match{kIp, at, end, kChecked};
@@ -184,7 +233,9 @@ Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
 
 Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
   const char before = text.before(at);
-  if (is_alnum(before) || before == ':' || before == '_' || before == '.') return std::nullopt;
+  if (is_alnum(before) || before == '_' || before == '.') return std::nullopt;
+  // "IPv6:2001:db8::1", "addr:fe80::1", but "x:1000:1000::/home"
+  if (before == ':' && !cues.near(Cue::kHost, at, sizeof("6:") - 1)) return std::nullopt;
   const HexGroups groups = hex_groups_at(text, at);
   if (!groups.is_valid) return std::nullopt;
   const char next = text.behind(groups.end);
@@ -201,32 +252,13 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
 }
 
 Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
-  size_t begin = at_sign;
-  while (at_sign - begin <= kLocalBytesMax && begin > 0) {
-    if (is_local(text[begin - 1])) {
-      --begin;
-    } else if (begin >= 2 && static_cast<uint8_t>(text[begin - 1]) >= 0x80 &&
-               text.letter_bytes(begin - 2) == 2) {
-      begin -= 2;
-    } else {
-      break;
-    }
-  }
-  if (at_sign - begin > kLocalBytesMax) return std::nullopt;
-  // Behind what a sentence, a query, JSON or Markdown may put in front.
-  const size_t escape = begin > 0 ? text.escape_end(begin - 1) : 0;
-  begin = std::min(std::max(begin, escape), at_sign);
-  for (size_t i = begin; i < at_sign; ++i) {
-    const size_t end = text.escape_end(i);
-    if (end != 0 && end <= at_sign && text.from(i, end) != "%2B") begin = end;  // "+"
-    if (std::string_view("=/?#&'`{|}*!$^~").find(text[i]) != std::string_view::npos) begin = i + 1;
-  }
-  while (begin < at_sign && (text[begin] == '.' || text[begin] == '-' || text[begin] == '%'))
-    ++begin;
-  if (begin == at_sign || text[at_sign - 1] == '.') return std::nullopt;
   const Host host = host_at(text, host_begin);
   if (host.labels < 2 || text[host.end] == '@') return std::nullopt;
   if (!is_top_level_shape(last_label(text.from(host_begin, host.end)))) return std::nullopt;
+  const bool is_quoted = text[host.end] == '\'';
+  size_t begin = local_begin(text, local_run_begin(text, at_sign), at_sign, is_quoted);
+  if (begin == at_sign || text[at_sign - 1] == '.' || at_sign - begin > kLocalBytesMax)
+    return std::nullopt;
   for (size_t mark = host.end; text[mark] == '_' && text[begin] == '_' && begin + 1 < at_sign;
        ++mark)
     ++begin;
