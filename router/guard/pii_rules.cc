@@ -92,6 +92,7 @@ class Pass {
     size_t end = at;
     while (pii::is_alpha(text_[end])) ++end;
     cues_.see(text_, at, end);
+    cues_.see_parts(text_, at, end);
     // A name may be the end of a longer one: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {

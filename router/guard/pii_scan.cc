@@ -97,6 +97,13 @@ static_assert(std::is_sorted(kWords.begin(), kWords.end(),
 
 constexpr size_t kWordBytesMax = 10;
 
+// "cellId", "callCount" and "serverUrl" name other things.
+bool is_in_names(const Word& word) {
+  return word.cue == Cue::kSsn || word.cue == Cue::kZip || word.cue == Cue::kDriver ||
+         word.text == "fax" || word.text == "mobile" || word.text == "phone" ||
+         word.text == "telephone";
+}
+
 }  // namespace
 
 bool same_word(std::string_view a, std::string_view lower_case) {
@@ -187,6 +194,22 @@ void Cues::name(Cue cue, size_t end) {
 }
 
 void Cues::see(const Text& text, size_t begin, size_t end) {
+  see_word(text, begin, end, false);
+}
+
+void Cues::see_parts(const Text& text, size_t begin, size_t end) {
+  constexpr size_t kFirstMin = 2;  // "iPhone" is one word
+  const size_t whole = begin;
+  for (size_t at = begin + 1; at <= end; ++at) {
+    const bool parts = at < end && is_upper(text[at]) && !is_upper(text[at - 1]);
+    if (parts && begin == whole && at - begin < kFirstMin) return;
+    if (!parts && (at < end || begin == whole)) continue;
+    see_word(text, begin, at, true);
+    begin = at;
+  }
+}
+
+void Cues::see_word(const Text& text, size_t begin, size_t end, bool is_part) {
   const size_t size = end - begin;
   if (size > kWordBytesMax) return;
   std::array<char, kWordBytesMax> buffer;
@@ -204,7 +227,8 @@ void Cues::see(const Text& text, size_t begin, size_t end) {
     const auto known =
         std::lower_bound(kWords.begin(), kWords.end(), word,
                          [](const Word& a, std::string_view b) { return a.text < b; });
-    if (known != kWords.end() && known->text == word) name(known->cue, end);
+    if (known != kWords.end() && known->text == word && !(is_part && !is_in_names(*known)))
+      name(known->cue, end);
   }
 }
 

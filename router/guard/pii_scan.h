@@ -100,6 +100,8 @@ class Cues {
  public:
   /// `word` is text[begin, end), all of its letters.
   void see(const Text& text, size_t begin, size_t end);
+  /// The words that one is made of, as "phoneNumber" is; only those that name numbers.
+  void see_parts(const Text& text, size_t begin, size_t end);
   /// Whether such a word ended at most `within` bytes before.
   bool near(Cue cue, size_t at, size_t within) const {
     const size_t seen = ends_[static_cast<size_t>(cue)];
@@ -116,6 +118,7 @@ class Cues {
  private:
   void set(Cue cue, size_t end) { ends_[static_cast<size_t>(cue)] = end; }
   void name(Cue cue, size_t end);
+  void see_word(const Text& text, size_t begin, size_t end, bool is_part);
   std::array<size_t, static_cast<size_t>(Cue::kCount)> ends_{};  // 0: not seen
   size_t social_ = 0;                                            // where "social" ended
   Cue last_ = Cue::kCount;
