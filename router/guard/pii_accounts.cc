@@ -44,6 +44,9 @@ constexpr std::array kBrands = {
     Brand{5019, 5019, 4, 16, 16},  // Dankort
     Brand{5067, 5067, 4, 16, 16},  // Elo
     Brand{509, 509, 3, 16, 16},    //
+    Brand{5061, 5061, 4, 16, 19},  // Verve
+    Brand{8600, 8600, 4, 16, 16},  // Uzcard
+    Brand{9860, 9860, 4, 16, 16},  // Humo
     Brand{6277, 6277, 4, 16, 16},  //
     Brand{6362, 6363, 4, 16, 16},  //
     Brand{604, 604, 4, 12, 19},    // Maestro: 0604
@@ -160,6 +163,17 @@ uint32_t mod_97(const std::array<char, kIbanMax>& iban, size_t length) {
   return rest;
 }
 
+// Between the groups of an IBAN, whose check digits leave little to chance, also a line's end, some
+// spaces, and a space as URLs have it.
+Separator iban_gap(const Text& text, size_t at) {
+  constexpr size_t kSpacesMax = 3;
+  if (text[at] == '+') return {' ', 1};
+  if (text.bytes().substr(std::min(at, text.size())).starts_with("%20")) return {' ', 3};
+  size_t end = at;
+  while (end - at < kSpacesMax && is_space(text[end])) ++end;
+  return end > at ? Separator{' ', end - at} : separator_at(text, at);
+}
+
 bool has_sizes(const Groups& groups, size_t a, size_t b, size_t c) {
   return groups.at[0].size() == a && groups.at[1].size() == b && groups.at[2].size() == c;
 }
@@ -261,8 +275,8 @@ Found find_iban(const Text& text, size_t at) {
       iban[count++] = upper(text[end++]);
       continue;
     }
-    const Separator separator = separator_at(text, end);
-    if (separator.kind == '\0' || separator.kind == '.') return std::nullopt;
+    const Separator separator = iban_gap(text, end);
+    if (separator.kind == '\0') return std::nullopt;
     if (separators != '\0' && separators != separator.kind) return std::nullopt;
     if (!is_alnum(text[end + separator.bytes])) return std::nullopt;
     separators = separator.kind;
