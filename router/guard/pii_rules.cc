@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "router/guard/pii_plain.h"
 #include "router/guard/pii_scan.h"
 
 namespace signalbox::router {
@@ -179,7 +180,16 @@ std::string_view pii_source_name(PiiSource source) {
 }
 
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
-  return Pass(text).run();
+  const bool is_ascii =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+  const std::optional<pii::Plain> read = is_ascii ? std::nullopt : pii::plain(text);
+  if (!read) return Pass(text).run();
+  std::vector<PiiEntity> found = Pass(read->text).run();
+  for (PiiEntity& entity : found) {
+    entity.begin = read->begin[entity.begin];
+    entity.end = read->end[entity.end - 1];
+  }
+  return found;
 }
 
 std::span<const std::string_view> pii_rule_types() {
