@@ -217,6 +217,16 @@ size_t postcode_end(const Text& text, size_t at) {
   return 0;
 }
 
+// "expires 2027-05-31", "in 2019-2020"
+bool is_of_years(const Text& text, size_t at, size_t end, const Cues& cues) {
+  if (!is_digit(text[at])) return false;
+  if (find_date(text, at, cues)) return true;
+  const auto is_year = [&](size_t from) {
+    return text.digits_end(from) == from + 4 && (text[from] == '1' || text[from] == '2');
+  };
+  return end - at == 9 && text[at + 4] == '-' && is_year(at) && is_year(at + 5);
+}
+
 }  // namespace
 
 Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues) {
@@ -298,6 +308,7 @@ Found find_license(const Text& text, size_t at, const Cues& cues) {
   }
   const size_t size = end - at;
   if (digits < kDigitsMin || size < kBytesMin || size > kBytesMax) return std::nullopt;
+  if (is_of_years(text, at, end, cues)) return std::nullopt;
   return Match{kLicense, at, end, kInContext};
 }
 

@@ -41,6 +41,27 @@ std::string_view last_label(std::string_view host) {
   return host.substr(host.rfind('.') + 1);
 }
 
+// Ends of names of files and of systemd's units: "logo@2x.png", "getty@tty1.service".
+constexpr auto kNoMailTops =
+    std::to_array<std::string_view>({"avif", "gif", "jpeg", "jpg", "mount", "png", "scope",
+                                     "service", "slice", "socket", "svg", "tgz", "timer", "webp"});
+
+// Nor is a mailbox what is called, as in "A@B.transpose()", or Kotlin's "this@Outer.name".
+bool is_no_mailbox(std::string_view local, std::string_view top, char next) {
+  const bool is_called =
+      next == '(' && !std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
+  return is_called || local == "this" || local == "super" ||
+         std::binary_search(kNoMailTops.begin(), kNoMailTops.end(), top);
+}
+
+// "me.At once", "navigator.onLine", "Dapper.NET": whoever writes a domain with capitals has them
+// everywhere, or in front, but for "Example.Com".
+bool is_cased_as_none(std::string_view name) {
+  const std::string_view top = last_label(name);
+  if (top == "Com" || top == "Org" || std::none_of(top.begin(), top.end(), is_upper)) return false;
+  return std::any_of(name.begin(), name.end(), [](char c) { return is_alpha(c) && !is_upper(c); });
+}
+
 bool is_top_level_shape(std::string_view label) {
   constexpr size_t kLongest = 24;
   if (label.starts_with("xn--")) return label.size() <= 63;
@@ -254,11 +275,13 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
 Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
   const Host host = host_at(text, host_begin);
   if (host.labels < 2 || text[host.end] == '@') return std::nullopt;
-  if (!is_top_level_shape(last_label(text.from(host_begin, host.end)))) return std::nullopt;
+  const std::string_view top = last_label(text.from(host_begin, host.end));
+  if (!is_top_level_shape(top)) return std::nullopt;
   const bool is_quoted = text[host.end] == '\'';
   size_t begin = local_begin(text, local_run_begin(text, at_sign), at_sign, is_quoted);
   if (begin == at_sign || text[at_sign - 1] == '.' || at_sign - begin > kLocalBytesMax)
     return std::nullopt;
+  if (is_no_mailbox(text.from(begin, at_sign), top, text[host.end])) return std::nullopt;
   for (size_t mark = host.end; text[mark] == '_' && text[begin] == '_' && begin + 1 < at_sign;
        ++mark)
     ++begin;
@@ -300,6 +323,7 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   const char next = text[host.end];
   if (next == '@' || next == '(' || next == '[' || next == '_' || next == '=') return std::nullopt;
   std::string name(text.from(at, host.end));
+  if (is_cased_as_none(name)) return std::nullopt;
   std::transform(name.begin(), name.end(), name.begin(), lower);
   const std::string_view top = last_label(name);
   const std::string_view first = std::string_view(name).substr(0, name.find('.'));
