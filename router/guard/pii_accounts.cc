@@ -44,6 +44,9 @@ constexpr std::array kBrands = {
     Brand{5019, 5019, 4, 16, 16},  // Dankort
     Brand{5067, 5067, 4, 16, 16},  // Elo
     Brand{509, 509, 3, 16, 16},    //
+    Brand{5061, 5061, 4, 16, 19},  // Verve
+    Brand{8600, 8600, 4, 16, 16},  // Uzcard
+    Brand{9860, 9860, 4, 16, 16},  // Humo
     Brand{6277, 6277, 4, 16, 16},  //
     Brand{6362, 6363, 4, 16, 16},  //
     Brand{604, 604, 4, 12, 19},    // Maestro: 0604
@@ -98,10 +101,10 @@ bool is_card(const Text& text, const Groups& groups, size_t count, bool named) {
   return digits.count >= kCardDigitsMin && (named || is_of_brand(digits)) && passes_luhn(digits);
 }
 
-// A part of a longer number, of a fraction, of a word.
+// A part of a longer number, of a fraction, of a word. A comma divides the fields of a row.
 bool is_part_of_number(const Text& text, size_t begin, size_t end) {
   const char before = text[begin - 1];
-  if ((before == '.' || before == ',' || before == '-') && is_digit(text[begin - 2])) return true;
+  if ((before == '.' || before == '-') && is_digit(text[begin - 2])) return true;
   if (is_alnum(text[end])) return true;
   return text[end] == '.' && is_digit(text[end + 1]);
 }
@@ -160,6 +163,17 @@ uint32_t mod_97(const std::array<char, kIbanMax>& iban, size_t length) {
   return rest;
 }
 
+// Between the groups of an IBAN, whose check digits leave little to chance, also a line's end, some
+// spaces, and a space as URLs have it.
+Separator iban_gap(const Text& text, size_t at) {
+  constexpr size_t kSpacesMax = 3;
+  if (text[at] == '+') return {' ', 1};
+  if (text.bytes().substr(std::min(at, text.size())).starts_with("%20")) return {' ', 3};
+  size_t end = at;
+  while (end - at < kSpacesMax && is_space(text[end])) ++end;
+  return end > at ? Separator{' ', end - at} : separator_at(text, at);
+}
+
 bool has_sizes(const Groups& groups, size_t a, size_t b, size_t c) {
   return groups.at[0].size() == a && groups.at[1].size() == b && groups.at[2].size() == c;
 }
@@ -201,6 +215,16 @@ size_t postcode_end(const Text& text, size_t at) {
     if (fits && !is_alnum(text[end])) return end;
   }
   return 0;
+}
+
+// "expires 2027-05-31", "in 2019-2020"
+bool is_of_years(const Text& text, size_t at, size_t end, const Cues& cues) {
+  if (!is_digit(text[at])) return false;
+  if (find_date(text, at, cues)) return true;
+  const auto is_year = [&](size_t from) {
+    return text.digits_end(from) == from + 4 && (text[from] == '1' || text[from] == '2');
+  };
+  return end - at == 9 && text[at + 4] == '-' && is_year(at) && is_year(at + 5);
 }
 
 }  // namespace
@@ -261,8 +285,8 @@ Found find_iban(const Text& text, size_t at) {
       iban[count++] = upper(text[end++]);
       continue;
     }
-    const Separator separator = separator_at(text, end);
-    if (separator.kind == '\0' || separator.kind == '.') return std::nullopt;
+    const Separator separator = iban_gap(text, end);
+    if (separator.kind == '\0') return std::nullopt;
     if (separators != '\0' && separators != separator.kind) return std::nullopt;
     if (!is_alnum(text[end + separator.bytes])) return std::nullopt;
     separators = separator.kind;
@@ -284,6 +308,7 @@ Found find_license(const Text& text, size_t at, const Cues& cues) {
   }
   const size_t size = end - at;
   if (digits < kDigitsMin || size < kBytesMin || size > kBytesMax) return std::nullopt;
+  if (is_of_years(text, at, end, cues)) return std::nullopt;
   return Match{kLicense, at, end, kInContext};
 }
 

@@ -88,8 +88,8 @@ size_t time_end(const Text& text, size_t date_end) {
 }
 
 bool is_inside_word(const Text& text, size_t begin, size_t end) {
-  const char before = text[begin - 1];
-  const bool joined = before == '.' || before == '-' || before == '/' || before == ',';
+  const char before = text.before(begin);
+  const bool joined = before == '.' || before == '-' || before == '/';
   if (is_alnum(before) || before == '_' || (joined && is_digit(text[begin - 2]))) return true;
   const char next = text[end];
   const bool joins = next == '.' || next == '-' || next == '/';

@@ -41,6 +41,27 @@ std::string_view last_label(std::string_view host) {
   return host.substr(host.rfind('.') + 1);
 }
 
+// Ends of names of files and of systemd's units: "logo@2x.png", "getty@tty1.service".
+constexpr auto kNoMailTops =
+    std::to_array<std::string_view>({"avif", "gif", "jpeg", "jpg", "mount", "png", "scope",
+                                     "service", "slice", "socket", "svg", "tgz", "timer", "webp"});
+
+// Nor is a mailbox what is called, as in "A@B.transpose()", or Kotlin's "this@Outer.name".
+bool is_no_mailbox(std::string_view local, std::string_view top, char next) {
+  const bool is_called =
+      next == '(' && !std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
+  return is_called || local == "this" || local == "super" ||
+         std::binary_search(kNoMailTops.begin(), kNoMailTops.end(), top);
+}
+
+// "me.At once", "navigator.onLine", "Dapper.NET": whoever writes a domain with capitals has them
+// everywhere, or in front, but for "Example.Com".
+bool is_cased_as_none(std::string_view name) {
+  const std::string_view top = last_label(name);
+  if (top == "Com" || top == "Org" || std::none_of(top.begin(), top.end(), is_upper)) return false;
+  return std::any_of(name.begin(), name.end(), [](char c) { return is_alpha(c) && !is_upper(c); });
+}
+
 bool is_top_level_shape(std::string_view label) {
   constexpr size_t kLongest = 24;
   if (label.starts_with("xn--")) return label.size() <= 63;
@@ -67,7 +88,8 @@ Host host_at(const Text& text, size_t at) {
       if (at >= bound) return {begin, 0};
     }
     if (at == begin || text[begin] == '-') break;
-    while (text[at - 1] == '-') --at;
+    while (at > begin && (text[at - 1] == '-' || text[at - 1] == '_')) --at;
+    if (at == begin) break;
     out.end = at;
     ++out.labels;
     if (text[at] != '.') break;
@@ -161,32 +183,83 @@ HexGroups hex_groups_at(const Text& text, size_t at) {
   return out;
 }
 
+// Whether an address ends there, of which another is the end of a range.
+bool follows_ipv4(const Text& text, size_t end) {
+  constexpr size_t kIpv4Max = 15;
+  size_t begin = end;
+  while (begin > 0 && end - begin < kIpv4Max &&
+         (is_digit(text[begin - 1]) || text[begin - 1] == '.'))
+    --begin;
+  return ipv4_end(text, begin) == end;
+}
+
 bool is_local(char c) {
   return is_alnum(c) ||
          (c != '\0' && std::string_view("._%+-'&=~!#$*/?^`{|}").find(c) != std::string_view::npos);
 }
 
+// Where what could be a local part begins: at most a byte more than one has.
+size_t local_run_begin(const Text& text, size_t at_sign) {
+  size_t begin = at_sign;
+  while (at_sign - begin <= kLocalBytesMax && begin > 0) {
+    if (is_local(text[begin - 1])) {
+      --begin;
+    } else if (begin >= 2 && static_cast<uint8_t>(text[begin - 1]) >= 0x80 &&
+               text.letter_bytes(begin - 2) == 2) {
+      begin -= 2;
+    } else {
+      break;
+    }
+  }
+  return begin;
+}
+
+// Behind what a sentence, a query, JSON or Markdown may put in front; "o'brien" is one word unless
+// the address ends in a quote, too.
+size_t local_begin(const Text& text, size_t begin, size_t at_sign, bool is_quoted) {
+  const size_t escape = begin > 0 ? text.escape_end(begin - 1) : 0;
+  begin = std::min(std::max(begin, escape), at_sign);
+  for (size_t i = begin; i < at_sign; ++i) {
+    const size_t end = text.escape_end(i);
+    if (end != 0 && end <= at_sign && text.from(i, end) != "%2B") begin = end;  // "+"
+    const bool is_apostrophe = text[i] == '\'' && i > begin && !is_quoted &&
+                               is_alpha(text[i - 1]) && is_alpha(text[i + 1]);
+    if (!is_apostrophe &&
+        std::string_view("=/?#&'`{|}*!$^~").find(text[i]) != std::string_view::npos)
+      begin = i + 1;
+  }
+  while (begin < at_sign && (text[begin] == '.' || text[begin] == '-' || text[begin] == '%'))
+    ++begin;
+  return begin;
+}
+
 }  // namespace
 
 Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '.' || before == '_') return std::nullopt;
-  if (before == '-' && is_digit(text[at - 2])) return std::nullopt;
-  const bool is_product = before == '/' && is_alpha(text[at - 2]);  // "Chrome/120.0.0.0"
+  if (before == '-' && is_digit(text[at - 2]) && !follows_ipv4(text, at - 1)) return std::nullopt;
   const size_t end = ipv4_end(text, at);
-  if (end == 0 || is_alnum(text[end]) || text[end] == '_') return std::nullopt;
-  if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1])) return std::nullopt;
+  if (end == 0 || is_alnum(text[end]) || text.behind(end) == '_') return std::nullopt;
+  const bool is_range = text[end] == '-' && ipv4_end(text, end + 1) != 0;
+  if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1]) && !is_range)
+    return std::nullopt;
+  const bool has_port = text[end] == ':' && is_digit(text[end + 1]);
+  // "Chrome/120.0.0.0", but "db/10.0.0.5:5432"
+  const bool is_product = before == '/' && is_alpha(text[at - 2]) && !has_port;
   const bool is_host = cues.near(Cue::kHost, at, kContextBytes);
   if (!is_host && (is_product || cues.near(Cue::kVersion, at, 12))) return std::nullopt;
   return Match{kIp, at, end, kChecked};
 }
 
 Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
-  const char before = text[at - 1];
-  if (is_alnum(before) || before == ':' || before == '_' || before == '.') return std::nullopt;
+  const char before = text.before(at);
+  if (is_alnum(before) || before == '_' || before == '.') return std::nullopt;
+  // "IPv6:2001:db8::1", "addr:fe80::1", but "x:1000:1000::/home"
+  if (before == ':' && !cues.near(Cue::kHost, at, sizeof("6:") - 1)) return std::nullopt;
   const HexGroups groups = hex_groups_at(text, at);
   if (!groups.is_valid) return std::nullopt;
-  const char next = text[groups.end];
+  const char next = text.behind(groups.end);
   if (is_alnum(next) || next == '_' || (next == ':' && text[groups.end + 1] == ':'))
     return std::nullopt;
   if (next == ':' && is_hex(text[groups.end + 1])) return std::nullopt;
@@ -199,34 +272,24 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
   return Match{kIp, at, groups.end, kChecked};
 }
 
-Found find_email(const Text& text, size_t at_sign) {
-  size_t begin = at_sign;
-  while (at_sign - begin <= kLocalBytesMax && begin > 0) {
-    if (is_local(text[begin - 1])) {
-      --begin;
-    } else if (begin >= 2 && static_cast<uint8_t>(text[begin - 1]) >= 0x80 &&
-               text.letter_bytes(begin - 2) == 2) {
-      begin -= 2;
-    } else {
-      break;
-    }
-  }
-  if (at_sign - begin > kLocalBytesMax) return std::nullopt;
-  // Behind what a sentence, a query, JSON or Markdown may put in front.
-  for (size_t i = begin; i < at_sign; ++i) {
-    if (std::string_view("=/?#&'`{|}*!$^~").find(text[i]) != std::string_view::npos) begin = i + 1;
-  }
-  while (begin < at_sign && (text[begin] == '.' || text[begin] == '-' || text[begin] == '%'))
-    ++begin;
-  if (begin == at_sign || text[at_sign - 1] == '.') return std::nullopt;
-  const Host host = host_at(text, at_sign + 1);
+Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
+  const Host host = host_at(text, host_begin);
   if (host.labels < 2 || text[host.end] == '@') return std::nullopt;
-  if (!is_top_level_shape(last_label(text.from(at_sign + 1, host.end)))) return std::nullopt;
+  const std::string_view top = last_label(text.from(host_begin, host.end));
+  if (!is_top_level_shape(top)) return std::nullopt;
+  const bool is_quoted = text[host.end] == '\'';
+  size_t begin = local_begin(text, local_run_begin(text, at_sign), at_sign, is_quoted);
+  if (begin == at_sign || text[at_sign - 1] == '.' || at_sign - begin > kLocalBytesMax)
+    return std::nullopt;
+  if (is_no_mailbox(text.from(begin, at_sign), top, text[host.end])) return std::nullopt;
+  for (size_t mark = host.end; text[mark] == '_' && text[begin] == '_' && begin + 1 < at_sign;
+       ++mark)
+    ++begin;
   return Match{kEmail, begin, host.end, kChecked};
 }
 
 Found find_url(const Text& text, size_t at, size_t word_end) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '.' || before == '-' || before == '+' || before == '@')
     return std::nullopt;
   const bool is_www = text[word_end] == '.' && same_word(text.from(at, word_end), "www");
@@ -260,6 +323,7 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   const char next = text[host.end];
   if (next == '@' || next == '(' || next == '[' || next == '_' || next == '=') return std::nullopt;
   std::string name(text.from(at, host.end));
+  if (is_cased_as_none(name)) return std::nullopt;
   std::transform(name.begin(), name.end(), name.begin(), lower);
   const std::string_view top = last_label(name);
   const std::string_view first = std::string_view(name).substr(0, name.find('.'));
@@ -273,6 +337,18 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
     return std::nullopt;
   const bool has_path = next == '/' || (next == ':' && is_digit(text[host.end + 1]));
   return Match{kDomain, at, has_path ? url_end(text, host.end) : host.end, kChecked};
+}
+
+UrlParts url_parts(const Text& text, size_t begin, size_t end) {
+  constexpr std::string_view kScheme = "://";
+  const std::string_view bytes = text.bytes().substr(0, end);
+  size_t host = begin;
+  while (is_alnum(text[host])) ++host;
+  host = bytes.substr(host).starts_with(kScheme) ? host + kScheme.size() : begin;
+  const size_t tail = std::min(bytes.find_first_of("/?#", host), end);
+  const size_t user = text.from(host, tail).rfind('@');
+  const bool has_user = user != std::string_view::npos;
+  return {has_user ? std::pair(host, host + user) : std::pair<size_t, size_t>(), {tail, end}};
 }
 
 }  // namespace signalbox::router::pii

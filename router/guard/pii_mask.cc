@@ -6,7 +6,20 @@
 #include <fmt/core.h>
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::router {
+
+// Each bracket is looked at once, and no placeholder is searched for.
+void Masks::avoid(std::string_view text) {
+  for (size_t open = text.find('['); open != std::string_view::npos;) {
+    const size_t next = text.find_first_of("[]", open + 1);
+    if (next == std::string_view::npos) return;
+    if (text[next] == ']' && ascii::is_digit(text[next - 1]))
+      taken_.emplace(text.substr(open, next + 1 - open));
+    open = text[next] == '[' ? next : text.find('[', next);
+  }
+}
 
 const std::string& Masks::of(std::string_view type, std::string_view value) {
   auto [known, is_new] =
@@ -16,7 +29,7 @@ const std::string& Masks::of(std::string_view type, std::string_view value) {
     Mask mask{{}, std::string(value)};
     do {
       mask.placeholder = fmt::format("[{}_{}]", type, ++number);
-    } while (taken_.find(mask.placeholder) != std::string_view::npos);
+    } while (taken_.contains(mask.placeholder));
     all_.push_back(std::move(mask));
   }
   return all_[known->second].placeholder;

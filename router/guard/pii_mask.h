@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,16 +23,19 @@ struct Mask {
 /// conversation that has grown by a turn has the same ones for its beginning.
 class Masks {
  public:
-  /// A placeholder that occurs in `taken`, which outlives it, as a client may have written one, is
-  /// handed out for nothing.
-  explicit Masks(std::string_view taken) : taken_(taken) {}
+  /// A placeholder that occurs in `taken`, as a client may have written one, is handed out for
+  /// nothing.
+  explicit Masks(std::string_view taken) { avoid(taken); }
+
+  /// Nor one that occurs in this. To be called before of().
+  void avoid(std::string_view text);
 
   const std::string& of(std::string_view type, std::string_view value);
   const std::vector<Mask>& all() const { return all_; }
   std::vector<Mask> take() { return std::move(all_); }
 
  private:
-  std::string_view taken_;
+  std::set<std::string, std::less<>> taken_;
   std::map<std::string, size_t, std::less<>> numbers_;                    // by type
   std::map<std::pair<std::string, std::string>, size_t> index_of_value_;  // in all_
   std::vector<Mask> all_;

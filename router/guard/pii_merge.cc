@@ -1,11 +1,15 @@
 // Findings are let in by rank, the strictest first; what comes later and overlaps one that is in
-// confirms it or is left out.
+// confirms it, and of it what lies outside is let in. Whoever masks by this list would send out
+// what it leaves out.
 
 #include "router/guard/pii_merge.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
+
+#include "base/ascii.h"
 
 namespace signalbox::router {
 namespace {
@@ -25,32 +29,82 @@ void confirm(PiiEntity& known, const PiiEntity& other) {
   known.score = std::max(known.score, other.score);
 }
 
-/// Lets it in, or has it confirm all that it overlaps.
-void add(Accepted& in, PiiEntity entity) {
-  auto at = first_overlap(in, entity.begin, entity.end);
-  if (at == in.end()) {
-    const size_t begin = entity.begin;
-    in.emplace(begin, std::move(entity));
-    return;
-  }
-  for (; at != in.end() && at->second.begin < entity.end; ++at) confirm(at->second, entity);
+void put(Accepted& in, PiiEntity entity) {
+  const size_t begin = entity.begin;
+  in.emplace(begin, std::move(entity));
 }
 
-/// A rule's finding that is not checked. One of the same type, if it overlaps that alone, covers
-/// both afterwards.
-void add_unchecked(Accepted& in, PiiEntity entity) {
-  const auto at = first_overlap(in, entity.begin, entity.end);
-  const bool alone =
-      at != in.end() && (std::next(at) == in.end() || std::next(at)->second.begin >= entity.end);
-  if (!alone || at->second.type != entity.type || is_checked_pii(entity.type))
-    return add(in, std::move(entity));
-  PiiEntity wider = at->second;
-  confirm(wider, entity);
-  wider.begin = std::min(wider.begin, entity.begin);
-  wider.end = std::max(wider.end, entity.end);
-  in.erase(at);
-  const size_t begin = wider.begin;
-  in.emplace(begin, std::move(wider));
+bool is_word(char c) {
+  return ascii::is_alpha(c) || ascii::is_digit(c) || static_cast<uint8_t>(c) >= 0x80;
+}
+
+/// Lets in what of it lies in [begin, end), of the model's without the spaces and signs that stood
+/// between it and what it was cut from. What a tokenizer's pieces leave over at an edge is nothing.
+void put_part(Accepted& in, std::string_view text, PiiEntity entity, size_t begin, size_t end) {
+  constexpr size_t kBytesMin = 3;
+  const bool trims = entity.source == PiiSource::kModel;
+  while (trims && begin > entity.begin && begin < end && !is_word(text[begin])) ++begin;
+  while (trims && end < entity.end && begin < end && !is_word(text[end - 1])) --end;
+  if (end < begin + kBytesMin) return;
+  entity.begin = begin;
+  entity.end = end;
+  put(in, std::move(entity));
+}
+
+bool has_exact_extent(const PiiEntity& known) {
+  return known.source != PiiSource::kModel && is_checked_pii(known.type);
+}
+
+/// Lets it in, or has it confirm all that it overlaps, and lets in what is outside of that: a name
+/// that is marked as one with the address behind it. Nothing is outside of a checked finding of its
+/// type, whose extent is known.
+void add(Accepted& in, std::string_view text, PiiEntity entity) {
+  auto at = first_overlap(in, entity.begin, entity.end);
+  if (at == in.end()) return put(in, std::move(entity));
+  bool has_extent = false;
+  size_t begin = entity.begin;
+  std::vector<std::pair<size_t, size_t>> outside;
+  for (; at != in.end() && at->second.begin < entity.end; ++at) {
+    PiiEntity& known = at->second;
+    has_extent = has_extent || (known.type == entity.type && has_exact_extent(known));
+    confirm(known, entity);
+    if (begin < known.begin) outside.emplace_back(begin, known.begin);
+    begin = known.end;
+  }
+  if (has_extent) return;
+  if (begin < entity.end) outside.emplace_back(begin, entity.end);
+  for (const auto& [from, to] : outside) put_part(in, text, entity, from, to);
+}
+
+/// A rule's finding that is not checked. One of the model that covers it says what it is, which is
+/// found as surely then; one that covers a part of it becomes one with it, if of its type, or keeps
+/// what is outside. So a number stays whole that a model takes apart.
+void add_unchecked(Accepted& in, std::string_view text, PiiEntity entity) {
+  auto at = first_overlap(in, entity.begin, entity.end);
+  if (at != in.end() && at->second.begin <= entity.begin && at->second.end >= entity.end) {
+    PiiEntity& known = at->second;
+    known.score = std::max(known.score, entity.score);
+    if (!is_checked_pii(known.type)) known.source = PiiSource::kBoth;
+    return;
+  }
+  std::vector<PiiEntity> others;
+  while (at != in.end() && at->second.begin < entity.end) {
+    PiiEntity other = std::move(at->second);
+    at = in.erase(at);
+    if (other.type != entity.type) {
+      others.push_back(std::move(other));
+      continue;
+    }
+    confirm(entity, other);
+    entity.begin = std::min(entity.begin, other.begin);
+    entity.end = std::max(entity.end, other.end);
+  }
+  const size_t begin = entity.begin, end = entity.end;
+  put(in, std::move(entity));
+  for (const PiiEntity& other : others) {
+    if (other.begin < begin) put_part(in, text, other, other.begin, begin);
+    if (other.end > end) put_part(in, text, other, end, other.end);
+  }
 }
 
 /// What stands on each of its lines, if it has several.
@@ -117,13 +171,13 @@ std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> r
                                    [](const auto& each) { return each.score < kPiiModelSure; });
   Accepted in;
   for (const PiiEntity& entity : rules) {
-    if (is_checked_pii(entity.type)) add(in, entity);
+    if (is_checked_pii(entity.type)) put(in, entity);
   }
-  for (auto at = model.begin(); at != unsure; ++at) add(in, std::move(*at));
+  for (auto at = model.begin(); at != unsure; ++at) add(in, text, std::move(*at));
   for (PiiEntity& entity : rules) {
-    if (!is_checked_pii(entity.type)) add_unchecked(in, std::move(entity));
+    if (!is_checked_pii(entity.type)) add_unchecked(in, text, std::move(entity));
   }
-  for (auto at = unsure; at != model.end(); ++at) add(in, std::move(*at));
+  for (auto at = unsure; at != model.end(); ++at) add(in, text, std::move(*at));
   std::vector<PiiEntity> out;
   out.reserve(in.size());
   for (auto& [begin, entity] : in) out.push_back(std::move(entity));

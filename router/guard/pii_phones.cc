@@ -12,6 +12,7 @@ constexpr size_t kDigitsMax = 15;  // E.164
 constexpr size_t kInternationalMin = 8;
 constexpr size_t kLocalMin = 6;
 constexpr size_t kUnbrokenMin = 7;
+constexpr size_t kGroupsMax = 9;
 
 /// Digits with what people put between them: "(71) 4233-6306", "41 (0)69 979 80 58".
 struct Number {
@@ -22,8 +23,16 @@ struct Number {
   bool is_bracketed = false;      // the first group
 };
 
+// Whether a digit that ends there may be a group behind a country's code: a town, or mobiles, as in
+// "+33 6 12" and "+54 9 11". Elsewhere a digit alone is a list's.
+bool is_area(const Text& text, const Number& number, size_t end) {
+  constexpr size_t kDigitsBefore = 5;
+  const size_t gap = separator_at(text, end).bytes;
+  return number.digits <= kDigitsBefore && gap > 0 && is_digit(text[end + gap]);
+}
+
 // One group from `at` on, with brackets around it or none; false when there is none.
-bool read_group(const Text& text, size_t at, Number& number) {
+bool read_group(const Text& text, size_t at, bool abroad, Number& number) {
   const bool bracket = text[at] == '(';
   const size_t begin = at + (bracket ? 1 : 0);
   size_t end = text.digits_end(begin);
@@ -31,7 +40,8 @@ bool read_group(const Text& text, size_t at, Number& number) {
   if (size == 0 || (bracket && (text[end] != ')' || size > 4))) return false;
   if (number.digits + size > kDigitsMax + 2) return false;  // "00" in front is no digit of it
   if (number.groups == 0) number.is_bracketed = bracket;
-  if (number.groups > 0 && size == 1 && !bracket && text[at - 1] != ')') return false;
+  const bool alone = number.groups > 0 && size == 1 && !bracket && text[at - 1] != ')';
+  if (alone && !(abroad && is_area(text, number, end))) return false;
   if (bracket) ++end;
   if (is_alpha(text[end]) && lower(text[end]) != 'x') return false;
   if (number.groups < number.sizes.size()) number.sizes[number.groups] = size;
@@ -41,9 +51,9 @@ bool read_group(const Text& text, size_t at, Number& number) {
   return true;
 }
 
-Number read_number(const Text& text, size_t at) {
+Number read_number(const Text& text, size_t at, bool abroad, size_t groups_max) {
   Number number;
-  while (read_group(text, at, number)) {
+  while (number.groups < groups_max && read_group(text, at, abroad, number)) {
     at = number.end;
     Separator separator = separator_at(text, at);
     at += separator.bytes;
@@ -73,17 +83,23 @@ size_t extension_end(const Text& text, size_t end) {
 
 // It goes on as a number that is none of a telephone: a fraction, a time, a share, a word.
 bool is_followed(const Text& text, size_t end) {
-  const char next = text[end];
+  const char next = text.behind(end);
   if (is_alnum(next) || next == '%' || next == '_' || next == '@') return true;
-  return (next == '.' || next == ',' || next == ':' || next == '/' || next == '-') &&
-         is_digit(text[end + 1]);
+  return (next == '.' || next == ':' || next == '/' || next == '-') && is_digit(text[end + 1]);
 }
 
 bool is_part_of_more(const Text& text, size_t at) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   if (is_alnum(before) || before == '_' || before == '$') return true;
-  return (before == '.' || before == ',' || before == '-' || before == '/' || before == ':') &&
+  return (before == '.' || before == '-' || before == '/' || before == ':') &&
          is_digit(text[at - 2]);
+}
+
+// "1,234,567", but also a row of a table: what nothing but a word beside it calls a telephone's
+// is none there.
+bool is_beside_comma(const Text& text, size_t begin, size_t end) {
+  return (text[begin - 1] == ',' && is_digit(text[begin - 2])) ||
+         (text[end] == ',' && is_digit(text[end + 1]));
 }
 
 // Behind a sign or "00" the country's code, which does not begin with a nought.
@@ -151,14 +167,22 @@ Found find_phone(const Text& text, size_t at, const Cues& cues) {
   const size_t begin = at;
   if (text[at] == '+') ++at;
   if (is_part_of_more(text, begin)) return std::nullopt;
-  const Number number = read_number(text, at);
-  if (number.groups == 0) return std::nullopt;
-  const size_t end = extension_end(text, number.end);
-  if (is_followed(text, end)) return std::nullopt;
   const bool sign = begin != at;
-  if (is_international(text, at, sign, number) ||
-      (!sign && (is_north_american(text, at, number) || is_in_context(text, at, number, cues))))
-    return Match{kPhone, begin, end, kInContext};
+  const bool abroad = sign || (text[at] == '0' && text[at + 1] == '0');
+  // Behind it another number may stand, a time, a date: of as many groups as it can be.
+  for (size_t most = kGroupsMax; most > 0;) {
+    const Number number = read_number(text, at, abroad, most);
+    if (number.groups == 0) return std::nullopt;
+    const size_t end = extension_end(text, number.end);
+    const bool by_shape =
+        is_international(text, at, sign, number) || (!sign && is_north_american(text, at, number));
+    const bool by_word = !sign && !by_shape && most == kGroupsMax &&
+                         !is_beside_comma(text, begin, end) &&
+                         is_in_context(text, at, number, cues);
+    if ((by_shape || by_word) && !is_followed(text, end))
+      return Match{kPhone, begin, end, kInContext};
+    most = number.groups - 1;
+  }
   return std::nullopt;
 }
 

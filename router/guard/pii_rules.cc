@@ -1,11 +1,13 @@
 // The pass: at the begin of a word, a number or a sign the scanners that could begin there are
 // asked, the strictest first; the first that finds something has it, and the pass goes on behind.
-// An e-mail address is found at its '@' and takes back what was found of its local part.
+// An e-mail address is found at its '@' and takes back what was found of its local part. A URL is
+// looked into by a pass of its own, for what it holds.
 
 #include "router/guard/pii_rules.h"
 
 #include <algorithm>
 
+#include "router/guard/pii_plain.h"
 #include "router/guard/pii_scan.h"
 
 namespace signalbox::router {
@@ -21,6 +23,10 @@ constexpr auto kTypes = std::to_array<std::string_view>(
 
 constexpr auto kUnchecked =
     std::to_array<std::string_view>({pii::kDate, pii::kPhone, pii::kLicense, pii::kZip});
+
+// Of what stands in a URL only this: dates and numbers of all kinds are names of pages.
+constexpr auto kHeldByUrls = std::to_array<std::string_view>(
+    {pii::kApiKey, pii::kCreditCard, pii::kEmail, pii::kIban, pii::kJwt, pii::kSsn});
 
 class Pass {
  public:
@@ -38,17 +44,26 @@ class Pass {
     const char c = text_[at];
     if (pii::is_digit(c)) return at_number(at);
     if (pii::is_alpha(c)) return at_word(at);
+    if (const size_t end = text_.escape_end(at); end != 0) return at_escape(at, end);
     Found found;
-    if (c == '@') found = pii::find_email(text_, at);
+    if (c == '@') found = pii::find_email(text_, at, at + 1);
     if (c == '+' || c == '(') found = pii::find_phone(text_, at, cues_);
     if (c == ':' && text_[at + 1] == ':') found = pii::find_ipv6(text_, at, cues_);
     if (c == '-' && text_[at + 1] == '-') found = pii::find_private_key(text_, at, block_end_);
     return found ? take(*found) : at + 1;
   }
 
+  // "ada%40example.org"; its letters and digits are no part of a word or a number.
+  size_t at_escape(size_t at, size_t end) {
+    const std::string_view escape = text_.from(at, end);
+    if (escape != "%40" && escape != "\\u0040") return end;
+    const Found found = pii::find_email(text_, at, end);
+    return found ? take(*found) : end;
+  }
+
   size_t at_number(size_t at) {
     const size_t end = text_.digits_end(at);
-    if (!pii::is_alnum(text_[at - 1])) {
+    if (!pii::is_alnum(text_.before(at))) {
       if (const Found found = number_at(at, end)) return take(*found);
     }
     return end;
@@ -78,10 +93,12 @@ class Pass {
     size_t end = at;
     while (pii::is_alpha(text_[end])) ++end;
     cues_.see(text_, at, end);
+    cues_.see_parts(text_, at, end);
     // A name may be the end of a longer one: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
-    if (!pii::is_alnum(text_[at - 1])) {
-      if (const Found found = word_at(at, end)) return take(*found);
+    if (!pii::is_alnum(text_.before(at))) {
+      if (const Found found = word_at(at, end))
+        return found->type == pii::kDomain ? take_url(*found) : take(*found);
     }
     return end;
   }
@@ -98,13 +115,46 @@ class Pass {
       if (Found found = pii::find_iban(text_, at)) return found;
     }
     if (!is_joined(text_[end])) return std::nullopt;
-    if (Found found = pii::find_url(text_, at, end)) return found;
+    if (Found found = in_url_ ? std::nullopt : pii::find_url(text_, at, end)) return found;
     if (Found found = pii::find_jwt(text_, at)) return found;
     if (Found found = pii::find_key(text_, at)) return found;
     if (Found found = pii::find_ipv6(text_, at, cues_)) return found;
     if (Found found = pii::find_license(text_, at, cues_)) return found;
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
-    return pii::find_domain(text_, at, cues_);
+    return in_url_ ? std::nullopt : pii::find_domain(text_, at, cues_);
+  }
+
+  // A URL is one thing, but for the accounts, mailboxes and secrets that it holds.
+  size_t take_url(const Match& url) {
+    const pii::UrlParts parts = pii::url_parts(text_, url.begin, url.end);
+    Match rest = url;
+    for (const auto& [begin, end] : {parts.user, parts.tail}) {
+      for (PiiEntity& held : held_in(begin, end)) {
+        take_piece(rest, held.begin);
+        rest.begin = held.end;
+        found_.push_back(std::move(held));
+      }
+    }
+    take_piece(rest, url.end);
+    return url.end;
+  }
+
+  // A slash alone says nothing.
+  void take_piece(Match rest, size_t end) {
+    const std::string_view bytes = text_.from(rest.begin, end);
+    rest.end = end;
+    if (std::any_of(bytes.begin(), bytes.end(), pii::is_alnum)) take(rest);
+  }
+
+  // In a part of a URL, in order.
+  std::vector<PiiEntity> held_in(size_t begin, size_t end) const {
+    Pass inside(text_.bytes().substr(0, end));
+    inside.in_url_ = true;
+    for (size_t at = begin; at < end;) at = inside.step(at);
+    std::erase_if(inside.found_, [](const PiiEntity& each) {
+      return std::find(kHeldByUrls.begin(), kHeldByUrls.end(), each.type) == kHeldByUrls.end();
+    });
+    return std::move(inside.found_);
   }
 
   size_t take(const Match& match) {
@@ -118,6 +168,7 @@ class Pass {
   Text text_;
   pii::Cues cues_;
   size_t block_end_ = 0;
+  bool in_url_ = false;  // which is found already
   std::vector<PiiEntity> found_;
 };
 
@@ -129,7 +180,16 @@ std::string_view pii_source_name(PiiSource source) {
 }
 
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
-  return Pass(text).run();
+  const bool is_ascii =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+  const std::optional<pii::Plain> read = is_ascii ? std::nullopt : pii::plain(text);
+  if (!read) return Pass(text).run();
+  std::vector<PiiEntity> found = Pass(read->text).run();
+  for (PiiEntity& entity : found) {
+    entity.begin = read->begin[entity.begin];
+    entity.end = read->end[entity.end - 1];
+  }
+  return found;
 }
 
 std::span<const std::string_view> pii_rule_types() {

@@ -97,11 +97,49 @@ static_assert(std::is_sorted(kWords.begin(), kWords.end(),
 
 constexpr size_t kWordBytesMax = 10;
 
+// "cellId", "callCount" and "serverUrl" name other things.
+bool is_in_names(const Word& word) {
+  return word.cue == Cue::kSsn || word.cue == Cue::kZip || word.cue == Cue::kDriver ||
+         word.text == "fax" || word.text == "mobile" || word.text == "phone" ||
+         word.text == "telephone";
+}
+
 }  // namespace
 
 bool same_word(std::string_view a, std::string_view lower_case) {
   return a.size() == lower_case.size() && std::equal(a.begin(), a.end(), lower_case.begin(),
                                                      [](char x, char y) { return lower(x) == y; });
+}
+
+size_t Text::escape_end(size_t at) const {
+  const Text& text = *this;
+  if (text[at] == '%') return is_digit(text[at + 1]) && is_hex(text[at + 2]) ? at + 3 : 0;
+  if (text[at] != '\\') return 0;
+  const char kind = text[at + 1];
+  if (kind == 'n' || kind == 'r' || kind == 't') return at + 2;
+  const bool is_unit = kind == 'u' && is_hex(text[at + 2]) && is_hex(text[at + 3]) &&
+                       is_hex(text[at + 4]) && is_hex(text[at + 5]);
+  return is_unit ? at + 6 : 0;
+}
+
+constexpr size_t kUnderscoresMax = 3;
+
+char Text::before(size_t at) const {
+  for (const size_t bytes : {size_t{2}, size_t{3}, size_t{6}}) {
+    if (at >= bytes && escape_end(at - bytes) == at) return ' ';
+  }
+  size_t begin = at;
+  while (at - begin < kUnderscoresMax && (*this)[begin - 1] == '_') --begin;
+  const char outer = (*this)[begin - 1];
+  return begin < at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at - 1];
+}
+
+char Text::behind(size_t at) const {
+  if (escape_end(at) != 0) return ' ';
+  size_t end = at;
+  while (end - at < kUnderscoresMax && (*this)[end] == '_') ++end;
+  const char outer = (*this)[end];
+  return end > at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at];
 }
 
 size_t Text::letter_bytes(size_t at) const {
@@ -156,6 +194,22 @@ void Cues::name(Cue cue, size_t end) {
 }
 
 void Cues::see(const Text& text, size_t begin, size_t end) {
+  see_word(text, begin, end, false);
+}
+
+void Cues::see_parts(const Text& text, size_t begin, size_t end) {
+  constexpr size_t kFirstMin = 2;  // "iPhone" is one word
+  const size_t whole = begin;
+  for (size_t at = begin + 1; at <= end; ++at) {
+    const bool parts = at < end && is_upper(text[at]) && !is_upper(text[at - 1]);
+    if (parts && begin == whole && at - begin < kFirstMin) return;
+    if (!parts && (at < end || begin == whole)) continue;
+    see_word(text, begin, at, true);
+    begin = at;
+  }
+}
+
+void Cues::see_word(const Text& text, size_t begin, size_t end, bool is_part) {
   const size_t size = end - begin;
   if (size > kWordBytesMax) return;
   std::array<char, kWordBytesMax> buffer;
@@ -173,7 +227,8 @@ void Cues::see(const Text& text, size_t begin, size_t end) {
     const auto known =
         std::lower_bound(kWords.begin(), kWords.end(), word,
                          [](const Word& a, std::string_view b) { return a.text < b; });
-    if (known != kWords.end() && known->text == word) name(known->cue, end);
+    if (known != kWords.end() && known->text == word && !(is_part && !is_in_names(*known)))
+      name(known->cue, end);
   }
 }
 

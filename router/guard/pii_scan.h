@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/ascii.h"
 
@@ -39,6 +40,13 @@ class Text {
   std::string_view from(size_t begin, size_t end) const {
     return bytes_.substr(begin, end - begin);
   }
+  /// The end of the escape that begins here, of JSON, C or a URL ("\\n", "\\u00a0", "%20"); 0 when
+  /// there is none.
+  size_t escape_end(size_t at) const;
+  /// The byte in front of a place, and the byte at a place behind something; a space for what is no
+  /// part of the text's words: an escape, and the "_" of Markdown around them.
+  char before(size_t at) const;
+  char behind(size_t at) const;
   /// Bytes of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 when it is
   /// something else. Scripts that write without spaces begin behind them.
   size_t letter_bytes(size_t at) const;
@@ -92,6 +100,8 @@ class Cues {
  public:
   /// `word` is text[begin, end), all of its letters.
   void see(const Text& text, size_t begin, size_t end);
+  /// The words that one is made of, as "phoneNumber" is; only those that name numbers.
+  void see_parts(const Text& text, size_t begin, size_t end);
   /// Whether such a word ended at most `within` bytes before.
   bool near(Cue cue, size_t at, size_t within) const {
     const size_t seen = ends_[static_cast<size_t>(cue)];
@@ -108,6 +118,7 @@ class Cues {
  private:
   void set(Cue cue, size_t end) { ends_[static_cast<size_t>(cue)] = end; }
   void name(Cue cue, size_t end);
+  void see_word(const Text& text, size_t begin, size_t end, bool is_part);
   std::array<size_t, static_cast<size_t>(Cue::kCount)> ends_{};  // 0: not seen
   size_t social_ = 0;                                            // where "social" ended
   Cue last_ = Cue::kCount;
@@ -154,13 +165,18 @@ Found find_phone(const Text& text, size_t at, const Cues& cues);
 Found find_date(const Text& text, size_t at, const Cues& cues);
 Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cues& cues);
 
-// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@', where it looks back, too; at a
-// word.
+// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@' or an escape of it, whose end is
+// `host_begin`, where it looks back, too; at a word.
 Found find_ipv4(const Text& text, size_t at, const Cues& cues);
 Found find_ipv6(const Text& text, size_t at, const Cues& cues);
-Found find_email(const Text& text, size_t at_sign);
+Found find_email(const Text& text, size_t at_sign, size_t host_begin);
 Found find_url(const Text& text, size_t at, size_t word_end);
 Found find_domain(const Text& text, size_t at, const Cues& cues);
+/// Begin and end of what stands in front of a URL's '@' (both 0 without one) and behind its host.
+struct UrlParts {
+  std::pair<size_t, size_t> user, tail;
+};
+UrlParts url_parts(const Text& text, size_t begin, size_t end);
 
 // pii_secrets: at a word.
 Found find_key(const Text& text, size_t at);

@@ -32,13 +32,19 @@ constexpr std::array kShapes = {
     Shape{"ghr_", 36},                          //
     Shape{"github_pat_", 22, Alphabet::kWord},  //
     Shape{"glpat-", 20, Alphabet::kWord},       // GitLab
+    Shape{"glrt-", 20, Alphabet::kWord},        //
+    Shape{"gldt-", 20, Alphabet::kWord},        //
     Shape{"AKIA", 16, Alphabet::kUpper},        // AWS
     Shape{"ASIA", 16, Alphabet::kUpper},        //
+    Shape{"ABIA", 16, Alphabet::kUpper},        //
+    Shape{"ACCA", 16, Alphabet::kUpper},        //
     Shape{"AIza", 35, Alphabet::kWord},         // Google
     Shape{"GOCSPX-", 28, Alphabet::kWord},      //
     Shape{"ya29.", 20, Alphabet::kDotted},      //
     Shape{"xoxa-", 10, Alphabet::kWord},        // Slack
     Shape{"xoxb-", 10, Alphabet::kWord},        //
+    Shape{"xoxc-", 10, Alphabet::kWord},        //
+    Shape{"xoxd-", 10, Alphabet::kWord},        //
     Shape{"xoxe-", 10, Alphabet::kWord},        //
     Shape{"xoxp-", 10, Alphabet::kWord},        //
     Shape{"xoxr-", 10, Alphabet::kWord},        //
@@ -49,7 +55,21 @@ constexpr std::array kShapes = {
     Shape{"pypi-", 50, Alphabet::kWord},        // PyPI
     Shape{"SG.", 40, Alphabet::kDotted},        // SendGrid
     Shape{"shpat_", 32, Alphabet::kHex},        // Shopify
+    Shape{"shpss_", 32, Alphabet::kHex},        //
+    Shape{"shpca_", 32, Alphabet::kHex},        //
+    Shape{"shppa_", 32, Alphabet::kHex},        //
     Shape{"dop_v1_", 64, Alphabet::kHex},       // DigitalOcean
+    Shape{"doo_v1_", 64, Alphabet::kHex},       //
+    Shape{"dapi", 32, Alphabet::kHex},          // Databricks
+    Shape{"PMAK-", 59, Alphabet::kWord},        // Postman
+    Shape{"NRAK-", 27, Alphabet::kUpper},       // New Relic
+    Shape{"ATATT3x", 100, Alphabet::kWord},     // Atlassian
+    Shape{"dckr_pat_", 27, Alphabet::kWord},    // Docker
+    Shape{"figd_", 40, Alphabet::kWord},        // Figma
+    Shape{"ntn_", 40},                          // Notion
+    Shape{"sbp_", 40, Alphabet::kHex},          // Supabase
+    Shape{"dp.pt.", 40},                        // Doppler
+    Shape{"rubygems_", 48, Alphabet::kHex},     // RubyGems
     Shape{"hvs.", 24, Alphabet::kWord},         // HashiCorp Vault
     Shape{"glsa_", 32, Alphabet::kWord},        // Grafana
     Shape{"gsk_", 40},                          // Groq
@@ -82,7 +102,7 @@ bool is_base64(char c) {
 }
 
 bool is_within_word(const Text& text, size_t at) {
-  const char before = text[at - 1];
+  const char before = text.before(at);
   return is_alnum(before) || before == '-' || before == '_' || before == '.';
 }
 
@@ -107,6 +127,22 @@ double entropy(std::string_view bytes) {
     bits -= share * std::log2(share);
   }
   return bits;
+}
+
+// Words, years and paths: "images/2024/photo1.jpg", "sales_by_region_2023". What is random goes
+// from one kind of character to another at every third or so.
+bool is_of_words(std::string_view value) {
+  constexpr size_t kBytesAChange = 8;
+  const auto kind = [](char c) { return is_digit(c) ? 2 : is_upper(c) ? 1 : is_alpha(c) ? 0 : -1; };
+  size_t changes = 0;
+  bool is_divided = false;
+  for (size_t i = 0; i + 1 < value.size(); ++i) {
+    const int now = kind(value[i]), next = kind(value[i + 1]);
+    is_divided = is_divided || now < 0;
+    const bool begins_word = now == 1 && next == 0;
+    changes += now >= 0 && next >= 0 && now != next && !begins_word ? 1 : 0;
+  }
+  return is_divided && changes * kBytesAChange < value.size();
 }
 
 bool is_random(std::string_view value) {
@@ -160,18 +196,24 @@ Found find_named_key(const Text& text, size_t at, size_t word_end) {
   if (last != 'y' && last != 't' && last != 'n' && last != 'r') return std::nullopt;
   const std::string_view word = text.from(at, word_end);
   constexpr std::array kNames = {"key", "secret", "token"};
-  const bool bearer = same_word(word, "bearer");
+  constexpr std::string_view kIs = " is ";
+  constexpr size_t kGapMax = 40;  // columns
+  const bool bearer = same_word(word, "bearer"), is_key = same_word(word, "key");
   if (!bearer && std::none_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
         return same_word(word.substr(word.size() - std::min(word.size(), name.size())), name);
       }))
     return std::nullopt;
-  size_t begin = word_end;
-  bool assigned = bearer;
-  for (size_t i = 0; i < 8; ++i, ++begin) {
+  // <api_key>..., but not <key> of a property list
+  bool assigned = bearer || (text[word_end] == '>' && !(is_key && text[at - 1] == '<'));
+  const bool told = text.bytes().substr(word_end).starts_with(kIs);
+  assigned = assigned || told;
+  size_t begin = word_end + (told ? kIs.size() : 0);
+  for (size_t i = 0; i < kGapMax; ++i, ++begin) {
     const char c = text[begin];
     if (c == '=' || c == ':') {
       assigned = true;
-    } else if (c != ' ' && c != '"' && c != '\'' && c != '`' && c != '\\' && c != '>') {
+    } else if (c != ' ' && c != '\t' && c != '"' && c != '\'' && c != '`' && c != '\\' &&
+               c != '>') {
       break;
     }
   }
@@ -180,7 +222,9 @@ Found find_named_key(const Text& text, size_t at, size_t word_end) {
   size_t end = begin;
   while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
   while (text[end - 1] == '.' || text[end - 1] == '-') --end;
-  if (end <= begin || !is_random(text.from(begin, end))) return std::nullopt;
+  if (end <= begin || text[end] == '(' || !is_random(text.from(begin, end))) return std::nullopt;
+  const bool is_secret = bearer || lower(word.back()) == 't';  // which may be words
+  if (!is_secret && is_of_words(text.from(begin, end))) return std::nullopt;
   while (text[end] == '=') ++end;
   return Match{kApiKey, begin, end, kInContext};
 }

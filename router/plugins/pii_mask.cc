@@ -101,6 +101,7 @@ Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const PiiFinder
   for (const Slot& slot : slots) texts.push_back(slot.text);
   SIGNALBOX_TRY(const PiiFound found, look(plugin, finder, texts, inputs));
   Masks masks(source);
+  for (const Slot& slot : slots) masks.avoid(slot.text);  // in JSON a bracket may be "\u005b"
   std::vector<Edit> edits;
   for (size_t i = 0; i < slots.size(); ++i) {
     std::string text;

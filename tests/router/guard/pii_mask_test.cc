@@ -2,7 +2,11 @@
 
 #include "router/guard/pii_mask.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
 
 namespace signalbox::router {
 namespace {
@@ -19,6 +23,34 @@ TEST(Masks, GivesAValueOnePlaceholder) {
 TEST(Masks, LeavesOutWhatAClientHasWritten) {
   Masks masks("what does [PERSON_1] mean, and [PERSON_2]?");
   EXPECT_EQ(masks.of("PERSON", "Ann"), "[PERSON_3]");
+}
+
+TEST(Masks, LeavesOutWhatFurtherTextsHold) {
+  Masks masks("");
+  masks.avoid("[[PERSON_1] and [PERSON_2 and [PERSON_[PERSON_3], x]");
+  EXPECT_EQ(masks.of("PERSON", "Ann"), "[PERSON_2]");
+  EXPECT_EQ(masks.of("PERSON", "Bob"), "[PERSON_4]");
+}
+
+// Four times the values in four times the text would take sixteen times as long if the text were
+// searched for each.
+TEST(Masks, TakesTimeInProportionToTheText) {
+  const auto seconds = [](size_t values) {
+    std::string text;
+    for (size_t i = 0; i < values; ++i)
+      text += fmt::format("a{}@b.co {} ", i, std::string(30, '['));
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const std::clock_t from = std::clock();
+      Masks masks(text);
+      for (size_t value = 0; value < values; ++value)
+        masks.of("EMAIL_ADDRESS", fmt::format("a{}@b.co", value));
+      best = std::min(best, static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC);
+    }
+    return best;
+  };
+  const double one = seconds(1000);
+  EXPECT_LT(seconds(4000), 10 * one + 0.01);
 }
 
 const std::vector<Mask> kMasks = {

@@ -5,6 +5,10 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+
 namespace signalbox::router {
 namespace {
 
@@ -54,9 +58,88 @@ TEST(MergePii, HasOneFindingOfTheModelConfirmSeveralOfRules) {
 
 TEST(MergePii, LetsTheModelSayWhatANumberInContextIs) {
   EXPECT_EQ(merged({{"PHONE_NUMBER", 5, 15, 0.95}}, {{"US_DRIVER_LICENSE", 4, 15, 0.6}}),
-            "US_DRIVER_LICENSE 4-15 0.6 model");
+            "US_DRIVER_LICENSE 4-15 0.95 both");
   EXPECT_EQ(merged({{"ZIP_CODE", 30, 35, 0.95}}, {{"STREET_ADDRESS", 4, 35}}),
-            "STREET_ADDRESS 4-35 0.9 model");
+            "STREET_ADDRESS 4-35 0.95 both");
+}
+
+TEST(MergePii, KeepsANumberWholeThatTheModelTakesApart) {
+  EXPECT_EQ(
+      merged({{"PHONE_NUMBER", 5, 17, 0.95}},
+             {{"ZIP_CODE", 5, 8, 0.6}, {"PHONE_NUMBER", 8, 9, 0.55}, {"PHONE_NUMBER", 12, 17}}),
+      "PHONE_NUMBER 5-17 0.95 both");
+  EXPECT_EQ(merged({{"PHONE_NUMBER", 5, 15, 0.95}}, {{"IP_ADDRESS", 8, 12, 0.8}}),
+            "PHONE_NUMBER 5-15 0.95 rule");
+  EXPECT_EQ(merged({{"DATE_TIME", 5, 15, 0.95}}, {{"DATE_TIME", 5, 9}, {"DATE_TIME", 12, 15}}),
+            "DATE_TIME 5-15 0.95 both");
+  EXPECT_EQ(merged({{"PHONE_NUMBER", 20, 32, 0.95}}, {{"STREET_ADDRESS", 5, 24}}),
+            "STREET_ADDRESS 5-20 0.9 model, PHONE_NUMBER 20-32 0.95 rule");
+  EXPECT_EQ(merged({{"PHONE_NUMBER", 20, 32, 0.95}}, {{"AGE", 18, 24}, {"PHONE_NUMBER", 28, 40}}),
+            "PHONE_NUMBER 20-40 0.95 both");
+}
+
+TEST(MergePii, KeepsANameThatIsMarkedAsOneWithAnAddress) {
+  constexpr std::string_view kText = "Wei Zhang <wei.zhang@example.com> Li Na";
+  EXPECT_EQ(merged({{"EMAIL_ADDRESS", 11, 32, 1}}, {{"PERSON", 0, 14, 0.84}}, kText),
+            "PERSON 0-9 0.84 model, EMAIL_ADDRESS 11-32 1 rule");
+  EXPECT_EQ(merged({{"EMAIL_ADDRESS", 11, 32, 1}}, {{"PERSON", 0, 39, 0.84}}, kText),
+            "PERSON 0-9 0.84 model, EMAIL_ADDRESS 11-32 1 rule, PERSON 34-39 0.84 model");
+}
+
+// A window ends in the midst of a name, and the next has the whole of it.
+TEST(MergePii, KeepsWhatOnlyTheLessSureOfTwoWindowsHas) {
+  EXPECT_EQ(merged({}, {{"PERSON", 0, 8, 0.9}, {"PERSON", 0, 12, 0.8}}),
+            "PERSON 0-8 0.9 model, PERSON 8-12 0.8 model");
+}
+
+// Whatever overlaps whatever: in order, apart, every byte of a rule as surely found as the rule has
+// it, and of the model's all but slivers.
+TEST(MergePii, LeavesNothingUncovered) {
+  std::mt19937 random(5);
+  const auto below = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
+  constexpr auto kTypes =
+      std::to_array<std::string_view>({"PHONE_NUMBER", "DATE_TIME", "US_SSN", "PERSON"});
+  for (int i = 0; i < 5000; ++i) {
+    std::vector<PiiEntity> rules, model;
+    for (size_t at = below(8); at < 60; at += 1 + below(9)) {
+      const size_t end = at + 3 + below(12);
+      rules.push_back({std::string(kTypes[below(3)]), at, end, 0.95, PiiSource::kRule});
+      at = end;
+    }
+    for (size_t n = below(6); n > 0; --n) {
+      const size_t begin = below(60);
+      model.push_back({std::string(kTypes[below(4)]), begin, begin + 3 + below(20),
+                       static_cast<double>(1 + below(9)) / 10, PiiSource::kModel});
+    }
+    std::vector<double> score(100, 0);
+    std::vector<std::string> type(100);
+    size_t last = 0;
+    for (const PiiEntity& each : merge_pii(kBlank, rules, model)) {
+      ASSERT_LE(last, each.begin);
+      ASSERT_LT(each.begin, each.end);
+      last = each.end;
+      std::fill(score.begin() + each.begin, score.begin() + each.end, each.score);
+      std::fill(type.begin() + each.begin, type.begin() + each.end, each.type);
+    }
+    for (const PiiEntity& rule : rules) {
+      for (size_t at = rule.begin; at < rule.end; ++at) {
+        ASSERT_GE(score[at], rule.score);
+        ASSERT_TRUE(rule.type != "US_SSN" || type[at] == rule.type);
+      }
+    }
+    for (const PiiEntity& each : model) {
+      const auto checked = [&](const PiiEntity& rule) {
+        return rule.type == "US_SSN" && each.type == "US_SSN" && rule.begin < each.end &&
+               each.begin < rule.end;
+      };
+      if (std::any_of(rules.begin(), rules.end(), checked)) continue;
+      size_t bare = 0;
+      for (size_t at = each.begin; at < each.end; ++at) {
+        bare = score[at] > 0 ? 0 : bare + 1;
+        ASSERT_LT(bare, 5U);  // slivers of two cuts
+      }
+    }
+  }
 }
 
 TEST(MergePii, CoversWhatBothCallTheSame) {

@@ -226,6 +226,46 @@ TEST(PiiRules, AreSharpInAnyBytes) {
   }
 }
 
+// Signs that are read as ASCII's, and hidden ones, are whole in what is found.
+TEST(PiiRules, FindWholeCharacters) {
+  std::mt19937 random(11);
+  constexpr auto kSigns = std::to_array<std::string_view>({"1",
+                                                           "4",
+                                                           "\xEF\xBC\x91",
+                                                           "\xEF\xBC\xA0",
+                                                           "\xEF\xBD\x81",
+                                                           "\xE2\x80\x8B",
+                                                           "\xE2\x88\x92",
+                                                           ".",
+                                                           "-",
+                                                           "@",
+                                                           "ada",
+                                                           "org",
+                                                           "\xC2\xAD",
+                                                           "\xE3\x80\x80",
+                                                           " ",
+                                                           "+",
+                                                           "\xC3\xA9",
+                                                           "\\n",
+                                                           "%20",
+                                                           "_"});
+  const auto is_edge = [](const std::string& text, size_t at) {
+    return at == text.size() || (static_cast<uint8_t>(text[at]) & 0xC0) != 0x80;
+  };
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (int n = 0; n < 24; ++n) text += kSigns[random() % kSigns.size()];
+    size_t last = 0;
+    for (const PiiEntity& entity : find_pii_by_rules(text)) {
+      ASSERT_LE(last, entity.begin) << text;
+      ASSERT_LT(entity.begin, entity.end) << text;
+      ASSERT_LE(entity.end, text.size()) << text;
+      ASSERT_TRUE(is_edge(text, entity.begin) && is_edge(text, entity.end)) << text;
+      last = entity.end;
+    }
+  }
+}
+
 // Twice the text takes about twice the time: a text that made a scanner begin anew at each byte
 // would take four times as long. The processor's time, since others compute here, too.
 TEST(PiiRules, TakeTimeInProportionToTheText) {
@@ -258,7 +298,14 @@ TEST(PiiRules, TakeTimeInProportionToTheText) {
                                       "eyJ.",
                                       "sk-",
                                       "key=",
+                                      "%20",
+                                      "%40",
+                                      "\\n1",
+                                      "_1",
+                                      "\xEF\xBC\x91\xE2\x80\x8B",
                                       "http://",
+                                      "https://a.bc/ ",
+                                      "https://a.bc/?k=1@",
                                       "www.",
                                       "phone 12 ",
                                       "1 jan ",
