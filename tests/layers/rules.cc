@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLinesMax = 600;
+constexpr std::string_view kList = "CMakeLists.txt";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -227,6 +228,25 @@ Problems check_length(const File& file) {
   const size_t lines = lines_of(file.text).size();
   if (lines <= kLinesMax) return {};
   return {at(file, lines, fmt::format("{} lines, at most {} expected", lines, kLinesMax))};
+}
+
+Problems check_built(const std::vector<File>& tree) {
+  Problems problems;
+  const auto names = [](const File& list, std::string_view path) {
+    if (!list.path.ends_with(kList)) return false;
+    const std::string_view directory =
+        std::string_view(list.path).substr(0, list.path.size() - kList.size());
+    return path.starts_with(directory) &&
+           list.text.find(path.substr(directory.size())) != std::string::npos;
+  };
+  for (const File& file : tree) {
+    if (!file.path.ends_with(".cc")) continue;
+    if (std::none_of(tree.begin(), tree.end(),
+                     [&](const File& list) { return names(list, file.path); })) {
+      problems.push_back(at(file, 1, fmt::format("no {} above it names it", kList)));
+    }
+  }
+  return problems;
 }
 
 Problems check_opening(const File& file) {

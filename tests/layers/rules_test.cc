@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const Table kRooms = parse_table(
     "base:  # the floor\n"
@@ -139,6 +140,17 @@ TEST(Opening, a_source_file_and_a_script_start_with_a_comment) {
               ElementsAre(HasSubstr("tools/run:2")));
   EXPECT_THAT(check_opening({"tests/a.mjs", "// What it is.\n"}), IsEmpty());
   EXPECT_THAT(check_opening({"docs/a.md", "Words.\n"}), IsEmpty());
+}
+
+TEST(Built, a_file_is_named_from_the_directory_of_a_list_above_it) {
+  const File source{"tests/base/a_test.cc", "// What it is.\n"};
+  EXPECT_THAT(check_built({{"tests/CMakeLists.txt", "test(a SOURCES base/a_test.cc)"}, source}),
+              IsEmpty());
+  EXPECT_THAT(check_built({{"tests/base/CMakeLists.txt", "test(a SOURCES a_test.cc)"}, source}),
+              IsEmpty());
+  EXPECT_THAT(check_built({{"base/CMakeLists.txt", "base/a_test.cc a_test.cc"}, source}),
+              ElementsAre(HasSubstr("tests/base/a_test.cc:1: no CMakeLists.txt")));
+  EXPECT_THAT(check_built({{"README.md", "tests/base/a_test.cc"}, source}), SizeIs(1));
 }
 
 TEST(Words, a_note_to_self_is_found_as_a_whole_word) {

@@ -43,6 +43,10 @@ TEST(Tree, rooms_include_nothing_that_breaks_their_promise) {
   expect_none([&purity](const File& file) { return check_purity(file, purity); });
 }
 
+TEST(Tree, every_source_file_is_built) {
+  for (const std::string& problem : check_built(tree())) ADD_FAILURE() << problem;
+}
+
 TEST(Tree, no_source_file_is_over_the_limit_of_lines) {
   expect_none(check_length);
 }
