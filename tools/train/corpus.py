@@ -67,6 +67,8 @@ def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""
 
 
 WRITTEN = Path(__file__).parent / "written"
+JAILBREAK_WRITTEN = {"jailbreak": "jailbreak_attack.jsonl", "benign": "jailbreak_benign.jsonl"}
+mined = None  # the file that mine.py wrote, if any
 
 
 def written(name):
@@ -111,13 +113,13 @@ def domain(data):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
 
-def in_prose(data, attacks, seed=2):
+def in_prose(data, attacks, count=18000, seed=2):
     """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
-    for _ in range(18000):
+    for _ in range(count):
         yield passages.cut(rng.randint(120, 1300)), "benign", "passage"
-    for text, label in sample(attacks, 18000, seed):
+    for text, label in sample(attacks, count, seed):
         if len(text) < 900:
             around = passages.cut(rng.randint(60, max(61, 1100 - len(text))))
             at = rng.choice((0, len(around), rng.randint(0, len(around))))
@@ -126,6 +128,16 @@ def in_prose(data, attacks, seed=2):
         elif label == "jailbreak" and rng.random() < 0.3:  # a window of a long one
             begin = rng.randrange(len(text) - 600)
             yield text[begin : begin + rng.randint(600, 1000)], label, "part"
+
+
+def asked(data):
+    """[(text, label)] to put into passages: attacks and what only sounds like them; none that is held out."""
+    out = [(row["text"], row["label"]) for row in generated("jailbreak", 9000) if not held_out(row["text"], 0.05)]
+    out += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
+            if not held_out(row["text"], 0.2)] * 3
+    for label, name in JAILBREAK_WRITTEN.items():
+        out += [(text, label) for text in written(name) if not held_out(text, 0.1)] * 3
+    return out
 
 
 def jailbreak(data):
@@ -137,17 +149,13 @@ def jailbreak(data):
     for row in json_lines(data / "jailbreak_prompts.jsonl"):
         yield from both(row["text"], "jailbreak", share=0.2, origin="wild")
     more = data / "more"
-    own = generated("jailbreak", 9000)
-    asked = [(row["text"], row["label"]) for row in own if not held_out(row["text"], 0.05)]
-    asked += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
-              if not held_out(row["text"], 0.2)] * 3
-    by_hand = {"jailbreak": written("jailbreak_attack.jsonl"), "benign": written("jailbreak_benign.jsonl")}
-    for label, texts in by_hand.items():
-        asked += [(text, label) for text in texts if not held_out(text, 0.1)] * 3
-        yield from repeated([example("jailbreak", text, label, share=0.1, origin="written") for text in texts], 3)
-    for text, label, origin in in_prose(data, asked):
+    for label, name in JAILBREAK_WRITTEN.items():
+        yield from repeated([example("jailbreak", text, label, origin="written", share=0.1) for text in written(name)], 3)
+    for text, label, origin in in_prose(data, asked(data)):
         yield from both(text, label, share=0.05, origin=origin)
-    for row in own:
+    for row in json_lines(mined) if mined else ():
+        yield from both(row["text"], row["label"], share=0, origin="mined")
+    for row in generated("jailbreak", 9000):
         yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as wishes:
         for name in ("advbench_behaviors", "tdc2023_test_phase_behaviors"):
@@ -184,8 +192,8 @@ def pii(data):
     found = list(pii_texts(data))
     yield from found
     learnt = [e for e in found if not e["held_out"]]
-    yield from joined(learnt, 5000)
-    yield from among_passages(data, [e for e in learnt if e["spans"]], 4000)
+    yield from joined(learnt, 3000)
+    yield from among_passages(data, [e for e in learnt if e["spans"]], 2500)
 
 
 def pii_texts(data):

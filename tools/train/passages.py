@@ -15,6 +15,7 @@ from pathlib import Path
 from texts import everyday, held_out, json_lines, sample
 
 ROOT = Path(__file__).resolve().parents[2]  # of the project, whose own documents and code are passages, too
+WRITTEN = Path(__file__).parent / "written" / "passages.jsonl"  # by hand, for this project
 CHARS_MAX = 60_000  # of one file
 
 # (kind, files, how many)
@@ -126,6 +127,7 @@ class Cutter:
     def __init__(self, data, rng):
         self.rng = rng
         self.kinds = [public(data)] * 3 + [public(data)[:3], listed(data, rng)]
+        self.kinds.append([row["text"] for row in json_lines(WRITTEN)])
         self.kinds += [texts for _, texts in sorted(debian().items()) if texts]
 
     def cut(self, length):

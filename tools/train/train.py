@@ -154,6 +154,7 @@ def main():
     args.add_argument("--program", default="build/release/signalbox")
     args.add_argument("--out", type=Path, required=True, help="directory of the adapter")
     args.add_argument("--init", type=Path, help="a state file (state.pt), or an adapter's directory, to go on from")
+    args.add_argument("--mined", type=Path, help="what mine.py wrote, to learn from as well")
     args.add_argument("--tokens", type=float, default=6e6, help="how many tokens to learn from")
     args.add_argument("--minutes", type=float, default=1e9, help="stop earlier, the rate falling with the time")
     args.add_argument("--batch", type=int, default=1536, help="tokens in a batch")
@@ -179,6 +180,7 @@ def learn(worker, args, meet):
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)
     weights = {name: float(weight or 1) for name, _, weight in (t.partition("=") for t in args.task)}
+    corpus.mined = args.mined
     examples = [e for source in weights if source in corpus.TASKS for e in corpus.TASKS[source](args.data)]
     tokens.encode(args.program, args.trunk / "tokenizer.json", examples)
     for e in examples:
@@ -214,8 +216,9 @@ def learn(worker, args, meet):
         task = choose.choices(tasks, [weights.get(t, 0.15) for t in tasks])[0]
         ids, segments, mask, truth = padded(streams[task].next())
         logits = logits_of(model, heads, task, ids, segments, mask)
-        loss = F.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=-100,
+        loss = F.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=-100, reduction="sum",
                                label_smoothing=0 if task in corpus.PART_TASKS else args.smoothing)
+        loss = loss / (truth != -100).sum().clamp(min=1)  # there are windows of a passage of which nothing is known
         loss.backward()
         seen, step = seen + ids.numel() * args.workers, step + 1
         done = team.share(learnt, max(seen / args.tokens, (time.time() - start) / 60 / args.minutes))
