@@ -20,6 +20,7 @@ namespace {
 class NoEmbedder : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 1; }
+  int32_t tokens_max() const override { return 512; }
   Result<void> embed(std::span<const std::string_view>, std::span<float> out) const override {
     std::fill(out.begin(), out.end(), 0.0f);
     return {};

@@ -28,6 +28,8 @@ class TextEmbedder {
   virtual ~TextEmbedder() = default;
   /// Length of one embedding.
   virtual int32_t dim() const = 0;
+  /// Most tokens of one input, special tokens included.
+  virtual int32_t tokens_max() const = 0;
   /// Writes L2-normalised embeddings to out (texts, dim), row-major. Texts over the model's limit
   /// are cut on the right. A text's embedding does not depend on what else is in the call.
   /// Precondition: out.size() is texts.size() * dim().
@@ -158,8 +160,6 @@ class TextModel : public TextEmbedder {
   static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& path,
                                                        const OpenOptions& options = {});
 
-  /// Most tokens of one input, special tokens included.
-  virtual int32_t tokens_max() const = 0;
   /// Width of the hidden states; equal to dim().
   virtual int32_t hidden() const = 0;
   virtual int32_t layers() const = 0;

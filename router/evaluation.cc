@@ -2,6 +2,7 @@
 
 #include "router/router.h"
 
+#include <algorithm>
 #include <functional>
 #include <list>
 
@@ -103,10 +104,21 @@ struct Evaluation::State {
       fact.state = done ? Fact::State::kKnown : Fact::State::kFailed;
       if (!done) continue;
       if (!readings[n].known) fact.state = Fact::State::kUnavailable;
+      if (!readings[n].whole) fact.state = Fact::State::kFailed;
       fact.matched = readings[n].matched;
       fact.confidence = readings[n].confidence;
       fact.score = readings[n].score;
     }
+  }
+
+  // A failure of any of its signals.
+  Result<void> outcome_of(size_t index) const {
+    const Group& group = router.groups()[index];
+    if (!progress[index].done) return progress[index].done;
+    if (std::ranges::all_of(std::span(readings).subspan(group.first, group.size()),
+                            &Reading::whole))
+      return {};
+    return fail(Code::kTooLarge, "the request is too long to be looked at whole");
   }
 
   // One after the other: each may settle what the next would be asked for.
@@ -134,7 +146,7 @@ struct Evaluation::State {
     Result<void> failure;
     for (const size_t i : wanted) {
       take(i);
-      const Result<void>& done = progress[i].done;
+      const Result<void> done = outcome_of(i);
       if (done) continue;
       if (!failure && done.error().code != Code::kOverloaded) continue;
       const std::string where = fmt::format("{} signals", router.groups()[i].signals->type());

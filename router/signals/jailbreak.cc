@@ -16,7 +16,8 @@ using JailbreakMethod = config::JailbreakSignal::Method;
 constexpr double kCertain = 0.995;  // further windows could not change what is reported
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
-constexpr size_t kEmbeddedBytes = 504;
+constexpr int32_t kEmbeddedBytes = 504;
+constexpr int32_t kSpecialTokens = 8;  // more than a text gets
 
 class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
  public:
@@ -35,6 +36,9 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   }
 
   Result<void> embed(const engine::TextEmbedder& embedder) {
+    // A token has a byte or more.
+    embedded_bytes_ =
+        static_cast<size_t>(std::clamp(embedder.tokens_max() - kSpecialTokens, 1, kEmbeddedBytes));
     std::vector<const std::vector<std::string>*> examples;
     for (const config::JailbreakSignal& signal : signals_) {
       examples.push_back(&signal.jailbreak_patterns);
@@ -75,10 +79,10 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    bool whole = true, found = false;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<std::string_view> texts =
           signals_[i].include_history ? inputs.request().texts() : inputs.request().turn_texts();
+      bool whole = true;
       Reading best;
       if (compares(i)) {
         SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
@@ -89,11 +93,11 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         if (!compares(i) || surer) best = said;
       }
       out[i] = best;
-      found = found || best.matched;
+      // Nothing said by half of a hybrid, or in a part of the text, is not nothing.
+      out[i].known = best.matched || !is_half(i);
+      out[i].whole = best.matched || whole;
     }
-    // Nothing in a part of the text is not nothing.
-    if (whole || found) return {};
-    return fail(Code::kTooLarge, "the request is too long to be looked at whole");
+    return {};
   }
 
  private:
@@ -104,6 +108,10 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   bool compares(size_t signal) const {
     return has_embedder_ && signals_[signal].method != JailbreakMethod::kClassifier &&
            !signals_[signal].jailbreak_patterns.empty();
+  }
+  // A hybrid of which one part should be there and is not.
+  bool is_half(size_t signal) const {
+    return !lacks(signal).empty() && !signals_[signal].jailbreak_patterns.empty();
   }
   bool classifies(size_t signal) const {
     return classifier_.model != nullptr && signals_[signal].method != JailbreakMethod::kContrastive;
@@ -124,7 +132,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
                           Inputs& inputs, std::vector<Evidence>& evidence, bool& whole) const {
     Reading out;
     std::string_view nearest;
-    const Windows windows = windows_of(texts, kEmbeddedBytes);
+    const Windows windows = windows_of(texts, embedded_bytes_);
     whole = whole && windows.whole;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
@@ -145,15 +153,13 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     Reading out;
     SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
     whole = whole && windows.whole;
-    // Many short messages are no long text.
-    const auto messages = static_cast<size_t>(
-        std::ranges::count_if(texts, [](std::string_view text) { return !text.empty(); }));
-    const size_t count = windows.pieces.size() - std::min(windows.pieces.size(), messages) + 1;
-    for (const std::string_view window : windows.pieces) {
-      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
+    std::vector<size_t> count(texts.size(), 0);  // of windows
+    for (const size_t text : windows.of) ++count[text];
+    for (size_t w = 0; w < windows.pieces.size(); ++w) {
+      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, attempt_among(count, sum));
+      out.score = std::max(out.score, attempt_among(count[windows.of[w]], sum));
       if (out.score >= kCertain) break;
     }
     out.matched = out.score >= least_probability(signal);
@@ -166,6 +172,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   bool has_embedder_;
   std::vector<size_t> positive_;      // labels that count as an attempt
   std::vector<PrototypeBank> banks_;  // (signals, 2): attempts, benign
+  size_t embedded_bytes_ = kEmbeddedBytes;
 };
 
 }  // namespace

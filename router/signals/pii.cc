@@ -39,12 +39,12 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
                         std::vector<Evidence>& evidence) const override {
     const std::vector<std::string>& types = finder_.types();
     std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY(bool whole, finder_.find(inputs.request().turn_texts(), inputs, now));
+    SIGNALBOX_TRY(const bool now_whole, finder_.find(inputs.request().turn_texts(), inputs, now));
     const bool history = std::any_of(signals_.begin(), signals_.end(),
                                      [](const auto& signal) { return signal.include_history; });
+    bool ever_whole = true;
     if (history) {
-      SIGNALBOX_TRY(const bool all, finder_.find(inputs.request().texts(), inputs, ever));
-      whole = whole && all;
+      SIGNALBOX_TRY(ever_whole, finder_.find(inputs.request().texts(), inputs, ever));
     }
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const std::vector<double>& found = signals_[i].include_history ? ever : now;
@@ -58,11 +58,9 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
         evidence.push_back({i, types[t], found[t]});
       }
       out[i].known = out[i].matched || finder_.has_model();
+      // Nothing in a part of the text is not nothing.
+      out[i].whole = out[i].matched || (signals_[i].include_history ? ever_whole : now_whole);
     }
-    // Nothing in a part of the text is not nothing.
-    const bool found = std::ranges::any_of(out, &Reading::matched);
-    if (!whole && !found)
-      return fail(Code::kTooLarge, "the request is too long to be looked at whole");
     return {};
   }
 

@@ -62,13 +62,10 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
   if (has_model()) {
     SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
     found.whole = windows.whole;
-    size_t in = 0;  // windows are in the order of the texts
-    for (const std::string_view window : windows.pieces) {
-      while (window.data() < texts[in].data() ||
-             window.data() >= texts[in].data() + texts[in].size())
-        ++in;
-      SIGNALBOX_TRY(auto spans, ask(window));
-      SIGNALBOX_TRY(auto entities, renamed(texts[in], window, std::move(spans)));
+    for (size_t w = 0; w < windows.pieces.size(); ++w) {
+      const size_t in = windows.of[w];
+      SIGNALBOX_TRY(auto spans, ask(windows.pieces[w]));
+      SIGNALBOX_TRY(auto entities, renamed(texts[in], windows.pieces[w], std::move(spans)));
       std::move(entities.begin(), entities.end(), std::back_inserter(marked[in]));
     }
   }

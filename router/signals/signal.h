@@ -21,6 +21,7 @@ struct Reading {
   double confidence = 0;  // 0 to 1; of the match, 0 without one
   double score = 0;       // the type's own measure, matched or not: share of keywords, similarity
   bool known = true;      // not: what the type lacks() would have to say; as if unavailable
+  bool whole = true;      // not: what was too long to be looked at may hold a match; as if failed
 };
 
 /// Why a signal reads as it does, for explanations: a keyword that occurs, the nearest example.

@@ -129,7 +129,7 @@ struct ClassTask {
 /// with the best class matches.
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier);
 
-/// contrastive: over pieces of a kilobyte, similarity to the nearest attempt less that to the
+/// contrastive: over pieces of half a kilobyte, similarity to the nearest attempt less that to the
 /// nearest benign text, the greatest of all; from the threshold (0.1) up. classifier: the
 /// probability of prompt_guard's positive_labels ("jailbreak"), from the threshold (the signal's,
 /// prompt_guard's, 0.7) up; long texts in windows. hybrid: either, the contrastive part with its

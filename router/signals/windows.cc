@@ -36,11 +36,13 @@ Result<Windows> take(const std::vector<std::string_view>& texts, size_t bytes,
                      const PiecesOf& pieces_of) {
   Windows out;
   size_t left = kWindowsMax * bytes;
-  for (const std::string_view text : texts) {
+  for (size_t t = 0; t < texts.size(); ++t) {
+    const std::string_view text = texts[t];
     if (text.empty()) continue;
     SIGNALBOX_TRY(const std::vector<std::string_view> all, pieces_of(text));
     const size_t cost = std::max(std::min(text.size(), bytes), bytes / 16);
     const size_t fit = left / cost;
+    out.of.insert(out.of.end(), std::min(all.size(), fit), t);
     if (all.size() <= fit) {
       out.pieces.insert(out.pieces.end(), all.begin(), all.end());
       left -= all.size() * cost;

@@ -14,7 +14,8 @@ inline constexpr size_t kWindowsMax = 256;
 
 struct Windows {
   std::vector<std::string_view> pieces;
-  bool whole = true;  // together they hold every byte of what was given
+  std::vector<size_t> of;  // (pieces) which of the texts each is of
+  bool whole = true;       // together they hold every byte of what was given
 };
 
 /// Tokens that a classifier reads at a time: more would blur what little of a long text matters,

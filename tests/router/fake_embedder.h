@@ -20,6 +20,7 @@ class FakeEmbedder : public engine::TextEmbedder {
       : calls_(calls), fail_(fail) {}
 
   int32_t dim() const override { return kDim; }
+  int32_t tokens_max() const override { return 512; }
 
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     if (fail_ != nullptr && *fail_) return fail(Code::kInternal, "the model is gone");

@@ -113,7 +113,7 @@ def domain(data):
         yield example("domain", text, "other", share=0.05, origin="everyday")
 
 
-def in_prose(data, attacks, count=18000, seed=2):
+def in_prose(data, attacks, count, seed=2):
     """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
@@ -130,13 +130,14 @@ def in_prose(data, attacks, count=18000, seed=2):
             yield text[begin : begin + rng.randint(600, 1000)], label, "part"
 
 
-def asked(data):
-    """[(text, label)] to put into passages: attacks and what only sounds like them; none that is held out."""
-    out = [(row["text"], row["label"]) for row in generated("jailbreak", 9000) if not held_out(row["text"], 0.05)]
+def asked(data, held=False):
+    """[(text, label)] to put into passages: attacks and what only sounds like them; of those that are held out, or of
+    all others."""
+    out = [(row["text"], row["label"]) for row in generated("jailbreak", 9000) if held_out(row["text"], 0.05) == held]
     out += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
-            if not held_out(row["text"], 0.2)] * 3
+            if held_out(row["text"], 0.2) == held] * 3
     for label, name in JAILBREAK_WRITTEN.items():
-        out += [(text, label) for text in written(name) if not held_out(text, 0.1)] * 3
+        out += [(text, label) for text in written(name) if held_out(text, 0.1) == held] * 3
     return out
 
 
@@ -151,8 +152,9 @@ def jailbreak(data):
     more = data / "more"
     for label, name in JAILBREAK_WRITTEN.items():
         yield from repeated([example("jailbreak", text, label, origin="written", share=0.1) for text in written(name)], 3)
-    for text, label, origin in in_prose(data, asked(data)):
-        yield from both(text, label, share=0.05, origin=origin)
+    for held, count in ((False, 18000), (True, 900)):
+        for text, label, origin in in_prose(data, asked(data, held), count):
+            yield from both(text, label, share=float(held), origin=origin)
     for row in json_lines(mined) if mined else ():
         yield from both(row["text"], row["label"], share=0, origin="mined")
     for row in generated("jailbreak", 9000):
@@ -191,9 +193,10 @@ def jailbreak(data):
 def pii(data):
     found = list(pii_texts(data))
     yield from found
-    learnt = [e for e in found if not e["held_out"]]
-    yield from joined(learnt, 3000)
-    yield from among_passages(data, [e for e in learnt if e["spans"]], 2500)
+    for held, many, in_passages in ((False, 3000, 2500), (True, 150, 150)):
+        of = [e for e in found if e["held_out"] == held]
+        yield from joined(of, many, held)
+        yield from among_passages(data, [e for e in of if e["spans"]], in_passages, held)
 
 
 def pii_texts(data):
@@ -246,7 +249,7 @@ def marked(line):
     return text + line[done:], spans
 
 
-def joined(examples, count, seed=1):
+def joined(examples, count, held, seed=1):
     """Several of them one after the other, as many with personal data as without: most prompts are longer than a
     sentence."""
     rng = random.Random(seed)
@@ -259,10 +262,10 @@ def joined(examples, count, seed=1):
             text += gap if text else ""
             spans += [(kind, len(text) + begin, len(text) + end) for kind, begin, end in e["spans"]]
             text += e["text"]
-        yield example("pii", text, spans=spans, origin="joined")
+        yield example("pii", text, spans=spans, share=float(held), origin="joined")
 
 
-def among_passages(data, examples, count, seed=1):
+def among_passages(data, examples, count, held, seed=1):
     """Each in the midst of a passage, of which nobody says what personal data it holds."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
@@ -273,7 +276,7 @@ def among_passages(data, examples, count, seed=1):
         end = begin + len(e["text"])
         spans = [(None, 0, begin)] + [(kind, begin + first, begin + past) for kind, first, past in e["spans"]]
         text = before + gap + e["text"] + gap + behind
-        yield example("pii", text, spans=spans + [(None, end, len(text))], origin="in-passage")
+        yield example("pii", text, spans=spans + [(None, end, len(text))], share=float(held), origin="in-passage")
 
 
 def refilled(examples, times, seed=1):

@@ -76,9 +76,10 @@ def temperature(model, heads, task, examples, limit):
     model.eval()
     logits, truths = [], []
     with torch.no_grad():
-        examples = random.Random(0).sample(examples, min(1500, len(examples)))
+        rng = random.Random(0)
+        examples = rng.sample(examples, min(1500, len(examples)))
         for e in examples:
-            ids, segments, mask, truth = train.padded([(*tokens.crop(e, limit, random.Random(0)), e["label"])])
+            ids, segments, mask, truth = train.padded([(*tokens.crop(e, limit, rng), e["label"])])
             found = train.logits_of(model, heads, task, ids, segments, mask).flatten(0, -2)
             keep = truth.flatten() != -100
             logits.append(found[keep])

@@ -94,12 +94,12 @@ def spans_of(row, marks):
 def quality(model, heads, task, examples, limit):
     """Accuracy, by origin; of taggers the F1 of spans (pii) or of tokens."""
     model.eval()
-    by_origin = {}
+    by_origin, rng = {}, random.Random(0)
     with torch.no_grad():
         examples = sorted(examples, key=lambda e: len(e["ids"]))
         for at in range(0, len(examples), 32):
             part = examples[at : at + 32]
-            batch = [(*tokens.crop(e, limit, random.Random(0)), e["label"]) for e in part]
+            batch = [(*tokens.crop(e, limit, rng), e["label"]) for e in part]
             ids, segments, mask, truth = padded(batch)
             best = logits_of(model, heads, task, ids, segments, mask).argmax(-1)
             for e, row, found in zip(part, truth, best):

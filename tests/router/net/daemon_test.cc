@@ -64,6 +64,7 @@ constexpr std::string_view kEmbeddings = R"(
 class FakeEmbedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
+  int32_t tokens_max() const override { return 512; }
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     for (size_t i = 0; i < texts.size(); ++i) {
       if (texts[i].find("fail") != std::string_view::npos)
@@ -379,6 +380,7 @@ TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
 class StubbornEmbedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
+  int32_t tokens_max() const override { return 512; }
   Result<void> embed(std::span<const std::string_view>, std::span<float> out) const override {
     for (size_t i = 0; i < out.size(); ++i) out[i] = i % 2 == 0 ? 1.0F : 0.0F;
     return {};

@@ -61,6 +61,7 @@ routing:
 class Embedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
+  int32_t tokens_max() const override { return 512; }
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     for (size_t i = 0; i < texts.size(); ++i) {
       const bool near = texts[i].starts_with("one");

@@ -164,6 +164,7 @@ TEST_F(Reload, lets_a_stream_end_on_the_state_that_it_began_with) {
   std::atomic<int> builds = 0;
   class Embedder : public engine::TextEmbedder {
     int32_t dim() const override { return 1; }
+    int32_t tokens_max() const override { return 512; }
     Result<void> embed(std::span<const std::string_view>, std::span<float>) const override {
       return {};
     }

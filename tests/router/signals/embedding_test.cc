@@ -16,6 +16,7 @@ using Aggregation = config::EmbeddingSignal::Aggregation;
 class Angles : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
+  int32_t tokens_max() const override { return 512; }
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     for (size_t i = 0; i < texts.size(); ++i) {
       const double radians = std::stod(std::string(texts[i])) * M_PI / 180;

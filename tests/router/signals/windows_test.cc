@@ -18,6 +18,16 @@ TEST(Windows, a_short_text_is_one) {
   EXPECT_TRUE(windows_of({""}, 100).whole);
 }
 
+TEST(Windows, know_their_texts) {
+  const std::string text(150, 'x');
+  const Windows found = windows_of({"abc", "", text}, 100);
+  EXPECT_EQ(found.of, (std::vector<size_t>{0, 2, 2}));
+  EXPECT_EQ(found.pieces.size(), found.of.size());
+  const std::string long_text(100'000, 'x');
+  const Windows cut = windows_of({"abc", long_text}, 64);
+  EXPECT_EQ(cut.pieces.size(), cut.of.size());
+}
+
 TEST(Windows, cover_the_text_and_overlap_by_an_eighth) {
   std::string text;
   for (int i = 0; text.size() < 1000; ++i) text += fmt::format("word{} ", i);
@@ -44,8 +54,9 @@ TEST(Windows, end_where_characters_do) {
 
 TEST(Windows, of_too_many_the_ends_and_evenly_chosen_ones_remain) {
   const std::string text(100'000, 'x');
-  const auto [windows, whole] = windows_of({text}, 64);
-  EXPECT_FALSE(whole);
+  const Windows found = windows_of({text}, 64);
+  EXPECT_FALSE(found.whole);
+  const auto& windows = found.pieces;
   ASSERT_EQ(windows.size(), kWindowsMax);
   EXPECT_EQ(windows.front().data(), text.data());
   EXPECT_EQ(windows.back().data() + windows.back().size(), text.data() + text.size());
