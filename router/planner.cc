@@ -3,6 +3,7 @@
 
 #include "router/planner.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "router/plugins/pii_policy.h"
@@ -39,6 +40,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
     out.pii_ = PiiFinder(std::move(pii));
     out.pii_threshold_ = config.modules.classifier.pii.threshold;
     if (out.pii_threshold_ <= 0) out.pii_threshold_ = PiiFinder::kDefaultThreshold;
+    SIGNALBOX_TRY_VOID(out.check_masked_types());
   }
   if (config.router.entropy_reasoning) {
     SIGNALBOX_TRY(ModelChoice domain, classifier_of(config, models, "domain"));
@@ -48,6 +50,23 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
   out.add_notices(models.embedder != nullptr);
   return out;
+}
+
+// What nothing finds would go out as it is. What there is no model for is a notice.
+Result<void> Planner::check_masked_types() const {
+  if (!pii_.has_model()) return {};
+  const std::vector<std::string>& known = pii_.types();
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!masks({.decision = &decision})) continue;
+    for (const std::string& type : decision.pii_mask->types) {
+      if (std::find(known.begin(), known.end(), upper_ascii(type)) != known.end()) continue;
+      return fail(Code::kInvalid,
+                  "{}: decision \"{}\": pii_mask: neither rules nor the model of "
+                  "modules.classifier.pii find \"{}\" (known: {})",
+                  config_.source, decision.name, type, fmt::join(known, ", "));
+    }
+  }
+  return {};
 }
 
 Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {

@@ -82,6 +82,7 @@ class Planner {
           const decision::NumberOf& number_of);
 
   using Candidates = std::vector<selection::Candidate>;
+  Result<void> check_masked_types() const;
   Result<void> add_selectors(const engine::TextEmbedder* embedder);
   Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
   void add_notices(bool has_embedder);

@@ -110,7 +110,7 @@ class Walk {
     if (!place_) return Kind::kText;
     if (holds(kLabels, key) || holds(kLabelled, parent)) return Kind::kLabel;
     if (key == "name" && names_function) return Kind::kName;
-    return key == "arguments" ? Kind::kArguments : Kind::kText;
+    return Kind::kText;
   }
 
   std::optional<Place> place_;
@@ -159,11 +159,19 @@ void each_word(const Value& value, Place place, const Hear& hear) {
   Walk(place, hear).value(value, "");
 }
 
+std::optional<json::Document> json_within(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '['))
+    return std::nullopt;
+  auto document = json::Document::parse(std::string(text));
+  if (!document) return std::nullopt;
+  return *std::move(document);
+}
+
 void append_word(const Word& word, std::string& out) {
   if (word.kind == Kind::kLabel && is_identifier(word.text)) return;
-  const bool opens = word.text.starts_with('{') || word.text.starts_with('[');
-  if (opens && word.kind != Kind::kKey) {
-    if (const auto within = json::Document::parse(std::string(word.text))) {
+  if (word.kind != Kind::kKey) {
+    if (const auto within = json_within(word.text)) {
       const Hear hear = [&](const Word& each) { append_line(each.text, out); };
       return Walk(std::nullopt, hear).value(within->root(), "");
     }

@@ -16,12 +16,11 @@ namespace signalbox::router {
 struct Word {
   enum class Kind : uint8_t {
     kText,
-    kContent,    // the text of a message's content: a string, or `text` and `refusal` of its parts
-    kArguments,  // of a call: JSON in a string
-    kNumber,     // of so many digits that it could be somebody's; its bytes
-    kName,       // of a function
-    kLabel,      // a role, a kind, an id
-    kKey,        // of a member, where it is more than an identifier
+    kContent,  // the text of a message's content: a string, or `text` and `refusal` of its parts
+    kNumber,   // of so many digits that it could be somebody's; its bytes
+    kName,     // of a function
+    kLabel,    // a role, a kind, an id
+    kKey,      // of a member, where it is more than an identifier
   };
   Kind kind;
   std::string_view text;
@@ -46,8 +45,11 @@ void each_word_of_message(const json::Value& message, const Hear& hear);
 /// The same of another value. Numbers of a definition are bounds, and left out.
 void each_word(const json::Value& value, Place place, const Hear& hear);
 
-/// Appends a word to `out` on a line of its own. A text that is JSON itself, as the arguments of a
-/// call are, is opened once, and then all of it counts. Left out: labels that are identifiers.
+/// The JSON that a text is, as the arguments of a call are, white space around it or not.
+std::optional<json::Document> json_within(std::string_view text);
+
+/// Appends a word to `out` on a line of its own. A text that is JSON itself is opened once, and
+/// then all of it counts. Left out: labels that are identifiers.
 void append_word(const Word& word, std::string& out);
 
 }  // namespace signalbox::router

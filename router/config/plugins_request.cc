@@ -1,6 +1,7 @@
 // Plugins that change the request before it goes out, or answer instead.
 
 #include "router/config/headers.h"
+#include "router/config/pii_types.h"
 #include "router/config/plugin_tables.h"
 
 namespace signalbox::config {
@@ -159,7 +160,7 @@ const Section<PiiMaskPlugin>& pii_mask_section() {
   using P = PiiMaskPlugin;
   static const Section<P> section{{
       optional("enabled", boolean(&P::enabled), "false leaves the request alone"),
-      optional("types", texts(&P::types), "that are masked; all without it"),
+      optional("types", pii_types(&P::types), "that are masked; all without it"),
       optional("threshold", share(&P::threshold), "least score; the classifier's without it"),
       optional(
           "on_error",

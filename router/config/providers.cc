@@ -1,5 +1,6 @@
 // `providers`: the models that requests can go to, and the servers behind them.
 
+#include "router/config/pii_types.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -43,7 +44,8 @@ const Section<PiiPolicy>& pii_policy_section() {
   static const Section<PiiPolicy> section{{
       optional("allow_by_default", boolean(&PiiPolicy::allow_by_default),
                "whether types that are not listed may pass"),
-      optional("pii_types_allowed", texts(&PiiPolicy::pii_types_allowed), "types that may pass"),
+      optional("pii_types_allowed", pii_types(&PiiPolicy::pii_types_allowed),
+               "types that may pass"),
   }};
   return section;
 }

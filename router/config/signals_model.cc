@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "router/config/pii_types.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -194,7 +195,7 @@ const Section<PiiSignal>& pii_section() {
       required("name", text(&S::name), "what conditions call it"),
       optional("description", string(&S::description), "for people"),
       optional("threshold", share(&S::threshold), "least confidence; 0: that of the classifier"),
-      optional("pii_types_allowed", texts(&S::pii_types_allowed), "types that do not count"),
+      optional("pii_types_allowed", pii_types(&S::pii_types_allowed), "types that do not count"),
       optional("include_history", boolean(&S::include_history), "look at earlier turns as well"),
   }};
   return section;

@@ -133,7 +133,8 @@ std::vector<PiiEntity> by_line(std::string_view text, std::vector<PiiEntity> fou
   return out;
 }
 
-/// Names with nothing but a space between them made one; in the order of the text.
+/// Names with nothing but a space between them made one, which is as sure as its surest part: a
+/// doubtful surname takes nothing from the name in front. In the order of the text.
 std::vector<PiiEntity> with_whole_names(std::string_view text, std::vector<PiiEntity> found) {
   const auto place = [](const PiiEntity& each) {
     return std::tie(each.begin, each.end, each.type);
@@ -155,7 +156,7 @@ std::vector<PiiEntity> with_whole_names(std::string_view text, std::vector<PiiEn
       continue;
     }
     out.back().end = entity.end;
-    out.back().score = std::min(out.back().score, entity.score);
+    out.back().score = std::max(out.back().score, entity.score);
   }
   return out;
 }

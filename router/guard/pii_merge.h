@@ -17,6 +17,7 @@ inline constexpr double kPiiModelSure = 0.5;
 /// rule has found, which then has the higher of both scores; else the rule's stays whole, and two
 /// of one type become one that covers both. Of two findings of the model itself, as two windows
 /// have them, the surer stays. Of what overlaps in part the rest stays found, from three bytes on.
+/// Names of the model with nothing but a space between them become one, as sure as the surest.
 /// A line break ends what a model has found, unless it is an address: models that see no white
 /// space take the lines of a signature for one name. `rules` is find_pii_by_rules()'s of `text`; of
 /// the model any order.

@@ -64,7 +64,7 @@ class Pass {
   size_t at_number(size_t at) {
     const size_t end = text_.digits_end(at);
     if (!pii::is_alnum(text_.before(at))) {
-      if (const Found found = number_at(at, end)) return take(*found);
+      if (const Found found = number_at(at, end)) return take_whole(*found);
     }
     return end;
   }
@@ -86,7 +86,7 @@ class Pass {
     }
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
     if (Found found = pii::find_phone(text_, at, cues_)) return found;
-    return is_joined(next) ? pii::find_domain(text_, at, cues_) : std::nullopt;
+    return is_joined(next) && !in_url_ ? pii::find_domain(text_, at, cues_) : std::nullopt;
   }
 
   size_t at_word(size_t at) {
@@ -97,8 +97,7 @@ class Pass {
     // A name may be the end of a longer one: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {
-      if (const Found found = word_at(at, end))
-        return found->type == pii::kDomain ? take_url(*found) : take(*found);
+      if (const Found found = word_at(at, end)) return take_whole(*found);
     }
     return end;
   }
@@ -122,6 +121,10 @@ class Pass {
     if (Found found = pii::find_license(text_, at, cues_)) return found;
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
     return in_url_ ? std::nullopt : pii::find_domain(text_, at, cues_);
+  }
+
+  size_t take_whole(const Match& match) {
+    return match.type == pii::kDomain ? take_url(match) : take(match);
   }
 
   // A URL is one thing, but for the accounts, mailboxes and secrets that it holds.

@@ -1,20 +1,25 @@
 // A string that holds nothing keeps its bytes; one that does is written anew, as is a number, which
-// becomes a string.
+// becomes a string. The same goes for JSON in a string, of whose escapes all stay that nothing was
+// found in: "\u0061da@example.org" is what the upstream's model reads there, and so do we.
 
 #include "router/plugins/pii_mask.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/json_writer.h"
 #include "router/api/words.h"
+#include "router/plugins/json_text.h"
 
 namespace signalbox::router {
 namespace {
 
 struct Slot {
   json::Value value;
-  std::string_view text;  // where the request's other readers have it, too
-  bool is_arguments;      // JSON in a string
+  std::string_view text;         // where the request's other readers have it, too
+  std::optional<JsonText> json;  // of a text that is JSON
+
+  std::string_view read() const { return json ? json->text() : text; }
 };
 
 // A label or a name that is changed means something else, and a key cannot be put back.
@@ -25,8 +30,7 @@ bool is_maskable(Word::Kind kind) {
 std::vector<Slot> slots_of(const ChatRequest& request) {
   std::vector<Slot> slots;
   const Hear hear = [&](const Word& word) {
-    if (is_maskable(word.kind))
-      slots.push_back({word.value, word.text, word.kind == Word::Kind::kArguments});
+    if (is_maskable(word.kind)) slots.push_back({word.value, word.text, std::nullopt});
   };
   const json::Value root = request.document.root();
   size_t index = 0;
@@ -45,6 +49,9 @@ std::vector<Slot> slots_of(const ChatRequest& request) {
     if (place_of(member.key) == Place::kAttachment)
       each_word(member.value, Place::kAttachment, hear);
   }
+  for (Slot& slot : slots) {
+    if (json_within(slot.text)) slot.json.emplace(slot.text);
+  }
   return slots;
 }
 
@@ -54,20 +61,40 @@ bool is_wanted(const config::PiiMaskPlugin& plugin, std::string_view type) {
                      [&](const std::string& each) { return upper_ascii(each) == type; });
 }
 
-// Whether it stands in JSON as a number does, so that a placeholder needs quotes of its own.
-bool is_bare(std::string_view json, const PiiEntity& entity) {
-  size_t before = entity.begin;
-  while (before > 0 && (json[before - 1] == ' ' || json[before - 1] == '\n')) --before;
-  const bool opens =
-      before > 0 && std::string_view(":,[").find(json[before - 1]) != std::string_view::npos;
-  size_t behind = entity.end;
-  while (behind < json.size() && (json[behind] == ' ' || json[behind] == '\n')) ++behind;
-  const bool closes =
-      behind < json.size() && std::string_view(",]}").find(json[behind]) != std::string_view::npos;
-  const std::string_view value = json.substr(entity.begin, entity.end - entity.begin);
-  return opens && closes &&
-         std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+/// A slot's text with placeholders; nothing where none is needed.
+class MaskedText {
+ public:
+  MaskedText(const Slot& slot, Masks& masks) : slot_(slot), masks_(masks) {}
+
+  void mask(const PiiEntity& entity) {
+    if (!slot_.json) return put(entity.type, {entity.begin, entity.end, true});
+    for (const JsonText::Part& part : slot_.json->parts(entity.begin, entity.end))
+      put(entity.type, part);
+  }
+
+  std::optional<std::string> take() {
+    if (at_ == 0) return std::nullopt;
+    return std::move(text_ += slot_.text.substr(at_));
+  }
+
+ private:
+  // Two findings may reach into one number.
+  void put(std::string_view type, const JsonText::Part& part) {
+    const auto [begin, end] = slot_.json ? slot_.json->origin(part.begin, part.end)
+                                         : JsonText::Range{part.begin, part.end};
+    if (begin < at_) return;
+    const std::string& placeholder =
+        masks_.of(type, slot_.read().substr(part.begin, part.end - part.begin));
+    text_ += slot_.text.substr(at_, begin - at_);
+    text_ += part.is_string ? placeholder : json::quote(placeholder);
+    at_ = end;
+  }
+
+  const Slot& slot_;
+  Masks& masks_;
+  std::string text_;
+  size_t at_ = 0;  // in the slot's text, up to which it is written
+};
 
 Result<PiiFound> look(const config::PiiMaskPlugin& plugin, const PiiFinder& finder,
                       const std::vector<std::string_view>& texts, Inputs& inputs) {
@@ -98,26 +125,18 @@ Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const PiiFinder
   const std::string_view source = request.document.source();
   const std::vector<Slot> slots = slots_of(request);
   std::vector<std::string_view> texts;
-  for (const Slot& slot : slots) texts.push_back(slot.text);
+  for (const Slot& slot : slots) texts.push_back(slot.read());
   SIGNALBOX_TRY(const PiiFound found, look(plugin, finder, texts, inputs));
   Masks masks(source);
-  for (const Slot& slot : slots) masks.avoid(slot.text);  // in JSON a bracket may be "\u005b"
+  for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON a bracket may be "\u005b"
   std::vector<Edit> edits;
   for (size_t i = 0; i < slots.size(); ++i) {
-    std::string text;
-    size_t at = 0;
+    MaskedText text(slots[i], masks);
     for (const PiiEntity& entity : found.in[i]) {
-      if (entity.score < threshold || !is_wanted(plugin, entity.type)) continue;
-      const std::string_view value = texts[i].substr(entity.begin, entity.end - entity.begin);
-      const std::string& placeholder = masks.of(entity.type, value);
-      const bool quotes = slots[i].is_arguments && is_bare(texts[i], entity);
-      text += texts[i].substr(at, entity.begin - at);
-      text += quotes ? json::quote(placeholder) : placeholder;
-      at = entity.end;
+      if (entity.score >= threshold && is_wanted(plugin, entity.type)) text.mask(entity);
     }
-    if (at == 0) continue;
-    text += texts[i].substr(at);
-    edits.push_back({slots[i].value.begin(), slots[i].value.end(), json::quote(text)});
+    if (const auto masked = text.take())
+      edits.push_back({slots[i].value.begin(), slots[i].value.end(), json::quote(*masked)});
   }
   SIGNALBOX_TRY(json::Document body, json::Document::parse(apply(source, std::move(edits))));
   return Masked{std::move(body), masks.take()};

@@ -84,6 +84,20 @@ TEST(ChatRequest, tells_what_is_said_beside_the_text) {
   EXPECT_EQ(request->texts(), (Texts{"asked", beside, "older", "odd", attached, "reply"}));
 }
 
+// The text that is decided on stays as it was written.
+TEST(ChatRequest, tells_what_json_in_a_content_spells_with_escapes) {
+  const auto request = ChatRequest::parse(R"({"model":"a","messages":[
+    {"role":"user","content":"{\"x\":\"\\u0061da\",\"n\":1}"},
+    {"role":"tool","content":"{\"x\":\"a\\nb\"}"},
+    {"role":"tool","content":[{"type":"text","text":" [\"M\\u00fcller\"]"},{"type":"text","text":"\\u0041"}]}]})");
+  ASSERT_TRUE(request) << request.error().message;
+  using Texts = std::vector<std::string_view>;
+  const std::string_view asked = R"({"x":"\u0061da","n":1})", replied = R"({"x":"a\nb"})",
+                         listed = " [\"M\\u00fcller\"]\n\\u0041";
+  EXPECT_EQ(request->user_text(), asked);
+  EXPECT_EQ(request->turn_texts(), (Texts{asked, listed, "M\xC3\xBCller", replied, "ada"}));
+}
+
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[]})")->user_text(), "");
   EXPECT_EQ(ChatRequest::parse(R"({"model":"a","messages":[{"role":"system","content":"x"}]})")

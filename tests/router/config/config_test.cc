@@ -4,10 +4,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 #include "base/yaml.h"
 #include "router/config/load.h"
+#include "router/config/pii_types.h"
+#include "router/guard/pii_rules.h"
 
 namespace signalbox::config {
 namespace {
@@ -375,6 +379,58 @@ global:
   EXPECT_EQ(with("response_cache: {enabled: true}", "{type: semantic-cache}"), "");
   EXPECT_EQ(with("response_cache: {enabled: false}", ""), "");
   EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
+}
+
+TEST(Config, a_type_of_personal_data_that_neither_rules_nor_our_models_find_is_told) {
+  constexpr std::string_view kFound = " is found only by a model of your own that has this label";
+  const std::string known = fmt::format(" (known: {})", join(known_pii_types()));
+  const auto with = [](std::string_view masked, std::string_view allowed, std::string_view seen) {
+    return notices_of(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{type: echo}}], pii_policy: {{pii_types_allowed: [{}]}}}}]
+routing:
+  signals: {{pii: [{{name: p, pii_types_allowed: [{}]}}]}}
+  decisions:
+    - name: d
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: pii_mask, configuration: {{types: [{}]}}}}]
+)",
+                                  seen, allowed, masked));
+  };
+  EXPECT_EQ(with("EMAIL_ADDRESS, person, Api_Key", "GPE, zip_code", "NRP"), "");
+  EXPECT_EQ(with("EMAIL", "", ""),
+            fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[0]: "
+                        "\"EMAIL\"{}{}\n",
+                        kFound, known));
+  EXPECT_EQ(with("PERSON, email_adress", "", ""),
+            fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[1]: "
+                        "\"email_adress\"{}; did you mean \"EMAIL_ADDRESS\"?\n",
+                        kFound));
+  EXPECT_EQ(with("", "PERSONS", "PHONE"),
+            fmt::format("f.yaml:4: providers.models[0].pii_policy.pii_types_allowed[0]: "
+                        "\"PHONE\"{0}{1}\n"
+                        "f.yaml:6: routing.signals.pii[0].pii_types_allowed[0]: \"PERSONS\"{0}; "
+                        "did you mean \"PERSON\"?\n",
+                        kFound, known));
+}
+
+TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) {
+  std::set<std::string> expected;
+  for (const std::string_view type : router::pii_rule_types()) expected.emplace(type);
+  std::ifstream file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tools/train/corpus.py");
+  const std::string corpus(std::istreambuf_iterator<char>(file), {});
+  constexpr std::string_view kBegin = "\nPII_TYPES = [";
+  size_t at = corpus.find(kBegin);
+  ASSERT_NE(at, std::string::npos);
+  const size_t end = corpus.find(']', at);
+  while ((at = corpus.find('"', at)) < end) {
+    const size_t close = corpus.find('"', at + 1);
+    expected.insert(corpus.substr(at + 1, close - at - 1));
+    at = close + 1;
+  }
+  const auto known = known_pii_types();
+  EXPECT_EQ(std::set<std::string>(known.begin(), known.end()), expected);
 }
 
 TEST(Config, takes_no_section_under_a_name_that_is_a_letter_off) {

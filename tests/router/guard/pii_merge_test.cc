@@ -169,11 +169,23 @@ TEST(MergePii, EndsWhatAModelHasFoundWithTheLineUnlessItIsAnAddress) {
 TEST(MergePii, MakesOneNameOfNamesWithASpaceBetween) {
   EXPECT_EQ(merged({}, {{"PERSON", 0, 3, 0.9}, {"PERSON", 4, 12, 0.8}, {"PERSON", 0, 3, 0.7}},
                    "Ada Lovelace"),
-            "PERSON 0-12 0.8 model");
+            "PERSON 0-12 0.9 model");
   EXPECT_EQ(merged({}, {{"PERSON", 0, 3}, {"PERSON", 4, 7}}, "Ada,Bob"),
             "PERSON 0-3 0.9 model, PERSON 4-7 0.9 model");
   EXPECT_EQ(merged({}, {{"PERSON", 0, 3}, {"GPE", 4, 10}}, "Ada London"),
             "PERSON 0-3 0.9 model, GPE 4-10 0.9 model");
+}
+
+// At the lower score a sure name would stay with the text for the doubtful one beside it.
+TEST(MergePii, FindsANameAsSurelyAsItsSurestPart) {
+  constexpr std::string_view kText = "Please ask Margaret Hope Carter about it.";
+  EXPECT_EQ(merged({}, {{"PERSON", 11, 24, 0.98}, {"PERSON", 25, 31, 0.33}}, kText),
+            "PERSON 11-31 0.98 model");
+  EXPECT_EQ(merged({}, {{"PERSON", 11, 19, 0.33}, {"PERSON", 20, 31, 0.98}}, kText),
+            "PERSON 11-31 0.98 model");
+  EXPECT_EQ(merged({}, {{"PERSON", 11, 19, 0.4}, {"PERSON", 20, 24, 0.98}, {"PERSON", 25, 31, 0.3}},
+                   kText),
+            "PERSON 11-31 0.98 model");
 }
 
 }  // namespace
