@@ -5,18 +5,14 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "router/guard/reply_content.h"
 #include "router/guard/reply_marks.h"
 #include "router/plugins/edit.h"
 
 namespace signalbox::router {
 namespace {
 
-std::optional<json::Value> text_value(const json::Value& choice) {
-  const auto message = choice.find("message");
-  const auto text = message ? message->find("content") : choice.find("text");
-  if (!text || !text->is_string()) return std::nullopt;
-  return text;
-}
+constexpr std::string_view kMessage = "message";
 
 int64_t index_of(const json::Value& choice) {
   const auto index = choice.find("index");
@@ -30,16 +26,26 @@ void add_name(std::string& list, std::string_view name) {
   list += name;
 }
 
+// Parts get one more.
+Edit in_front(const ReplyContent& content, std::string_view preface) {
+  const json::Value& value = *content.value;
+  if (value.is_string())
+    return {value.begin(), value.end(), json::quote(std::string(preface) + content.text)};
+  return {value.begin() + 1, value.begin() + 1,
+          fmt::format(R"({{"type":"text","text":{}}},)", json::quote(preface))};
+}
+
 /// What is known of one reply, and what follows.
 class Judgement {
  public:
   Judgement(const ReplyRules& rules, GuardedBody& out) : rules_(rules), out_(out) {}
 
-  void take(const ReplyVerdict& verdict) {
+  /// `unread`: the reply says more than what was checked.
+  void take(const ReplyVerdict& verdict, bool unread) {
     out_.outcome.checks = 1;
     out_.outcome.seconds = verdict.seconds;
     for (const ReplyFinding& finding : verdict.findings) take(finding);
-    unchecked(verdict.grounding_failed, verdict.jailbreak_failed);
+    unchecked(unread || verdict.grounding_failed, unread || verdict.jailbreak_failed);
   }
 
   void unchecked(bool grounding, bool jailbreak) {
@@ -128,11 +134,11 @@ std::optional<WholeReply> WholeReply::read(std::string body) {
 std::vector<ReplyWindow> WholeReply::windows() const {
   std::vector<ReplyWindow> out;
   for (const json::Value choice : document_.root().find("choices")->items()) {
-    const auto text = text_value(choice);
-    if (!text || text->text().empty()) continue;
+    ReplyContent content = content_of(choice, kMessage);
+    if (content.text.empty()) continue;
     ReplyWindow window;
     window.choice = index_of(choice);
-    window.text = text->text();
+    window.text = std::move(content.text);
     out.push_back(std::move(window));
   }
   return out;
@@ -144,14 +150,17 @@ GuardedBody WholeReply::judged(const ReplyRules& rules, const ReplyVerdict* verd
   if (rules.jailbreak) out.outcome.jailbreak = ReplyState::kClean;
   Judgement judgement(rules, out);
   judgement.unverified();
-  verdict == nullptr ? judgement.unchecked(true, true) : judgement.take(*verdict);
-  std::vector<Edit> edits;
   const json::Value root = document_.root();
-  for (const json::Value choice : root.find("choices")->items()) {
-    const auto text = text_value(choice);
+  const json::Items choices = root.find("choices")->items();
+  bool unread = false;
+  for (const json::Value choice : choices) unread = unread || content_of(choice, kMessage).unread;
+  verdict == nullptr ? judgement.unchecked(true, true) : judgement.take(*verdict, unread);
+  std::vector<Edit> edits;
+  for (const json::Value choice : choices) {
     const std::string preface = judgement.preface(index_of(choice));
-    if (!text || text->text().empty() || preface.empty()) continue;
-    edits.push_back({text->begin(), text->end(), json::quote(preface + std::string(text->text()))});
+    if (preface.empty()) continue;
+    const ReplyContent content = content_of(choice, kMessage);
+    if (!content.text.empty()) edits.push_back(in_front(content, preface));
   }
   if (!judgement.marks().empty()) {
     edits.push_back({root.end() - 1, root.end() - 1,

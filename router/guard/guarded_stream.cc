@@ -6,18 +6,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "router/guard/reply_content.h"
+
 namespace signalbox::router {
 namespace {
 
 constexpr std::string_view kData = "data:";
 constexpr std::string_view kDone = "[DONE]";
+constexpr std::string_view kJsonSpace = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // a stream may begin with one
 constexpr std::string_view kLastEvent = "data: [DONE]\n\n";
 // A word is rarely in more pieces; then it is cut.
 constexpr uint32_t kPatience = 3;
 
-// The data of an event, its lines joined.
+// The data of an event, its lines joined, without white space in front.
 std::string data_of(std::string_view event) {
   std::string out;
+  if (event.starts_with(kByteOrderMark)) event.remove_prefix(kByteOrderMark.size());
   bool any = false;
   for (size_t at = 0; at < event.size();) {
     const size_t end = std::min(event.find_first_of("\r\n", at), event.size());
@@ -30,13 +35,8 @@ std::string data_of(std::string_view event) {
     out += line;
     any = true;
   }
+  out.erase(0, std::min(out.find_first_not_of(kJsonSpace), out.size()));
   return out;
-}
-
-std::string text_of(const json::Value& choice) {
-  const auto delta = choice.find("delta");
-  const auto text = delta ? delta->find("content") : choice.find("text");
-  return text && text->is_string() ? std::string(text->text()) : std::string();
 }
 
 bool begins_in_word(std::string_view text) {
@@ -99,9 +99,11 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
 void GuardedStream::finish(std::string& out) {
   if (ended_) return;
   skipping_ = false;
+  // Some clients read it without its blank line.
   const std::string rest = std::exchange(event_, {});
+  hear(rest, out);
   for (auto& [index, choice] : choices_) sweep(choice, true);
-  // Without its blank line nothing could stand behind it.
+  // Nothing could stand behind it.
   held_ += rest;
   finished_ = true;
   insert(std::exchange(late_, {}), out);
@@ -115,11 +117,15 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
     out.is_chunk = out.ends = out.last = true;
     return out;
   }
-  if (!data.starts_with('{')) return out;
+  if (data.empty()) return out;
   data.reserve(data.size() + json::Document::kPadding);
   const auto chunk = json::Document::parse(std::move(data));
   const auto choices = chunk ? chunk->root().find("choices") : std::nullopt;
-  if (!choices || !choices->is_array()) return out;
+  if (!choices || !choices->is_array()) {
+    const bool is_object = chunk && chunk->root().is_object();
+    out.unread = !is_object || (choices && !choices->is_null());
+    return out;
+  }
   out.is_chunk = true;
   head_ = ChunkHead::of(chunk->root());
   for (const json::Value choice : choices->items()) {
@@ -127,16 +133,24 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
     const auto number = index ? index->integer() : Result<int64_t>(0);
     const auto reason = choice.find("finish_reason");
     const bool ends = reason && !reason->is_null();
-    out.choices.push_back({number.value_or(0), text_of(choice), ends});
+    ReplyContent content = content_of(choice, "delta");
+    out.choices.push_back({number.value_or(0), std::move(content.text), ends});
     out.ends = out.ends || ends;
+    out.unread = out.unread || content.unread;
   }
   return out;
 }
 
+GuardedStream::Said GuardedStream::hear(std::string_view event, std::string& out) {
+  Said said = read(event);
+  if (said.unread) grounding_unchecked_ = jailbreak_unchecked_ = true;
+  for (const Said::Of& of : said.choices) say(of, out);
+  return said;
+}
+
 // Comments and the like pass; they keep connections alive.
 void GuardedStream::event(std::string_view event, std::string& out) {
-  const Said said = read(event);
-  for (const Said::Of& of : said.choices) say(of, out);
+  const Said said = hear(event, out);
   if (said.last) {
     for (auto& [index, choice] : choices_) sweep(choice, true);
   }

@@ -76,10 +76,12 @@ class GuardedStream {
     bool ends = false;      // a choice, or the stream
     bool last = false;      // the stream
     bool is_chunk = false;  // or the end of the stream
+    bool unread = false;    // something that is not among `choices`
   };
 
   size_t event_end(std::string_view bytes);
   Said read(std::string_view event);
+  Said hear(std::string_view event, std::string& out);
   void event(std::string_view event, std::string& out);
   void say(const Said::Of& said, std::string& out);
   Choice* choice_of(int64_t index);

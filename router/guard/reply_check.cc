@@ -16,6 +16,7 @@ namespace signalbox::router {
 namespace {
 
 using grounding::ReadText;
+using grounding::Sentence;
 using grounding::Token;
 using grounding::TokenKind;
 
@@ -36,20 +37,42 @@ std::string_view tail(std::string_view text, size_t bytes) {
   return text.substr(begin);
 }
 
+// Without its ending, of a word that says something; "" of another.
+std::string_view subject_of(const Token& token) {
+  if (token.kind == TokenKind::kSymbol || token.lower.size() < 2 ||
+      grounding::is_common_word(token.lower))
+    return {};
+  return grounding::stem_of(token.lower);
+}
+
 // Those with an entry in `of`, if there is any.
 std::unordered_set<std::string> subjects(std::string_view text,
                                          const std::unordered_set<std::string>* of = nullptr) {
   std::unordered_set<std::string> out;
   const ReadText read(text);
   for (const Token& token : read.tokens()) {
-    if (token.kind == TokenKind::kSymbol || token.lower.size() < 2 ||
-        grounding::is_common_word(token.lower))
-      continue;
-    std::string stem(grounding::stem_of(token.lower));
-    if (of == nullptr || of->contains(stem)) out.insert(std::move(stem));
+    std::string subject(subject_of(token));
+    if (!subject.empty() && (of == nullptr || of->contains(subject)))
+      out.insert(std::move(subject));
   }
   return out;
 }
+
+// Counts code points in front of places that come in their order, each byte once.
+class Points {
+ public:
+  Points(std::string_view text, size_t begin) : text_(text), at_(begin) {}
+  uint64_t up_to(size_t place) {
+    points_ += utf8::count(text_.substr(at_, place - at_));
+    at_ = place;
+    return points_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_;
+  uint64_t points_ = 0;
+};
 
 }  // namespace
 
@@ -100,15 +123,19 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
   }
   const std::string answer = window.before + window.text;
   SIGNALBOX_TRY(const GroundingReport report, checker_->check(*context_, answer));
+  if (report.spans.empty()) return {};
+  const std::vector<Sentence> sentences = speaking(answer);
+  auto sentence = sentences.begin();
+  Points points(answer, window.before.size());
   for (const GroundingSpan& span : report.spans) {
     if (span.end <= window.before.size()) continue;
     const uint32_t begin = std::max(span.begin, static_cast<uint32_t>(window.before.size()));
     const std::string_view text = std::string_view(answer).substr(begin, span.end - begin);
-    if (!counts(span, text) || !speaks_of_context(answer, span)) continue;
-    const std::string_view in_front =
-        std::string_view(answer).substr(window.before.size(), begin - window.before.size());
+    while (sentence != sentences.end() && sentence->end <= span.begin) ++sentence;
+    const bool speaks = sentence != sentences.end() && sentence->begin < span.end;
+    if (!counts(span, text) || !speaks) continue;
     ReplySpan told;
-    told.begin = window.begin + utf8::count(in_front);
+    told.begin = window.begin + points.up_to(begin);
     told.end = told.begin + utf8::count(text);
     told.text = text;
     told.verdict = verdict_name(span.verdict);
@@ -119,17 +146,22 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
 }
 
 // Instructions say nothing of most things, and what they do not speak of they do not contradict.
-bool ReplyCheck::speaks_of_context(std::string_view answer, const GroundingSpan& span) const {
-  if (truth_.instructions.empty()) return true;
+std::vector<Sentence> ReplyCheck::speaking(std::string_view answer) const {
+  if (truth_.instructions.empty())
+    return {Sentence{.begin = 0, .end = static_cast<uint32_t>(answer.size())}};
   const ReadText read(answer);
-  for (const grounding::Sentence& sentence : read.sentences()) {
-    if (span.begin >= sentence.end || span.end <= sentence.begin) continue;
-    auto shared =
-        subjects(answer.substr(sentence.begin, sentence.end - sentence.begin), &instruction_words_);
-    shared.insert(asked_words_.begin(), asked_words_.end());
-    if (shared.size() >= kSharedMin) return true;
+  std::vector<Sentence> out;
+  for (const Sentence& sentence : read.sentences()) {
+    std::unordered_set<std::string> shared;
+    for (uint32_t i = sentence.first_token; i < sentence.last_token; ++i) {
+      if (asked_words_.size() + shared.size() >= kSharedMin) break;
+      std::string subject(subject_of(read.at(i)));
+      if (instruction_words_.contains(subject) && !asked_words_.contains(subject))
+        shared.insert(std::move(subject));
+    }
+    if (asked_words_.size() + shared.size() >= kSharedMin) out.push_back(sentence);
   }
-  return false;
+  return out;
 }
 
 Result<void> ReplyCheck::classify(const ReplyWindow& window, const engine::Patience& patience,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "router/guard/grounding.h"
+#include "router/guard/grounding_text.h"
 #include "router/guard/reply_guard.h"
 
 namespace signalbox::router {
@@ -54,7 +55,7 @@ class ReplyCheck {
                         ReplyFinding& out) const;
   Result<void> prepare();
   bool counts(const GroundingSpan& span, std::string_view text) const;
-  bool speaks_of_context(std::string_view answer, const GroundingSpan& span) const;
+  std::vector<grounding::Sentence> speaking(std::string_view answer) const;
 
   const ReplyRules rules_;
   GroundTruth truth_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/signals/types.h"
 #include "router/signals/windows.h"
 
@@ -45,7 +46,9 @@ class ClassSignals : public SignalType {
     return task_.threshold > 0 ? std::optional(task_.threshold) : std::nullopt;
   }
   bool is_moot(const ChatRequest& request) const override {
-    return request.user_text().empty() || (task_.needs_answer && !has_answer(request));
+    const std::string_view text = request.user_text();
+    return std::all_of(text.begin(), text.end(), ascii::is_space) ||
+           (task_.needs_answer && !has_answer(request));
   }
   std::string_view unavailable(size_t signal) const override {
     if (!classifier_.why.empty()) return classifier_.why;
@@ -55,6 +58,7 @@ class ClassSignals : public SignalType {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     SIGNALBOX_TRY(const std::vector<float> scores, scores_of(inputs));
+    if (scores.empty()) return {};
     const auto best =
         static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
     const bool sure = scores[best] >= task_.threshold;
@@ -73,10 +77,11 @@ class ClassSignals : public SignalType {
  private:
   // The mean of what the classifier says of the windows of the last message or of its skeleton,
   // each counting as its length; the rest is not looked at once it could not make another class the
-  // best. (labels)
+  // best. (labels); empty for a text without a token.
   Result<std::vector<float>> scores_of(Inputs& inputs) const {
     const std::string_view text = inputs.digest(type(), inputs.request().user_text());
     SIGNALBOX_TRY(const Windows windows, windows_of({text}, *classifier_.model));
+    if (windows.pieces.empty()) return std::vector<float>();
     size_t left = 0, seen = 0;  // bytes
     for (const std::string_view window : windows.pieces) left += window.size();
     std::vector<double> sums(classifier_.labels.size());

@@ -47,10 +47,11 @@ class FakeClassifier : public engine::TextModel {
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return fail(Code::kUnsupported, "a fake has no tokens");
   }
-  // A byte is a token.
+  // A byte is a token, but of white space, which may be without a width.
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
     std::vector<std::string_view> out;
+    if (text.find_first_not_of(" \n\u200B") == std::string_view::npos) return out;
     for (size_t begin = 0; begin < text.size(); begin += tokens - overlap) {
       out.push_back(text.substr(begin, tokens));
       if (begin + tokens >= text.size()) break;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 
 #include "base/json.h"
@@ -277,6 +279,42 @@ TEST(GuardedBody, says_what_was_found) {
     EXPECT_EQ(got.refusal, text_of(row, "refusal"));
   }
   EXPECT_GT(rows, 8U);
+}
+
+// The processor's time for a reply of so many sentences, or of one of so many numbers, of which
+// each has something that the system message does not support.
+double seconds_for(int spans, std::string_view between) {
+  std::string text = "Opening hours of the shop on market street are ";
+  for (int i = 0; i < spans; ++i) text += fmt::format("{} minutes{}", 10'000 + i, between);
+  ReplyRules rules;
+  rules.grounding = true;
+  GroundTruth truth;
+  truth.context = truth.instructions =
+      "You answer for the shop on market street and know its hours.";
+  const auto checker = std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+  ReplyCheck check(rules, std::move(truth), checker, {}, {});
+  ReplyWindow window;
+  window.text = std::move(text);
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const std::clock_t from = std::clock();
+    const ReplyVerdict verdict = check.check({window}, {});
+    best = std::min(best, static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC);
+    EXPECT_EQ(verdict.findings.size(), 1U);
+    for (const ReplyFinding& finding : verdict.findings)
+      EXPECT_EQ(finding.spans.size(), static_cast<size_t>(spans));
+  }
+  return best;
+}
+
+// Twelve times as much takes about twelve times as long; what is quadratic would take 144 times.
+TEST(ReplyCheck, the_cost_of_many_spans_is_linear) {
+  constexpr int kSpans = 250;
+  for (const std::string_view between :
+       {". Opening hours of the shop on market street are ", " and "}) {
+    const double some = seconds_for(kSpans, between);
+    EXPECT_LT(seconds_for(12 * kSpans, between), 36 * some + 0.01) << between;
+  }
 }
 
 GroundTruth truth_of(std::string_view messages) {
