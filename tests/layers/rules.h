@@ -37,7 +37,8 @@ Problems check_libraries(const File& file, const Table& libraries);
 /// No room includes a header that `purity` denies to it.
 Problems check_purity(const File& file, const Table& purity);
 
-/// Each .cc is named by the CMakeLists.txt of a directory above it: a test that nobody builds passes.
+/// Each .cc is named by the CMakeLists.txt of a directory above it: a test that nobody builds
+/// passes.
 Problems check_built(const std::vector<File>& tree);
 /// At most 600 lines of source.
 Problems check_length(const File& file);
