@@ -286,6 +286,29 @@ TEST(Heads, one_of_our_own_may_judge_by_the_strongest_part) {
   }
 }
 
+// Parts of all sequences of a batch stand behind one another; each sequence has its own strongest.
+TEST(Heads, parts_of_a_batch_stay_with_their_sequences) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const int32_t hidden = open(trunk)->hidden();
+  TemporaryDirectory directory;
+  write_own_head(
+      directory.path(), own_classifier(hidden, 3), hidden, 3,
+      R"("classifier_pooling":"strongest_part","classifier_part":4,"classifier_step":3)");
+  const auto model = open(trunk, {.heads = {directory.path()}});
+  std::vector<std::string> texts;
+  for (const int words : {9, 1, 23, 4, 5, 14, 2}) {
+    texts.emplace_back();
+    for (int k = 0; k < words; ++k)
+      texts.back() += fmt::format("{} ", char('a' + (k * 7 + words) % 26));
+  }
+  std::vector<Input> inputs;
+  for (const std::string& text : texts) inputs.push_back({text, {}});
+  const auto together = model->answer(inputs);
+  ASSERT_TRUE(together);
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(answer(*model, inputs[i]).scores, (*together)[i].scores) << texts[i];
+}
+
 TEST(Heads, parts_that_cannot_be_are_refused) {
   const RandomNetwork trunk = network("ModernBertModel");
   const int32_t hidden = open(trunk)->hidden();
