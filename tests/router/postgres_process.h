@@ -26,6 +26,9 @@ class PostgresProcess {
     std::filesystem::remove(server_.folder() / "data" / "postmaster.pid");
     server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
                    "127.0.0.1", "-k", server_.folder().string(), "-F"});
+    // It listens before it is ready, and refuses who asks meanwhile.
+    for (int i = 0; i < 200 && !run("SELECT 1"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (!has_disk() || database_ != kPostgres) return;
     ASSERT_TRUE(
         run(fmt::format("CREATE TABLESPACE small LOCATION '{}'", disk_->folder().string())));
