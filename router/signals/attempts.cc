@@ -4,7 +4,6 @@
 #include "router/signals/attempts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 namespace signalbox::router {
@@ -38,7 +37,7 @@ std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
 
 double attempt_among(size_t windows, double probability) {
   const auto count = static_cast<double>(std::clamp<size_t>(windows, 1, kCountedMax));
-  return probability / (probability + count * std::sqrt(count) * std::max(0.0, 1 - probability));
+  return probability / (probability + count * std::max(0.0, 1 - probability));
 }
 
 }  // namespace signalbox::router

@@ -20,10 +20,9 @@ std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
                                    std::span<const std::string> labels);
 
 /// That a text of `windows` windows holds an attempt whose surest window says so with
-/// `probability`. A classifier's odds are for a text by itself. That an attempt is in just this
-/// window is less likely by their number, and each is a chance to be mistaken: the odds are divided
-/// by the number's power of 1.5, which held-out texts have shown to serve, and of no more than 12,
-/// so that no length hides what is sure.
+/// `probability`. A classifier's odds are for a text by itself; each further window is a further
+/// chance to be mistaken, so they are divided by the number of windows, and by no more than 12, so
+/// that no length hides what is sure.
 double attempt_among(size_t windows, double probability);
 
 }  // namespace signalbox::router
