@@ -120,6 +120,11 @@ TEST(Temperature, is_found_again) {
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
 }
 
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
 class Fit : public testing::Test {
  protected:
   std::filesystem::path data(const std::string& lines) {
@@ -133,6 +138,17 @@ class Fit : public testing::Test {
     out.out = folder_.path() / "head";
     out.say = [](const std::string&) {};
     return out;
+  }
+  // Rows that are learnt in a moment.
+  static std::string rows_of_a_and_b(int count) {
+    std::mt19937 random(1);
+    std::string lines;
+    for (int i = 0; i < count; ++i) {
+      const bool a = i % 2 == 0;
+      lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, a ? 'a' : 'b'),
+                           a ? "with a" : "with b");
+    }
+    return lines;
   }
   // Words of letters; those of one class hold an a, those of the other a b.
   static std::string word(std::mt19937& random, char with) {
@@ -148,14 +164,7 @@ class Fit : public testing::Test {
 };
 
 TEST_F(Fit, a_classifier_that_the_engine_opens) {
-  std::mt19937 random(1);
-  std::string lines;
-  for (int i = 0; i < 600; ++i) {
-    const bool a = i % 2 == 0;
-    lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, a ? 'a' : 'b'),
-                         a ? "with a" : "with b");
-  }
-  const FitOptions chosen = options(lines);
+  const FitOptions chosen = options(rows_of_a_and_b(600));
   const auto report = fit_classifier(chosen);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->train + report->validation + report->held_out, 600u);
@@ -175,11 +184,35 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
   threads.threads = 2;
   threads.out = folder_.path() / "head2";
   ASSERT_TRUE(fit_classifier(threads));
-  const auto read = [](const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
+}
+
+// Before anything is embedded, and nothing in it has changed.
+TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  const auto refused = [&](const std::filesystem::path& out, const char* why) {
+    chosen.out = out;
+    const auto done = fit_classifier(chosen);
+    ASSERT_FALSE(done) << out;
+    EXPECT_NE(done.error().message.find(why), std::string::npos) << done.error().message;
+    EXPECT_NE(done.error().message.find(out.string()), std::string::npos) << done.error().message;
+  };
+  const auto weights = read(chosen.trunk / "model.safetensors");
+  refused(chosen.trunk, "a model is there");
+  EXPECT_EQ(read(chosen.trunk / "model.safetensors"), weights);
+  const auto adapter = folder_.path() / "adapter";
+  std::filesystem::create_directories(adapter / "shipped");
+  std::ofstream(adapter / "adapter_config.json") << "{}";
+  std::ofstream(adapter / "shipped" / "config.json") << "{\"num_labels\": 2}";
+  refused(adapter, "an adapter is there");
+  refused(adapter / "shipped", "a model is there");
+  EXPECT_EQ(read(adapter / "shipped" / "config.json"), "{\"num_labels\": 2}");
+  std::ofstream(folder_.path() / "file") << "x";
+  refused(folder_.path() / "file", "is a file, expected a directory");
+  refused(folder_.path() / "file" / "head", "is a file, expected a directory");
+  chosen.out = folder_.path() / "head";
+  ASSERT_TRUE(fit_classifier(chosen));
+  EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
 }
 
 TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {

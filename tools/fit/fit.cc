@@ -9,13 +9,11 @@
 #include <cmath>
 #include <map>
 
-#include "base/file.h"
 #include "engine/model_path.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/fit/examples.h"
+#include "tools/fit/head_folder.h"
 #include "tools/fit/softmax_regression.h"
-#include "weights/hf_config.h"
-#include "weights/safetensors_writer.h"
 
 namespace signalbox::tools {
 namespace {
@@ -127,42 +125,6 @@ Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, V
   for (float& w : best.weight) w = static_cast<float>(w * unit / report.temperature);
   for (float& b : best.bias) b = static_cast<float>(b / report.temperature);
   return best;
-}
-
-// Seen from the head; "" where it lies in the adapter that it is for.
-std::string trunk_from(const FitOptions& options) {
-  const auto trunk = std::filesystem::absolute(options.trunk).lexically_normal();
-  const auto out = std::filesystem::absolute(options.out).lexically_normal();
-  const std::string seen = trunk.lexically_relative(out).string();
-  const bool is_adapter = std::filesystem::exists(trunk / "adapter_config.json");
-  return is_adapter && seen == ".." ? "" : seen;
-}
-
-Result<void> write_head(const FitOptions& options, const char* architecture,
-                        const std::vector<std::string>& labels, const LinearClassifier& layer) {
-  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
-  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(path.trunk / "config.json"));
-  SIGNALBOX_TRY(const std::string type, trunk.root().string("model_type", ""));
-  json::Writer config;
-  config.begin_object().member("model_type", type);
-  config.key("architectures").begin_array().string(architecture).end_array();
-  if (const auto found = trunk_from(options); !found.empty())
-    config.member("signalbox_trunk",
-                  found);  // the engine finds the trunk by it (engine/model_path)
-  config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
-  config.member("classifier_pooling", options.first_token ? "cls" : "mean");
-  config.member("classifier_normalize", true);
-  config.key("id2label").begin_object();
-  for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
-  config.end_object().end_object();
-  SIGNALBOX_TRY_VOID(write_file(options.out / "config.json", config.take() + "\n"));
-  const std::array<int64_t, 2> shape{layer.classes, layer.dim};
-  const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
-  const std::array tensors{
-      weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
-                      bytes(layer.bias)},
-      weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
-  return weights::write_safetensors(options.out / "model.safetensors", tensors);
 }
 
 Result<std::unique_ptr<const TextModel>> open_fitted(const FitOptions& options) {
@@ -277,6 +239,7 @@ FitReport report_on(const Examples& examples) {
 }  // namespace
 
 Result<FitReport> fit_classifier(const FitOptions& options) {
+  SIGNALBOX_TRY_VOID(check_out(options));
   SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -313,6 +276,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
 }
 
 Result<FitReport> fit_tagger(const FitOptions& options) {
+  SIGNALBOX_TRY_VOID(check_out(options));
   SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);

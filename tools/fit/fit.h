@@ -15,7 +15,7 @@ namespace signalbox::tools {
 struct FitOptions {
   std::filesystem::path trunk;  // a model directory
   std::filesystem::path data;   // JSON Lines, as examples.h reads them
-  std::filesystem::path out;    // directory of the head
+  std::filesystem::path out;    // directory of the head, new or of one that was fitted
   engine::Precision precision = engine::Precision::kF32;
   int32_t threads = 1;            // results do not depend on it
   bool first_token = false;       // of a classifier: the first token's state, not the mean
