@@ -86,6 +86,19 @@ Result<std::string> named_trunk(const fs::path& path) {
   return config.root().string("signalbox_trunk", "");
 }
 
+// A head that somebody named stands behind those that its trunk brings along, one of which may have
+// its name.
+std::optional<size_t> place_of(std::span<const HeadInfo> heads, std::string_view name,
+                               HeadKind kind) {
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const size_t at = name.empty() ? i : heads.size() - 1 - i;
+    const bool is_kind = heads[at].kind == kind;
+    if (name.empty() ? is_kind : heads[at].name == name)
+      return is_kind ? std::optional(at) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<ModelPath> find_model(const fs::path& path) {
@@ -105,12 +118,11 @@ Result<ModelPath> find_model(const fs::path& path) {
 }
 
 Result<size_t> find_head(const TextModel& model, std::string_view name, HeadKind kind) {
-  const auto heads = model.heads();
+  if (const auto place = place_of(model.heads(), name, kind)) return *place;
   std::string known;
-  for (size_t i = 0; i < heads.size(); ++i) {
-    if (heads[i].kind == kind && (name.empty() || heads[i].name == name)) return i;
-    const bool tokens = heads[i].kind == HeadKind::kTokens;
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", heads[i].name,
+  for (const HeadInfo& head : model.heads()) {
+    const bool tokens = head.kind == HeadKind::kTokens;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", head.name,
                          tokens ? "labels tokens" : "classifies texts");
   }
   return fail(Code::kInvalid, "the model has no head{}{} that {}; its heads: {}",

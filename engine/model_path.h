@@ -40,8 +40,9 @@ struct ModelPath {
 /// of the above comes back as a model: opening it says what is wrong.
 Result<ModelPath> find_model(const std::filesystem::path& path);
 
-/// The place in model.heads() of the head called `name`, which must be of `kind`; with "", of the
-/// first of the kind. Errors: kInvalid, with what heads there are.
+/// The place in model.heads() of the last head called `name`, which must be of `kind`: a head that
+/// lies apart comes behind those of its trunk. With "", of the first of the kind. Errors: kInvalid,
+/// with what heads there are.
 Result<size_t> find_head(const TextModel& model, std::string_view name, HeadKind kind);
 
 }  // namespace signalbox::engine
