@@ -215,6 +215,20 @@ TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
 }
 
+TEST_F(Fit, a_refit_that_fails_leaves_no_new_labels_on_old_weights) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  std::filesystem::create_directory(chosen.out / "model.safetensors.partial");
+  std::string lines = rows_of_a_and_b(200);
+  for (size_t at = 0; (at = lines.find("\"with ", at)) != std::string::npos;)
+    lines.replace(at, 6, "\"has ");
+  data(lines);
+  ASSERT_FALSE(fit_classifier(chosen));
+  EXPECT_FALSE(engine::TextModel::open(chosen.out));
+  std::filesystem::remove(chosen.out / "model.safetensors.partial");
+  EXPECT_TRUE(fit_classifier(chosen)) << "over what was left";
+}
+
 TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {
   const auto head = folder_.path() / "head";
   std::filesystem::create_directory(head);

@@ -71,14 +71,20 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   config.key("id2label").begin_object();
   for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
   config.end_object().end_object();
-  SIGNALBOX_TRY_VOID(write_file(options.out / "config.json", config.take() + "\n"));
+  // Without a configuration nothing is opened: a refit that ends halfway leaves no old names on new
+  // weights, nor the other way round.
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  fs::remove(options.out / "config.json", error);
+  if (error) return fail(Code::kIo, "{}: {}", options.out.string(), error.message());
   const std::array<int64_t, 2> shape{layer.classes, layer.dim};
   const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
   const std::array tensors{
       weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
                       bytes(layer.bias)},
       weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
-  return weights::write_safetensors(options.out / "model.safetensors", tensors);
+  SIGNALBOX_TRY_VOID(weights::write_safetensors(options.out / "model.safetensors", tensors));
+  return write_file(options.out / "config.json", config.take() + "\n");
 }
 
 }  // namespace signalbox::tools
