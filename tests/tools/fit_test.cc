@@ -207,12 +207,48 @@ TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   refused(adapter, "an adapter is there");
   refused(adapter / "shipped", "a model is there");
   EXPECT_EQ(read(adapter / "shipped" / "config.json"), "{\"num_labels\": 2}");
+  refused(adapter / "new", "lies in an adapter");
   std::ofstream(folder_.path() / "file") << "x";
   refused(folder_.path() / "file", "is a file, expected a directory");
   refused(folder_.path() / "file" / "head", "is a file, expected a directory");
   chosen.out = folder_.path() / "head";
   ASSERT_TRUE(fit_classifier(chosen));
   EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
+}
+
+// Of the same width, so that nothing else would stop it.
+TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  const engine::TemporaryDirectory elsewhere;
+  const auto copy = elsewhere.path() / "copy";
+  std::filesystem::copy(chosen.trunk, copy);
+  const auto refused = engine::TextModel::open(copy, {.heads = {chosen.out}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a head for " + chosen.trunk.string() + ", not for"),
+            std::string::npos)
+      << refused.error().message;
+  // The same by other names.
+  std::filesystem::create_directory_symlink(chosen.trunk, elsewhere.path() / "link");
+  for (const auto& same :
+       {elsewhere.path() / "link", std::filesystem::relative(chosen.trunk), chosen.trunk / ""}) {
+    const auto model = engine::TextModel::open(same, {.heads = {chosen.out}});
+    EXPECT_TRUE(model) << same << ": " << model.error().message;
+  }
+  // A head that was moved away from its model says nothing of it any more.
+  std::filesystem::create_directory(elsewhere.path() / "deep");
+  std::filesystem::copy(chosen.out, elsewhere.path() / "deep" / "head");
+  EXPECT_TRUE(engine::TextModel::open(copy, {.heads = {elsewhere.path() / "deep" / "head"}}));
+}
+
+TEST_F(Fit, a_head_over_a_head_is_one_over_its_trunk) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  chosen.trunk = chosen.out;
+  chosen.out = folder_.path() / "second";
+  ASSERT_TRUE(fit_classifier(chosen));
+  const auto model = engine::TextModel::open(chosen.out);
+  EXPECT_TRUE(model) << model.error().message;
 }
 
 TEST_F(Fit, a_refit_that_fails_leaves_no_new_labels_on_old_weights) {

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 constexpr const char* kTrunkKey = "signalbox_trunk";
 
 // Seen from the head.
-std::string trunk_from(const FitOptions& options) {
-  const auto trunk = fs::absolute(options.trunk).lexically_normal();
+std::string trunk_from(const FitOptions& options, const engine::ModelPath& path) {
+  const auto trunk = fs::absolute(path.base()).lexically_normal();
   return trunk.lexically_relative(fs::absolute(options.out).lexically_normal()).string();
 }
 
@@ -46,6 +46,14 @@ Result<void> check_out(const FitOptions& options) {
                 "the head alone",
                 out.string());
   }
+  // It would be taken for a head of that adapter.
+  const fs::path parent = fs::absolute(out / "..").lexically_normal();
+  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
+  if (fs::exists(parent / "adapter_config.json", error) &&
+      !fs::equivalent(parent, path.base(), error)) {
+    return fail(Code::kInvalid, "{}: lies in an adapter, and the head would be for {}",
+                out.string(), path.base().string());
+  }
   // Nothing is made yet: the data may turn out wrong.
   fs::path there = fs::absolute(out).lexically_normal();
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
@@ -64,7 +72,7 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   json::Writer config;
   config.begin_object().member("model_type", type);
   config.key("architectures").begin_array().string(architecture).end_array();
-  config.member(kTrunkKey, trunk_from(options));
+  config.member(kTrunkKey, trunk_from(options, path));
   config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
   config.member("classifier_pooling", options.first_token ? "cls" : "mean");
   config.member("classifier_normalize", true);
