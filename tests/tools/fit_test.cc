@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "engine/engine.h"
@@ -118,6 +119,12 @@ TEST(Temperature, is_found_again) {
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 1, 0.01);
   for (float& x : logits) x *= 3;
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
+}
+
+TEST(Temperature, of_few_rows_that_are_all_right_is_not_the_lowest) {
+  const std::vector<float> logits{3, 0, 4, 1, 0, 3, 1, 5};
+  const std::vector<int32_t> labels{0, 0, 1, 1};
+  EXPECT_GT(fit_temperature(logits, labels, 2), 1);
 }
 
 std::string read(const std::filesystem::path& path) {
@@ -263,6 +270,55 @@ TEST_F(Fit, a_refit_that_fails_leaves_no_new_labels_on_old_weights) {
   EXPECT_FALSE(engine::TextModel::open(chosen.out));
   std::filesystem::remove(chosen.out / "model.safetensors.partial");
   EXPECT_TRUE(fit_classifier(chosen)) << "over what was left";
+}
+
+TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {
+  std::string lines = rows_of_a_and_b(80);
+  const auto once = read_classified(data(lines)).value();
+  const auto twice = read_classified(data(lines + lines)).value();
+  ASSERT_GT(once.folds, 1);
+  std::map<std::string, int32_t> folds;
+  std::map<std::pair<int32_t, int32_t>, int> counts;  // of label and fold
+  for (const auto* part : {&once.train, &once.validation}) {
+    for (const Example& each : *part) {
+      folds[each.text] = each.fold;
+      ++counts[{each.label, each.fold}];
+    }
+  }
+  ASSERT_EQ(counts.size(), 2U * once.folds);
+  for (const auto& [place, count] : counts) EXPECT_NEAR(count, 72 / 2 / once.folds, 3);
+  for (const auto* part : {&twice.train, &twice.validation}) {
+    for (const Example& each : *part) EXPECT_EQ(each.fold, folds[each.text]) << each.text;
+  }
+  EXPECT_EQ(once.held_out.size() * 2, twice.held_out.size());
+  for (const Example& each : once.held_out) EXPECT_FALSE(folds.contains(each.text)) << each.text;
+  EXPECT_EQ(read_classified(data(rows_of_a_and_b(2000))).value().folds, 0);
+}
+
+TEST_F(Fit, scores_after_few_texts_are_about_as_high_as_answers_are_right) {
+  std::mt19937 random(3);
+  double hits = 0, scores = 0;
+  constexpr int kHeads = 5, kTexts = 200;
+  const auto label = [](int r) { return (r + (r % 5 == 0 ? 1 : 0)) % 2; };  // one in five is wrong
+  for (int i = 0; i < kHeads; ++i) {
+    std::string lines;
+    for (int r = 0; r < 60; ++r) {
+      lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, "ab"[r % 2]),
+                           label(r));
+    }
+    const FitOptions chosen = options(lines);
+    const auto report = fit_classifier(chosen);
+    ASSERT_TRUE(report) << report.error().message;
+    const auto model = engine::TextModel::open(chosen.out).value();
+    for (int r = 0; r < kTexts; ++r) {
+      const std::string text = word(random, "ab"[r % 2]);
+      const engine::Input input{.text = text};
+      const auto answer = model->answer({&input, 1}).value().front();
+      hits += (answer.scores[1] > answer.scores[0]) == (label(r) == 1);
+      scores += std::max(answer.scores[0], answer.scores[1]);
+    }
+  }
+  EXPECT_NEAR(scores / (kHeads * kTexts), hits / (kHeads * kTexts), 0.05);
 }
 
 TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {

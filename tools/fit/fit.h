@@ -28,7 +28,7 @@ struct FitReport {
   size_t train = 0, validation = 0, held_out = 0;  // texts
   double l2 = 0;
   double temperature = 0;                 // that the scores were divided by, and are no more
-  double loss = 0;                        // mean negative log-likelihood on the validation part
+  double loss = 0;                        // mean negative log-likelihood where they were chosen
   std::optional<Quality> quality = {};    // of a classifier, on the held-out part
   std::optional<SpanQuality> spans = {};  // of a tagger
 };
