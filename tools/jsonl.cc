@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 #include "tools/command.h"
 
@@ -14,7 +15,7 @@ namespace signalbox::tools {
 namespace {
 
 // False at the end of the input. A line that is too long is cut one byte behind the limit.
-bool read_line(std::streambuf& in, std::string& line) {
+bool take_line(std::streambuf& in, std::string& line) {
   constexpr int kEnd = std::streambuf::traits_type::eof();
   line.clear();
   for (int c = in.sbumpc(); c != '\n'; c = in.sbumpc()) {
@@ -25,17 +26,24 @@ bool read_line(std::streambuf& in, std::string& line) {
   return true;
 }
 
-Result<void> write(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
-  return fail(Code::kIo, "standard output: {}", std::strerror(errno));
+// A folder is opened like a file, and the first read throws what the system says of it.
+Result<bool> read_line(std::streambuf& in, std::string& line) {
+  try {
+    return take_line(in, line);
+  } catch (const std::ios_base::failure& failure) {
+    return fail(Code::kIo, "{}", failure.code().message());
+  }
 }
 
-}  // namespace
-
-Result<void> read_rows(
-    std::istream& in, const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
+// `name` stands before what is wrong with the input itself.
+Result<void> read_all(std::istream& in, std::string_view name,
+                      const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
   std::string line;
-  for (size_t number = 1; read_line(*in.rdbuf(), line); ++number) {
+  for (size_t number = 1;; ++number) {
+    auto is_there = read_line(*in.rdbuf(), line);
+    if (!is_there && name.empty()) return tl::unexpected(std::move(is_there).error());
+    if (!is_there) return fail_in(name, std::move(is_there).error());
+    if (!*is_there) return {};
     if (line.size() > kRowBytesMax) {
       return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
     }
@@ -47,16 +55,28 @@ Result<void> read_rows(
     if (!done) return fail_in(where, std::move(done).error());
     line.clear();
   }
-  return {};
 }
 
-Result<void> for_each_row(std::istream& in,
-                          const std::function<Result<std::string>(const json::Value& row)>& row) {
-  SIGNALBOX_TRY_VOID(read_rows(in, [&](const json::Value& value, size_t) -> Result<void> {
+Result<void> write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
+  return fail(Code::kIo, "standard output: {}", std::strerror(errno));
+}
+
+}  // namespace
+
+Result<void> read_rows(
+    std::istream& in, const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
+  return read_all(in, "", row);
+}
+
+Result<void> for_each_row(const std::function<Result<std::string>(const json::Value& row)>& row) {
+  std::ios::sync_with_stdio(false);  // or what cannot be read is taken for the end
+  const auto one = [&](const json::Value& value, size_t) -> Result<void> {
     SIGNALBOX_TRY(std::string out, row(value));
     out.push_back('\n');
     return write(out);
-  }));
+  };
+  SIGNALBOX_TRY_VOID(read_all(std::cin, "standard input", one));
   if (std::fflush(stdout) != 0) {
     return fail(Code::kIo, "standard output: {}", std::strerror(errno));
   }

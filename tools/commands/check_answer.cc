@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "router/guard/grounding.h"
@@ -68,8 +67,7 @@ Result<void> check_answers(const cxxopts::ParseResult& parsed,
   SIGNALBOX_TRY(models.hallucination, open_model(parsed, "hallucination-model", open_options));
   SIGNALBOX_TRY(models.inference, open_model(parsed, "nli-model", open_options));
   SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create(options, models));
-  std::ios::sync_with_stdio(false);
-  return for_each_row(std::cin, [&](const json::Value& row) { return check_row(checker, row); });
+  return for_each_row([&](const json::Value& row) { return check_row(checker, row); });
 }
 
 int check_answer_command(int argc, char** argv) {

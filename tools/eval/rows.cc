@@ -81,7 +81,6 @@ class Reader {
       return read_row(row, source, line);
     });
     if (!done) return fail_in(source.file, done.error());
-    if (in.bad()) return fail(Code::kIo, "{}: cannot be read to its end", source.file);
     return {};
   }
 
