@@ -62,7 +62,7 @@ Result<router::GroundingModel> open_model(const cxxopts::ParseResult& parsed, co
 Result<void> check_answers(const cxxopts::ParseResult& parsed,
                            const engine::OpenOptions& open_options) {
   router::GroundingOptions options;
-  options.threshold = parsed["threshold"].as<double>();
+  options.threshold = parsed["threshold"].as<Number>().value;
   router::GroundingModels models;
   SIGNALBOX_TRY(models.hallucination, open_model(parsed, "hallucination-model", open_options));
   SIGNALBOX_TRY(models.inference, open_model(parsed, "nli-model", open_options));
@@ -82,7 +82,7 @@ int check_answer_command(int argc, char** argv) {
                         cxxopts::value<std::string>(), "DIR")(
       "nli-model", "model of inference, asked about what was marked: a directory or a name",
       cxxopts::value<std::string>(), "DIR")("threshold", "leave out spans with a lower score",
-                                            cxxopts::value<double>()->default_value("0.5"));
+                                            cxxopts::value<Number>()->default_value("0.5"));
   add_pass_options(options);
   return with_options(options, argc, argv, {}, [&](const cxxopts::ParseResult& parsed) {
     const auto open_options = pass_options(parsed);

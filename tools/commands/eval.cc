@@ -103,7 +103,7 @@ int eval_route(const ParseResult& parsed) {
 // --- a model ---
 
 Result<double> share_option(const ParseResult& parsed, const char* name) {
-  const auto value = parsed[name].as<double>();
+  const auto value = parsed[name].as<Number>().value;
   if (value >= 0 && value <= 1) return value;
   return fail(Code::kInvalid, "--{}: expected 0 to 1, found {}", name, value);
 }
@@ -231,9 +231,9 @@ int eval_command(int argc, char** argv) {
       list, "OLD=NEW");
   add("positive", "label to find, for figures of two classes; several times", list, "LABEL");
   add("false-positives", "share of other rows that recall is given at",
-      cxxopts::value<double>()->default_value("0.01"), "X");
+      cxxopts::value<Number>()->default_value("0.01"), "X");
   add("threshold", "score from which on an answer counts; default: the router's for the task",
-      cxxopts::value<double>(), "X");
+      cxxopts::value<Number>(), "X");
   add("rules",
       "join a tagger's spans with what rules find of personal data (the default of pii; "
       "--rules=false without)",

@@ -54,7 +54,7 @@ Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
   out.first_token = pooling == "cls";
   out.balanced = parsed.count("balanced") != 0;
   if (parsed.count("l2") != 0) {
-    out.l2 = parsed["l2"].as<double>();
+    out.l2 = parsed["l2"].as<Number>().value;
     if (!(*out.l2 >= 0 && *out.l2 < 1e6))
       return fail(Code::kInvalid, "--l2: expected 0 to 1000000, found {}", *out.l2);
   }
@@ -102,7 +102,7 @@ int fit_command(int argc, char** argv) {
   add("pooling", "what a classifier sees: mean, or cls for the first token",
       cxxopts::value<std::string>()->default_value("mean"), "HOW");
   add("balanced", "let each label count the same, however rare it is");
-  add("l2", "penalty; default: the best of a few", cxxopts::value<double>(), "X");
+  add("l2", "penalty; default: the best of a few", cxxopts::value<Number>(), "X");
   add("json", "for programs");
   return with_options(options, argc, argv, {"task", "trunk", "data", "out"}, fit);
 }
