@@ -123,12 +123,12 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
     return fail(Code::kNotFound,
-                "--model: there is no {}; expected the directory of a model, or the name of a "
+                "{}: there is no {}; expected the directory of a model, or the name of a "
                 "pulled one (`signalbox models list`)",
-                directory.string());
+                choice.option, directory.string());
   }
   if (!std::filesystem::is_directory(directory, ignored)) {
-    return fail(Code::kInvalid, "--model: expected a directory, found the file {}",
+    return fail(Code::kInvalid, "{}: expected a directory, found the file {}", choice.option,
                 directory.string());
   }
   return engine::TextModel::open(directory, choice.options);

@@ -41,6 +41,7 @@ Result<engine::Precision> parse_dtype(std::string_view name, std::string_view op
 struct ModelChoice {
   std::string model;  // a directory or a name
   engine::OpenOptions options;
+  const char* option = "--model";  // that errors name
 };
 
 /// What those options say. Errors are usage errors.

@@ -467,6 +467,7 @@ TEST(EvalCommand, refuses_options_by_name) {
   } failures[] = {
       {"--task classify --data /nowhere", "/nowhere: cannot be read"},
       {"--task classify --data law=DATA --positive joy", "positive label \"joy\" is none"},
+      {"--task classify --data law=DATA --compare no/where", "--compare: there is no no/where"},
       {"--task tag --data law=DATA", "expected FILE or none=FILE"},
       {"--task tag --data none=DATA", "no head that labels tokens"},
   };

@@ -60,6 +60,8 @@ bool fits(std::string_view option, const EvalTask* task) {
 // Ignoring an option would give other figures than were asked for.
 Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
   for (const auto& argument : parsed.arguments()) {
+    if (argument.value().empty())
+      return fail(Code::kInvalid, "--{}: expected a value, found none", argument.key());
     if (fits(argument.key(), task)) continue;
     return fail(Code::kInvalid, "--{}: not with --task {}", argument.key(),
                 task != nullptr ? task->name : "route");
@@ -153,6 +155,7 @@ Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTas
   const std::string model = text_option(parsed, "compare");
   if (!model.empty()) {
     second.model = model;
+    second.option = "--compare";
     second.options.heads.clear();
     second.options.adapter.clear();
   }
@@ -185,7 +188,9 @@ Result<EvalRequest> read_request(const ParseResult& parsed) {
     SIGNALBOX_TRY(out.hallucination, model_choice(parsed));
     out.inference = out.hallucination;
     out.hallucination.model = text_option(parsed, "hallucination-model");
+    out.hallucination.option = "--hallucination-model";
     out.inference.model = text_option(parsed, "nli-model");
+    out.inference.option = "--nli-model";
     return out;
   }
   SIGNALBOX_TRY(out.models, models(parsed, *out.task));
