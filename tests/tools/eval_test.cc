@@ -345,6 +345,19 @@ TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
   EXPECT_EQ(shares, (std::vector<double>{1, 0}));
 }
 
+TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
+  const std::string with = fmt::format("--task classify --model {} --positive law --data ",
+                                       classifier().directory().string());
+  const Outcome none = eval("{\"text\":\"b\"}\n", with + "maths=DATA");
+  EXPECT_NE(none.out.find("law: no row is to be found\n"), std::string::npos) << none.out;
+  const Outcome all = eval("{\"text\":\"b\"}\n", with + "law=DATA");
+  EXPECT_NE(all.out.find("law: every row is, and none could"), std::string::npos) << all.out;
+  for (const Outcome& each : {none, all}) {
+    EXPECT_EQ(each.out.find("nan"), std::string::npos) << each.out;
+    EXPECT_EQ(each.out.find("inf"), std::string::npos) << each.out;
+  }
+}
+
 TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   // Every letter is one span of some type.
   const auto model = open(tagger());

@@ -104,10 +104,15 @@ void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Wri
 std::string told_two(const TwoClasses& two) {
   std::string names;
   for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
+  if (two.rows == 0) return names + ": no row is to be found\n";
+  if (!std::isfinite(two.point.false_positives))
+    return names + ": every row is, and none could be taken for it\n";
+  const double threshold = two.point.threshold;
   return fmt::format(
-      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {:.6g}; in "
+      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {}; in "
       "fact {:.4f} of others)\n",
-      names, two.rows, two.share_max, two.point.recall, two.point.threshold,
+      names, two.rows, two.share_max, two.point.recall,
+      std::isfinite(threshold) ? fmt::format("{:.6g}", threshold) : "none",
       two.point.false_positives);
 }
 
