@@ -14,6 +14,8 @@ namespace signalbox::tools {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as some editors put it first
+
 // False at the end of the input. A line that is too long is cut one byte behind the limit.
 bool take_line(std::streambuf& in, std::string& line) {
   constexpr int kEnd = std::streambuf::traits_type::eof();
@@ -47,6 +49,7 @@ Result<void> read_all(std::istream& in, std::string_view name,
     if (line.size() > kRowBytesMax) {
       return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
     }
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = fmt::format("line {}", number);
     auto document = json::Document::parse(std::move(line));
@@ -55,6 +58,15 @@ Result<void> read_all(std::istream& in, std::string_view name,
     if (!done) return fail_in(where, std::move(done).error());
     line.clear();
   }
+}
+
+std::string printable(std::string_view text, bool has_lines) {
+  std::string out(text);
+  for (char& c : out) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    if (is_control && !(has_lines && c == '\n')) c = '?';
+  }
+  return out;
 }
 
 Result<void> write(std::string_view text) {
@@ -94,12 +106,13 @@ Result<std::string_view> string_member(const json::Value& row, std::string_view 
 }
 
 void print_line(std::string_view line) {
-  std::string out(line);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  out += '\n';
+  const std::string out = printable(line, false) + "\n";
   std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
+void print_tables(std::string_view text) {
+  const std::string out = printable(text, true);
+  std::fwrite(out.data(), 1, out.size(), stdout);
 }
 
 int report(const Error& error) {

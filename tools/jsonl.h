@@ -13,7 +13,8 @@ namespace signalbox::tools {
 /// A longer row is refused: ten megabytes of text are less however they are escaped.
 constexpr size_t kRowBytesMax = size_t{64} << 20;
 
-/// Calls `row` for each line that is not blank, with its number from 1 on. Stops at the first error
+/// Calls `row` for each line that is not blank, with its number from 1 on; a byte order mark before
+/// the first is none of its text. Stops at the first error
 /// and returns it with that number; kIo, without one, when the stream cannot be read. Holds one row
 /// at a time.
 Result<void> read_rows(std::istream& in,
@@ -30,6 +31,9 @@ Result<std::string_view> string_member(const json::Value& row, std::string_view 
 /// Prints a line to standard error, with '?' for control characters: a name out of a file moves no
 /// cursor.
 void print_line(std::string_view line);
+
+/// Prints lines to standard output in that way.
+void print_tables(std::string_view text);
 
 /// Prints "signalbox: <message>" so and returns kExitFailure.
 int report(const Error& error);

@@ -190,6 +190,13 @@ TEST(Rows, say_what_is_wrong_with_a_line) {
   });
 }
 
+TEST(Rows, begin_behind_a_byte_order_mark) {
+  std::istringstream lines("\xEF\xBB\xBF{\"text\":\"a\",\"label\":\"x\"}\n");
+  const auto rows = read_labelled(lines, {});
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->rows[0].text, "a");
+}
+
 TEST(Rows, labels_are_mapped_and_left_out) {
   std::istringstream lines(
       "{\"q\":\"a\",\"gold\":0}\n\n{\"q\":\"b\",\"gold\":true}\n{\"q\":\"c\",\"gold\":\"-\"}\n"
@@ -356,6 +363,17 @@ TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
     EXPECT_EQ(each.out.find("nan"), std::string::npos) << each.out;
     EXPECT_EQ(each.out.find("inf"), std::string::npos) << each.out;
   }
+}
+
+TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
+  const RandomNetwork odd = network("ModernBertForSequenceClassification",
+                                    R"({"0":"a\u001b[2J","1":"b","2":"c","3":"d","4":"e"})");
+  const Outcome outcome =
+      eval("{\"text\":\"b\",\"label\":\"b\"}\n",
+           fmt::format("--task classify --model {} --data DATA", odd.directory().string()));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(outcome.out.find("\n  a?[2J "), std::string::npos) << outcome.out;
 }
 
 TEST(EvalCommand, judges_spans_by_type_and_bounds) {

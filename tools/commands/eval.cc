@@ -204,7 +204,11 @@ int eval_model(const ParseResult& parsed) {
   const std::string svg = text_option(parsed, "svg");
   const auto outcome = evaluate_models(*std::move(request));
   if (!outcome) return report(outcome.error());
-  std::fputs((parsed.count("json") != 0 ? to_json(*outcome) : to_words(*outcome)).c_str(), stdout);
+  if (parsed.count("json") != 0) {
+    std::fputs(to_json(*outcome).c_str(), stdout);
+  } else {
+    print_tables(to_words(*outcome));
+  }
   if (svg.empty()) return kExitOk;
   const auto written = write_file(svg, reliability_svg(outcome->evaluated));
   return written ? kExitOk : report(written.error());

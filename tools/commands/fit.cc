@@ -75,9 +75,11 @@ int fit(const cxxopts::ParseResult& parsed) {
   }
   const auto done = tags ? fit_tagger(*options) : fit_classifier(*options);
   if (!done) return report(done.error());
-  const std::string text =
-      parsed.count("json") != 0 ? to_json(*options, *done) + "\n" : to_words(*options, *done);
-  std::fputs(text.c_str(), stdout);
+  if (parsed.count("json") != 0) {
+    std::fputs((to_json(*options, *done) + "\n").c_str(), stdout);
+  } else {
+    print_tables(to_words(*options, *done));
+  }
   return kExitOk;
 }
 
