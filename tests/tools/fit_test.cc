@@ -356,6 +356,19 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
 }
 
+TEST_F(Fit, labels_are_integers_and_booleans_too) {
+  std::string lines;
+  for (int i = 0; i < 200; ++i) {
+    lines += fmt::format("{{\"text\":\"{}\",\"label\":{}}}\n", i,
+                         i % 3 == 0   ? "12"
+                         : i % 3 == 1 ? "true"
+                                      : "\"x\"");
+  }
+  const auto examples = read_classified(data(lines));
+  ASSERT_TRUE(examples) << examples.error().message;
+  EXPECT_EQ(examples->labels, (std::vector<std::string>{"12", "true", "x"}));
+}
+
 TEST_F(Fit, says_what_is_wrong_with_a_file) {
   struct Case {
     const char* lines;
