@@ -37,6 +37,11 @@ std::string to_words(const FitOptions& options, const FitReport& report) {
 
 Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
   FitOptions out;
+  const auto& task = parsed["task"].as<std::string>();
+  if (task != "classify" && task != "tag")
+    return fail(Code::kInvalid, "--task: expected classify or tag, found \"{}\"", task);
+  if (task == "tag" && parsed.count("pooling") != 0)
+    return fail(Code::kInvalid, "--pooling: not with --task tag, which looks at each token");
   out.trunk = model_directory(parsed["trunk"].as<std::string>());
   out.data = parsed["data"].as<std::string>();
   out.out = parsed["out"].as<std::string>();
@@ -64,15 +69,11 @@ Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
 
 int fit(const cxxopts::ParseResult& parsed) {
   const auto options = read_fit_options(parsed);
-  const auto& task = parsed["task"].as<std::string>();
-  const bool tags = task == "tag";
-  if (!options || (!tags && task != "classify")) {
-    std::fprintf(stderr, "signalbox fit: %s\n",
-                 options
-                     ? fmt::format("--task: expected classify or tag, found \"{}\"", task).c_str()
-                     : options.error().message.c_str());
+  if (!options) {
+    std::fprintf(stderr, "signalbox fit: %s\n", options.error().message.c_str());
     return kExitUsage;
   }
+  const bool tags = parsed["task"].as<std::string>() == "tag";
   const auto done = tags ? fit_tagger(*options) : fit_classifier(*options);
   if (!done) return report(done.error());
   if (parsed.count("json") != 0) {
