@@ -356,6 +356,25 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
 }
 
+TEST_F(Fit, says_how_many_spans_no_head_could_find) {
+  std::string lines;
+  std::mt19937 random(4);
+  for (int i = 0; i < 60; ++i) {
+    // The word, a piece of it, and with a space.
+    constexpr std::pair<int, int> kBounds[] = {{0, 3}, {1, 3}, {0, 4}};
+    const auto bounds = kBounds[i % 3];
+    lines += fmt::format(
+        "{{\"text\":\"aaa {}\",\"entities\":[{{\"type\":\"A\",\"start\":{},\"end\":{}}}]}}\n",
+        word(random, 'c'), bounds.first, bounds.second);
+  }
+  FitOptions chosen = options(lines);
+  std::string said;
+  chosen.say = [&](const std::string& line) { said += line + "\n"; };
+  const auto report = fit_tagger(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_NE(said.find("\n40 spans begin or end inside"), std::string::npos) << said;
+}
+
 TEST_F(Fit, labels_are_integers_and_booleans_too) {
   std::string lines;
   for (int i = 0; i < 200; ++i) {
