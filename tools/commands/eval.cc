@@ -221,7 +221,8 @@ int eval_command(int argc, char** argv) {
       "comes from, exit code 1 when one fails (--task route); or measures a model on labelled "
       "lines: {\"text\", \"label\"} (classify, domain, jailbreak, fact-check, feedback, modality), "
       "{\"text\", \"pair\", \"label\"} (nli), {\"text\", \"entities\": [{\"type\", \"start\", "
-      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding).");
+      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding), {\"context\", "
+      "\"question\", \"answer\", \"spans\": [{\"start\", \"end\"}]} (hallucination).");
   add_model_options(options);
   const auto text = cxxopts::value<std::string>();
   const auto list = cxxopts::value<std::vector<std::string>>();
