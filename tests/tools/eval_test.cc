@@ -405,6 +405,16 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   EXPECT_DOUBLE_EQ(number(none.root(), "clean_flagged"), 1);
 }
 
+TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
+  // Every letter is one token, so only white space is out of reach.
+  const std::string lines =
+      R"({"text":"x a","entities":[{"type":"A","start":0,"end":2},{"type":"A","start":2,"end":3}]})";
+  const std::string with =
+      fmt::format("--task tag --model {} --data DATA", tagger().directory().string());
+  EXPECT_EQ(number(parsed(eval(lines, with + " --json")).root(), "out_of_reach"), 1);
+  EXPECT_NE(eval(lines, with).out.find("\n1 span begins or ends inside a word"), std::string::npos);
+}
+
 TEST(EvalCommand, correlates_cosines_with_scores) {
   const auto model = open(classifier());
   std::string lines;

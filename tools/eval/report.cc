@@ -160,6 +160,7 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
   } else if (evaluated.spans) {
     write_json(*evaluated.spans, out);
     write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
+    out.member("out_of_reach", evaluated.out_of_reach);
   } else {
     out.member("rows", static_cast<int64_t>(rows.rows.size()));
     if (evaluated.cosines.empty()) out.member("not_supported", evaluated.not_supported);

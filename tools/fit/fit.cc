@@ -7,12 +7,12 @@
 #include <atomic>
 #include <map>
 
-#include "engine/entities.h"
 #include "engine/model_path.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/fit/examples.h"
 #include "tools/fit/head_folder.h"
 #include "tools/fit/layer.h"
+#include "tools/reach.h"
 
 namespace signalbox::tools {
 namespace {
@@ -103,42 +103,12 @@ std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example&
   return out;
 }
 
-TypeNumbers numbers_of(const std::vector<std::string>& types) {
-  TypeNumbers out;
-  for (const std::string& type : types) out.emplace(type, static_cast<int32_t>(out.size()));
-  return out;
-}
-
-// How many spans not even a head that is always right would find: those that begin or end inside a
-// word, at white space, or behind what the model reads.
-int64_t out_of_reach(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
-                     const std::vector<Example>& examples, const std::vector<std::string>& types) {
-  const std::vector<std::string> tags = tags_of(types);
-  const engine::EntityReader reader(tags);
-  const TypeNumbers numbers = numbers_of(types);
-  tokenizer::Encoding encoding;
-  int64_t out = 0;
-  for (const Example& example : examples) {
-    tokenizer.encode(example.text, {.tokens_max = model.tokens_max()}, encoding);
-    std::vector<float> scores(encoding.ids.size() * tags.size());
-    const std::vector<int32_t> right = tags_of(encoding, example, numbers);
-    for (size_t t = 0; t < right.size(); ++t) scores[t * tags.size() + right[t]] = 1;
-    const auto found = reader.read(example.text, encoding, encoding.first_tokens, scores);
-    out += std::ranges::count_if(example.spans, [&](const Marked& span) {
-      return numbers.contains(span.type) &&
-             std::ranges::none_of(found, [&](const engine::Entity& each) {
-               return each.begin == span.begin && each.end == span.end;
-             });
-    });
-  }
-  return out;
-}
-
 // A vector and a tag for each token of the texts that is not a special one.
 Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
                              const std::vector<Example>& examples,
                              const std::vector<std::string>& types, engine::Workers& workers) {
-  const TypeNumbers numbers = numbers_of(types);
+  TypeNumbers numbers;
+  for (const std::string& type : types) numbers.emplace(type, static_cast<int32_t>(numbers.size()));
   std::vector<Vectors> parts(examples.size());
   std::atomic<uint64_t> tokens = 0;
   SIGNALBOX_TRY_VOID(
@@ -245,14 +215,11 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
     options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                             examples.labels.size()));
     int64_t lost = 0;
-    for (const auto* part : {&examples.train, &examples.validation, &examples.held_out})
-      lost += out_of_reach(*model, *tokenizer, *part, examples.labels);
-    if (lost > 0) {
-      options.say(
-          fmt::format("{} spans begin or end inside a word, at white space or behind what "
-                      "the model reads: these cannot be found as they are marked",
-                      lost));
+    for (const auto* part : {&examples.train, &examples.validation, &examples.held_out}) {
+      for (const Example& each : *part)
+        lost += out_of_reach(*tokenizer, model->tokens_max(), each.text, each.spans);
     }
+    if (lost > 0) options.say(words_of_reach(lost));
     SIGNALBOX_TRY(Vectors train,
                   token_states(*model, *tokenizer, examples.train, examples.labels, workers));
     SIGNALBOX_TRY(Vectors validation,
