@@ -171,10 +171,11 @@ class Fit : public testing::Test {
 };
 
 TEST_F(Fit, a_classifier_that_the_engine_opens) {
-  const FitOptions chosen = options(rows_of_a_and_b(600));
+  const FitOptions chosen = options(rows_of_a_and_b(1200));
   const auto report = fit_classifier(chosen);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->train + report->validation + report->held_out, 600u);
+  EXPECT_EQ(report->train + report->validation + report->held_out, 1200u);
+  EXPECT_GE(report->validation, 100u) << "enough to choose by";
   ASSERT_TRUE(report->quality);
   EXPECT_GT(report->quality->accuracy, 0.9);
   EXPECT_EQ(report->quality->rows, static_cast<int64_t>(report->held_out));
