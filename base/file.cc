@@ -81,11 +81,17 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   target_ = target_of(path);
+  struct stat old {};
+  const bool exists = ::stat(target_.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) {  // to be written to, not replaced
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) failed_ = errno;
+    return;
+  }
   partial_ = target_;
   partial_ += ".partial";
-  struct stat old {};
   const bool own = readers == Readers::kOwner;
-  const bool replaces = !own && ::stat(target_.c_str(), &old) == 0;
+  const bool replaces = !own && exists;
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                own ? kOwnMode : kNewFileMode);
   const mode_t mode = replaces ? old.st_mode & 07777 : kOwnMode;
@@ -96,7 +102,7 @@ FileWriter::~FileWriter() {
   if (fd_ < 0) return;
   ::close(fd_);
   std::error_code error;
-  fs::remove(partial_, error);
+  if (!partial_.empty()) fs::remove(partial_, error);
 }
 
 void FileWriter::append(std::string_view bytes) {
@@ -108,10 +114,11 @@ void FileWriter::append(std::string_view bytes) {
 }
 
 Result<void> FileWriter::commit() {
-  if (failed_ == 0 && ::fsync(fd_) != 0) failed_ = errno;
+  const bool is_file = !partial_.empty();
+  if (failed_ == 0 && is_file && ::fsync(fd_) != 0) failed_ = errno;
   if (failed_ != 0) return fail(Code::kIo, "{}: {}", path_.string(), std::strerror(failed_));
   std::error_code error;
-  fs::rename(partial_, target_, error);
+  if (is_file) fs::rename(partial_, target_, error);
   if (error) return fail(Code::kIo, "{}: {}", path_.string(), error.message());
   ::close(fd_);
   fd_ = -1;

@@ -16,7 +16,8 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
 
 /// Writes beside `path`, to the disk, and renames; makes the folders on the way. A symbolic link
 /// stays one, and what it leads to is replaced; permissions stay. After an error, kIo naming the
-/// path, the file is what it was. Two writers of one path at a time would disturb each other.
+/// path, the file is what it was. Two writers of one path at a time would disturb each other. What
+/// is no file, a pipe or a device, is written to as it stands.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Who may read a file that is written; kAll as far as the permissions that it had say.
@@ -36,7 +37,8 @@ class FileWriter {
   Result<void> commit();
 
  private:
-  std::filesystem::path path_, target_, partial_;
+  std::filesystem::path path_, target_;
+  std::filesystem::path partial_;  // "" where the target is written to as it stands
   int fd_ = -1;
   int failed_ = 0;  // the number of the system's first error
 };

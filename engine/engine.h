@@ -134,7 +134,7 @@ struct OpenOptions {
   int32_t threads = 1;
 
   /// Further directories with a head for the same trunk (config.json, model.safetensors); what else
-  /// their weights files hold is left alone.
+  /// their weights files hold is left alone. One that says it is for another model is refused.
   std::vector<std::filesystem::path> heads = {};
 
   /// Directory of a low-rank adapter as PEFT writes it (adapter_config.json,

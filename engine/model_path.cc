@@ -86,6 +86,32 @@ Result<std::string> named_trunk(const fs::path& path) {
   return config.root().string("signalbox_trunk", "");
 }
 
+// The model that a head says it is for; "" when it does not say, or nothing is there.
+Result<fs::path> base_of(const fs::path& head) {
+  if (!is_model(head)) return fs::path();
+  const fs::path parent = parent_of(head);
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(head / "config.json"));
+  SIGNALBOX_TRY(const std::string named, config.root().string("signalbox_trunk", ""));
+  if (named.empty()) return is_adapter(parent) ? parent : fs::path();
+  const fs::path trunk = (head / named).lexically_normal();
+  if (!is_model(trunk) && !is_adapter(trunk)) return fs::path();
+  SIGNALBOX_TRY(const ModelPath found, find_model(trunk));
+  return found.base();
+}
+
+// A head that somebody named stands behind those that its trunk brings along, one of which may have
+// its name.
+std::optional<size_t> place_of(std::span<const HeadInfo> heads, std::string_view name,
+                               HeadKind kind) {
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const size_t at = name.empty() ? i : heads.size() - 1 - i;
+    const bool is_kind = heads[at].kind == kind;
+    if (name.empty() ? is_kind : heads[at].name == name)
+      return is_kind ? std::optional(at) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<ModelPath> find_model(const fs::path& path) {
@@ -104,13 +130,22 @@ Result<ModelPath> find_model(const fs::path& path) {
   return out;
 }
 
+Result<void> check_head(const fs::path& head, const fs::path& base) {
+  SIGNALBOX_TRY(const fs::path own, base_of(head));
+  std::error_code ignored;
+  if (own.empty() || fs::equivalent(own, base, ignored)) return {};
+  return fail(Code::kInvalid,
+              "{}: a head for {}, not for {} (where that is the same network, name it as the "
+              "head's signalbox_trunk)",
+              head.string(), own.string(), base.string());
+}
+
 Result<size_t> find_head(const TextModel& model, std::string_view name, HeadKind kind) {
-  const auto heads = model.heads();
+  if (const auto place = place_of(model.heads(), name, kind)) return *place;
   std::string known;
-  for (size_t i = 0; i < heads.size(); ++i) {
-    if (heads[i].kind == kind && (name.empty() || heads[i].name == name)) return i;
-    const bool tokens = heads[i].kind == HeadKind::kTokens;
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", heads[i].name,
+  for (const HeadInfo& head : model.heads()) {
+    const bool tokens = head.kind == HeadKind::kTokens;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", head.name,
                          tokens ? "labels tokens" : "classifies texts");
   }
   return fail(Code::kInvalid, "the model has no head{}{} that {}; its heads: {}",

@@ -29,10 +29,11 @@ struct ModelPath {
   std::filesystem::path apart = {};          // a head that does; empty: none
   std::string head = {};                     // the one that was asked for; "": none in particular
 
+  /// What a head is for: the adapter, or the trunk.
+  const std::filesystem::path& base() const { return adapter.empty() ? trunk : adapter; }
+
   /// The same for all paths to one model: the head that lies apart, the adapter, or the trunk.
-  const std::filesystem::path& model() const {
-    return !apart.empty() ? apart : adapter.empty() ? trunk : adapter;
-  }
+  const std::filesystem::path& model() const { return !apart.empty() ? apart : base(); }
 };
 
 /// Errors name the path: kNotFound when the base model of an adapter is nowhere, with where it was
@@ -40,8 +41,14 @@ struct ModelPath {
 /// of the above comes back as a model: opening it says what is wrong.
 Result<ModelPath> find_model(const std::filesystem::path& path);
 
-/// The place in model.heads() of the head called `name`, which must be of `kind`; with "", of the
-/// first of the kind. Errors: kInvalid, with what heads there are.
+/// Whether the head in a directory may answer over `base`, as ModelPath has it: kInvalid when it
+/// says that it is for another model, or lies in an adapter that is another. One that says nothing,
+/// or whose model is not where it says, is taken at the caller's word.
+Result<void> check_head(const std::filesystem::path& head, const std::filesystem::path& base);
+
+/// The place in model.heads() of the last head called `name`, which must be of `kind`: a head that
+/// lies apart comes behind those of its trunk. With "", of the first of the kind. Errors: kInvalid,
+/// with what heads there are.
 Result<size_t> find_head(const TextModel& model, std::string_view name, HeadKind kind);
 
 }  // namespace signalbox::engine

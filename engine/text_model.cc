@@ -463,7 +463,11 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
   SIGNALBOX_TRY_VOID(read_tokenizer(parts));
   SIGNALBOX_TRY(parts.pooling, read_pooling_config(directory, parts.trunk->shape().hidden));
-  for (const auto& head : options.heads) SIGNALBOX_TRY_VOID(read_further_head(head, parts));
+  const auto& base = options.adapter.empty() ? directory : options.adapter;
+  for (const auto& head : options.heads) {
+    SIGNALBOX_TRY_VOID(check_head(head, base));
+    SIGNALBOX_TRY_VOID(read_further_head(head, parts));
+  }
   for (const auto& adapter : options.adapters)
     SIGNALBOX_TRY_VOID(read_adapter(adapter, config, linears, parts));
   return std::make_unique<const Model>(std::move(parts), options.threads);

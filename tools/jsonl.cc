@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 #include "tools/command.h"
 
@@ -13,8 +14,10 @@ namespace signalbox::tools {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as some editors put it first
+
 // False at the end of the input. A line that is too long is cut one byte behind the limit.
-bool read_line(std::streambuf& in, std::string& line) {
+bool take_line(std::streambuf& in, std::string& line) {
   constexpr int kEnd = std::streambuf::traits_type::eof();
   line.clear();
   for (int c = in.sbumpc(); c != '\n'; c = in.sbumpc()) {
@@ -23,6 +26,47 @@ bool read_line(std::streambuf& in, std::string& line) {
     if (line.size() > kRowBytesMax) return true;
   }
   return true;
+}
+
+// A folder is opened like a file, and the first read throws what the system says of it.
+Result<bool> read_line(std::streambuf& in, std::string& line) {
+  try {
+    return take_line(in, line);
+  } catch (const std::ios_base::failure& failure) {
+    return fail(Code::kIo, "{}", failure.code().message());
+  }
+}
+
+// `name` stands before what is wrong with the input itself.
+Result<void> read_all(std::istream& in, std::string_view name,
+                      const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
+  std::string line;
+  for (size_t number = 1;; ++number) {
+    auto is_there = read_line(*in.rdbuf(), line);
+    if (!is_there && name.empty()) return tl::unexpected(std::move(is_there).error());
+    if (!is_there) return fail_in(name, std::move(is_there).error());
+    if (!*is_there) return {};
+    if (line.size() > kRowBytesMax) {
+      return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
+    }
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = fmt::format("line {}", number);
+    auto document = json::Document::parse(std::move(line));
+    if (!document) return fail_in(where, std::move(document).error());
+    auto done = row(document->root(), number);
+    if (!done) return fail_in(where, std::move(done).error());
+    line.clear();
+  }
+}
+
+std::string printable(std::string_view text, bool has_lines) {
+  std::string out(text);
+  for (char& c : out) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    if (is_control && !(has_lines && c == '\n')) c = '?';
+  }
+  return out;
 }
 
 Result<void> write(std::string_view text) {
@@ -34,29 +78,17 @@ Result<void> write(std::string_view text) {
 
 Result<void> read_rows(
     std::istream& in, const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
-  std::string line;
-  for (size_t number = 1; read_line(*in.rdbuf(), line); ++number) {
-    if (line.size() > kRowBytesMax) {
-      return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
-    }
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = fmt::format("line {}", number);
-    auto document = json::Document::parse(std::move(line));
-    if (!document) return fail_in(where, std::move(document).error());
-    auto done = row(document->root(), number);
-    if (!done) return fail_in(where, std::move(done).error());
-    line.clear();
-  }
-  return {};
+  return read_all(in, "", row);
 }
 
-Result<void> for_each_row(std::istream& in,
-                          const std::function<Result<std::string>(const json::Value& row)>& row) {
-  SIGNALBOX_TRY_VOID(read_rows(in, [&](const json::Value& value, size_t) -> Result<void> {
+Result<void> for_each_row(const std::function<Result<std::string>(const json::Value& row)>& row) {
+  std::ios::sync_with_stdio(false);  // or what cannot be read is taken for the end
+  const auto one = [&](const json::Value& value, size_t) -> Result<void> {
     SIGNALBOX_TRY(std::string out, row(value));
     out.push_back('\n');
     return write(out);
-  }));
+  };
+  SIGNALBOX_TRY_VOID(read_all(std::cin, "standard input", one));
   if (std::fflush(stdout) != 0) {
     return fail(Code::kIo, "standard output: {}", std::strerror(errno));
   }
@@ -74,12 +106,13 @@ Result<std::string_view> string_member(const json::Value& row, std::string_view 
 }
 
 void print_line(std::string_view line) {
-  std::string out(line);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  out += '\n';
+  const std::string out = printable(line, false) + "\n";
   std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
+void print_tables(std::string_view text) {
+  const std::string out = printable(text, true);
+  std::fwrite(out.data(), 1, out.size(), stdout);
 }
 
 int report(const Error& error) {

@@ -60,9 +60,15 @@ Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_vie
 }
 
 Result<std::string> label_member(const json::Value& row, std::string_view name) {
-  SIGNALBOX_TRY(const std::string_view label, string_member(row, name));
-  if (label.empty()) return fail(Code::kInvalid, "{}: expected a label, found \"\"", name);
-  return std::string(label);
+  const auto value = row.find(name);
+  if (!value) return fail(Code::kInvalid, "{}: missing", name);
+  if (value->is_bool() || value->integer()) return std::string(value->raw());
+  if (!value->is_string()) {
+    return fail(Code::kInvalid, "{}: expected a label, found {}", name,
+                json::type_name(value->type()));
+  }
+  if (value->text().empty()) return fail(Code::kInvalid, "{}: expected a label, found \"\"", name);
+  return std::string(value->text());
 }
 
 }  // namespace signalbox::tools

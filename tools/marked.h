@@ -30,7 +30,8 @@ struct SpanForm {
 Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
                                          const SpanForm& form = {});
 
-/// A string that is not empty; kInvalid naming the member.
+/// A label: a string that is not empty, an integer or a boolean, as it is written. kInvalid naming
+/// the member.
 Result<std::string> label_member(const json::Value& row, std::string_view name);
 
 }  // namespace signalbox::tools

@@ -5,7 +5,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +21,6 @@ namespace {
 
 // The library tells a value that it cannot read, and not whose it is.
 std::string with_option_name(std::string message, int argc, char** argv) {
-  if (message.find("failed to parse") == std::string::npos) return message;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with("--")) continue;
@@ -26,13 +28,21 @@ std::string with_option_name(std::string message, int argc, char** argv) {
     const std::string_view value = equals != argument.npos ? argument.substr(equals + 1)
                                    : i + 1 < argc          ? argv[i + 1]
                                                            : "";
-    if (!value.empty() && message.find(value) != std::string::npos)
+    if (message == fmt::format("Argument \u2018{}\u2019 failed to parse", value))
       return fmt::format("{}: cannot read \"{}\"", argument.substr(0, equals), value);
   }
   return message;
 }
 
 }  // namespace
+
+std::istream& operator>>(std::istream& in, Number& out) {
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (!is_whole || !std::isfinite(out.value)) in.setstate(std::ios::failbit);
+  return in;
+}
 
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
@@ -113,12 +123,12 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
     return fail(Code::kNotFound,
-                "--model: there is no {}; expected the directory of a model, or the name of a "
+                "{}: there is no {}; expected the directory of a model, or the name of a "
                 "pulled one (`signalbox models list`)",
-                directory.string());
+                choice.option, directory.string());
   }
   if (!std::filesystem::is_directory(directory, ignored)) {
-    return fail(Code::kInvalid, "--model: expected a directory, found the file {}",
+    return fail(Code::kInvalid, "{}: expected a directory, found the file {}", choice.option,
                 directory.string());
   }
   return engine::TextModel::open(directory, choice.options);

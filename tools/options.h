@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <istream>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,12 @@ namespace signalbox::tools {
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body);
+
+/// The value of an option that is a finite number from end to end; the library takes "0,5" for 0.
+struct Number {
+  double value = 0;
+};
+std::istream& operator>>(std::istream& in, Number& out);
 
 /// Those of how a model runs: --dtype, --threads; and what they mean.
 void add_pass_options(cxxopts::Options& options);
@@ -34,6 +41,7 @@ Result<engine::Precision> parse_dtype(std::string_view name, std::string_view op
 struct ModelChoice {
   std::string model;  // a directory or a name
   engine::OpenOptions options;
+  const char* option = "--model";  // that errors name
 };
 
 /// What those options say. Errors are usage errors.

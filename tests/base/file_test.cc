@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +43,18 @@ TEST_F(File, keeps_permissions_and_links) {
   EXPECT_TRUE(fs::is_symlink(at("link")));
   EXPECT_EQ(read_file(at("real"), 10).value(), "two");
   EXPECT_EQ(fs::status(at("real")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(File, a_pipe_is_written_to_and_stays_one) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  const int reader = ::open(at("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(write_file(at("pipe"), "text"));
+  EXPECT_TRUE(fs::is_fifo(at("pipe")));
+  char read[8];
+  EXPECT_EQ(::read(reader, read, sizeof read), 4);
+  ::close(reader);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "left overs";
 }
 
 TEST_F(File, says_what_it_cannot_read_or_write) {

@@ -384,6 +384,17 @@ TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
   EXPECT_THAT(find_head(**of_head, "tone", HeadKind::kTokens).error().message,
               testing::HasSubstr("topic (classifies texts)"));
 
+  // A head that lies apart, and one that is given, may have the name of one of these.
+  const TemporaryDirectory elsewhere;
+  std::filesystem::copy(directory / "topic", elsewhere.path() / "tone");
+  std::filesystem::copy(directory / "tone", elsewhere.path() / "topic");
+  const auto both = TextModel::open(
+      directory, {.heads = {elsewhere.path() / "tone", elsewhere.path() / "topic"}});
+  ASSERT_TRUE(both) << both.error().message;
+  const size_t heads = (*both)->heads().size();
+  EXPECT_EQ(find_head(**both, "tone", HeadKind::kSequence).value(), heads - 2);
+  EXPECT_EQ(find_head(**both, "topic", HeadKind::kSequence).value(), heads - 1);
+
   EXPECT_THAT(TextModel::open(directory, {.adapter = directory}).error().message,
               testing::HasSubstr("is an adapter already"));
   set_trunk("../nowhere");

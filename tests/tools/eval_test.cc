@@ -190,6 +190,13 @@ TEST(Rows, say_what_is_wrong_with_a_line) {
   });
 }
 
+TEST(Rows, begin_behind_a_byte_order_mark) {
+  std::istringstream lines("\xEF\xBB\xBF{\"text\":\"a\",\"label\":\"x\"}\n");
+  const auto rows = read_labelled(lines, {});
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->rows[0].text, "a");
+}
+
 TEST(Rows, labels_are_mapped_and_left_out) {
   std::istringstream lines(
       "{\"q\":\"a\",\"gold\":0}\n\n{\"q\":\"b\",\"gold\":true}\n{\"q\":\"c\",\"gold\":\"-\"}\n"
@@ -345,6 +352,30 @@ TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
   EXPECT_EQ(shares, (std::vector<double>{1, 0}));
 }
 
+TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
+  const std::string with = fmt::format("--task classify --model {} --positive law --data ",
+                                       classifier().directory().string());
+  const Outcome none = eval("{\"text\":\"b\"}\n", with + "maths=DATA");
+  EXPECT_NE(none.out.find("law: no row is to be found\n"), std::string::npos) << none.out;
+  const Outcome all = eval("{\"text\":\"b\"}\n", with + "law=DATA");
+  EXPECT_NE(all.out.find("law: every row is, and none could"), std::string::npos) << all.out;
+  for (const Outcome& each : {none, all}) {
+    EXPECT_EQ(each.out.find("nan"), std::string::npos) << each.out;
+    EXPECT_EQ(each.out.find("inf"), std::string::npos) << each.out;
+  }
+}
+
+TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
+  const RandomNetwork odd = network("ModernBertForSequenceClassification",
+                                    R"({"0":"a\u001b[2J","1":"b","2":"c","3":"d","4":"e"})");
+  const Outcome outcome =
+      eval("{\"text\":\"b\",\"label\":\"b\"}\n",
+           fmt::format("--task classify --model {} --data DATA", odd.directory().string()));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(outcome.out.find("\n  a?[2J "), std::string::npos) << outcome.out;
+}
+
 TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   // Every letter is one span of some type.
   const auto model = open(tagger());
@@ -372,6 +403,16 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   const auto none = parsed(eval(lines, with + " --data none=DATA"));
   EXPECT_DOUBLE_EQ(number(none.root(), "precision"), 0.4);
   EXPECT_DOUBLE_EQ(number(none.root(), "clean_flagged"), 1);
+}
+
+TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
+  // Every letter is one token, so only white space is out of reach.
+  const std::string lines =
+      R"({"text":"x a","entities":[{"type":"A","start":0,"end":2},{"type":"A","start":2,"end":3}]})";
+  const std::string with =
+      fmt::format("--task tag --model {} --data DATA", tagger().directory().string());
+  EXPECT_EQ(number(parsed(eval(lines, with + " --json")).root(), "out_of_reach"), 1);
+  EXPECT_NE(eval(lines, with).out.find("\n1 span begins or ends inside a word"), std::string::npos);
 }
 
 TEST(EvalCommand, correlates_cosines_with_scores) {
@@ -467,6 +508,7 @@ TEST(EvalCommand, refuses_options_by_name) {
   } failures[] = {
       {"--task classify --data /nowhere", "/nowhere: cannot be read"},
       {"--task classify --data law=DATA --positive joy", "positive label \"joy\" is none"},
+      {"--task classify --data law=DATA --compare no/where", "--compare: there is no no/where"},
       {"--task tag --data law=DATA", "expected FILE or none=FILE"},
       {"--task tag --data none=DATA", "no head that labels tokens"},
   };

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "engine/engine.h"
@@ -120,6 +121,17 @@ TEST(Temperature, is_found_again) {
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
 }
 
+TEST(Temperature, of_few_rows_that_are_all_right_is_not_the_lowest) {
+  const std::vector<float> logits{3, 0, 4, 1, 0, 3, 1, 5};
+  const std::vector<int32_t> labels{0, 0, 1, 1};
+  EXPECT_GT(fit_temperature(logits, labels, 2), 1);
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
 class Fit : public testing::Test {
  protected:
   std::filesystem::path data(const std::string& lines) {
@@ -133,6 +145,17 @@ class Fit : public testing::Test {
     out.out = folder_.path() / "head";
     out.say = [](const std::string&) {};
     return out;
+  }
+  // Rows that are learnt in a moment.
+  static std::string rows_of_a_and_b(int count) {
+    std::mt19937 random(1);
+    std::string lines;
+    for (int i = 0; i < count; ++i) {
+      const bool a = i % 2 == 0;
+      lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, a ? 'a' : 'b'),
+                           a ? "with a" : "with b");
+    }
+    return lines;
   }
   // Words of letters; those of one class hold an a, those of the other a b.
   static std::string word(std::mt19937& random, char with) {
@@ -148,17 +171,11 @@ class Fit : public testing::Test {
 };
 
 TEST_F(Fit, a_classifier_that_the_engine_opens) {
-  std::mt19937 random(1);
-  std::string lines;
-  for (int i = 0; i < 600; ++i) {
-    const bool a = i % 2 == 0;
-    lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, a ? 'a' : 'b'),
-                         a ? "with a" : "with b");
-  }
-  const FitOptions chosen = options(lines);
+  const FitOptions chosen = options(rows_of_a_and_b(1200));
   const auto report = fit_classifier(chosen);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->train + report->validation + report->held_out, 600u);
+  EXPECT_EQ(report->train + report->validation + report->held_out, 1200u);
+  EXPECT_GE(report->validation, 100u) << "enough to choose by";
   ASSERT_TRUE(report->quality);
   EXPECT_GT(report->quality->accuracy, 0.9);
   EXPECT_EQ(report->quality->rows, static_cast<int64_t>(report->held_out));
@@ -175,11 +192,134 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
   threads.threads = 2;
   threads.out = folder_.path() / "head2";
   ASSERT_TRUE(fit_classifier(threads));
-  const auto read = [](const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
+}
+
+// Before anything is embedded, and nothing in it has changed.
+TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  const auto refused = [&](const std::filesystem::path& out, const char* why) {
+    chosen.out = out;
+    const auto done = fit_classifier(chosen);
+    ASSERT_FALSE(done) << out;
+    EXPECT_NE(done.error().message.find(why), std::string::npos) << done.error().message;
+    EXPECT_NE(done.error().message.find(out.string()), std::string::npos) << done.error().message;
+  };
+  const auto weights = read(chosen.trunk / "model.safetensors");
+  refused(chosen.trunk, "a model is there");
+  EXPECT_EQ(read(chosen.trunk / "model.safetensors"), weights);
+  const auto adapter = folder_.path() / "adapter";
+  std::filesystem::create_directories(adapter / "shipped");
+  std::ofstream(adapter / "adapter_config.json") << "{}";
+  std::ofstream(adapter / "shipped" / "config.json") << "{\"num_labels\": 2}";
+  refused(adapter, "an adapter is there");
+  refused(adapter / "shipped", "a model is there");
+  EXPECT_EQ(read(adapter / "shipped" / "config.json"), "{\"num_labels\": 2}");
+  refused(adapter / "new", "lies in an adapter");
+  std::ofstream(folder_.path() / "file") << "x";
+  refused(folder_.path() / "file", "is a file, expected a directory");
+  refused(folder_.path() / "file" / "head", "is a file, expected a directory");
+  chosen.out = folder_.path() / "head";
+  ASSERT_TRUE(fit_classifier(chosen));
+  EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
+}
+
+// Of the same width, so that nothing else would stop it.
+TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  const engine::TemporaryDirectory elsewhere;
+  const auto copy = elsewhere.path() / "copy";
+  std::filesystem::copy(chosen.trunk, copy);
+  const auto refused = engine::TextModel::open(copy, {.heads = {chosen.out}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a head for " + chosen.trunk.string() + ", not for"),
+            std::string::npos)
+      << refused.error().message;
+  // The same by other names.
+  std::filesystem::create_directory_symlink(chosen.trunk, elsewhere.path() / "link");
+  for (const auto& same :
+       {elsewhere.path() / "link", std::filesystem::relative(chosen.trunk), chosen.trunk / ""}) {
+    const auto model = engine::TextModel::open(same, {.heads = {chosen.out}});
+    EXPECT_TRUE(model) << same << ": " << model.error().message;
+  }
+  // A head that was moved away from its model says nothing of it any more.
+  std::filesystem::create_directory(elsewhere.path() / "deep");
+  std::filesystem::copy(chosen.out, elsewhere.path() / "deep" / "head");
+  EXPECT_TRUE(engine::TextModel::open(copy, {.heads = {elsewhere.path() / "deep" / "head"}}));
+}
+
+TEST_F(Fit, a_head_over_a_head_is_one_over_its_trunk) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  chosen.trunk = chosen.out;
+  chosen.out = folder_.path() / "second";
+  ASSERT_TRUE(fit_classifier(chosen));
+  const auto model = engine::TextModel::open(chosen.out);
+  EXPECT_TRUE(model) << model.error().message;
+}
+
+TEST_F(Fit, a_refit_that_fails_leaves_no_new_labels_on_old_weights) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  std::filesystem::create_directory(chosen.out / "model.safetensors.partial");
+  std::string lines = rows_of_a_and_b(200);
+  for (size_t at = 0; (at = lines.find("\"with ", at)) != std::string::npos;)
+    lines.replace(at, 6, "\"has ");
+  data(lines);
+  ASSERT_FALSE(fit_classifier(chosen));
+  EXPECT_FALSE(engine::TextModel::open(chosen.out));
+  std::filesystem::remove(chosen.out / "model.safetensors.partial");
+  EXPECT_TRUE(fit_classifier(chosen)) << "over what was left";
+}
+
+TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {
+  std::string lines = rows_of_a_and_b(80);
+  const auto once = read_classified(data(lines)).value();
+  const auto twice = read_classified(data(lines + lines)).value();
+  ASSERT_GT(once.folds, 1);
+  std::map<std::string, int32_t> folds;
+  std::map<std::pair<int32_t, int32_t>, int> counts;  // of label and fold
+  for (const auto* part : {&once.train, &once.validation}) {
+    for (const Example& each : *part) {
+      folds[each.text] = each.fold;
+      ++counts[{each.label, each.fold}];
+    }
+  }
+  ASSERT_EQ(counts.size(), 2U * once.folds);
+  for (const auto& [place, count] : counts) EXPECT_NEAR(count, 72 / 2 / once.folds, 3);
+  for (const auto* part : {&twice.train, &twice.validation}) {
+    for (const Example& each : *part) EXPECT_EQ(each.fold, folds[each.text]) << each.text;
+  }
+  EXPECT_EQ(once.held_out.size() * 2, twice.held_out.size());
+  for (const Example& each : once.held_out) EXPECT_FALSE(folds.contains(each.text)) << each.text;
+  EXPECT_EQ(read_classified(data(rows_of_a_and_b(2000))).value().folds, 0);
+}
+
+TEST_F(Fit, scores_after_few_texts_are_about_as_high_as_answers_are_right) {
+  std::mt19937 random(3);
+  double hits = 0, scores = 0;
+  constexpr int kHeads = 5, kTexts = 200;
+  const auto label = [](int r) { return (r + (r % 5 == 0 ? 1 : 0)) % 2; };  // one in five is wrong
+  for (int i = 0; i < kHeads; ++i) {
+    std::string lines;
+    for (int r = 0; r < 60; ++r) {
+      lines += fmt::format("{{\"text\":\"{}\",\"label\":\"{}\"}}\n", word(random, "ab"[r % 2]),
+                           label(r));
+    }
+    const FitOptions chosen = options(lines);
+    const auto report = fit_classifier(chosen);
+    ASSERT_TRUE(report) << report.error().message;
+    const auto model = engine::TextModel::open(chosen.out).value();
+    for (int r = 0; r < kTexts; ++r) {
+      const std::string text = word(random, "ab"[r % 2]);
+      const engine::Input input{.text = text};
+      const auto answer = model->answer({&input, 1}).value().front();
+      hits += (answer.scores[1] > answer.scores[0]) == (label(r) == 1);
+      scores += std::max(answer.scores[0], answer.scores[1]);
+    }
+  }
+  EXPECT_NEAR(scores / (kHeads * kTexts), hits / (kHeads * kTexts), 0.05);
 }
 
 TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {
@@ -215,6 +355,38 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   EXPECT_GT(report->spans->all.f1(), 0.8);
   EXPECT_EQ(report->spans->types.size(), 2u);
   EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
+}
+
+TEST_F(Fit, says_how_many_spans_no_head_could_find) {
+  std::string lines;
+  std::mt19937 random(4);
+  for (int i = 0; i < 60; ++i) {
+    // The word, a piece of it, and with a space.
+    constexpr std::pair<int, int> kBounds[] = {{0, 3}, {1, 3}, {0, 4}};
+    const auto bounds = kBounds[i % 3];
+    lines += fmt::format(
+        "{{\"text\":\"aaa {}\",\"entities\":[{{\"type\":\"A\",\"start\":{},\"end\":{}}}]}}\n",
+        word(random, 'c'), bounds.first, bounds.second);
+  }
+  FitOptions chosen = options(lines);
+  std::string said;
+  chosen.say = [&](const std::string& line) { said += line + "\n"; };
+  const auto report = fit_tagger(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_NE(said.find("\n40 spans begin or end inside"), std::string::npos) << said;
+}
+
+TEST_F(Fit, labels_are_integers_and_booleans_too) {
+  std::string lines;
+  for (int i = 0; i < 200; ++i) {
+    lines += fmt::format("{{\"text\":\"{}\",\"label\":{}}}\n", i,
+                         i % 3 == 0   ? "12"
+                         : i % 3 == 1 ? "true"
+                                      : "\"x\"");
+  }
+  const auto examples = read_classified(data(lines));
+  ASSERT_TRUE(examples) << examples.error().message;
+  EXPECT_EQ(examples->labels, (std::vector<std::string>{"12", "true", "x"}));
 }
 
 TEST_F(Fit, says_what_is_wrong_with_a_file) {

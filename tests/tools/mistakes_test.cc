@@ -1,7 +1,7 @@
 // What people do wrong on the command line, as data: every line of data/mistakes.jsonl is a
-// command, the rows that it reads if it reads any, where its output goes if not to where it says
-// things, its exit status, and what it says. It runs in a folder with an empty file `empty.yaml`, a
-// folder `folder`, a file `text` that is no model, and a configuration `good.yaml`.
+// command, the rows that it reads if it reads any, or where from, where its output goes if not to
+// where it says things, its exit status, and what it says. It runs in a folder with an empty file
+// `empty.yaml`, a folder `folder`, a file `text` that is no model, and a configuration `good.yaml`.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -44,10 +44,10 @@ class Mistakes : public testing::Test {
     const std::string command(row.find("command")->text());
     const auto rows = row.find("rows");
     std::ofstream(folder_ / "rows") << (rows ? rows->text() : "");
-    const auto out = row.find("out");
-    const std::string line =
-        fmt::format("cd {} && timeout 20 {} {} <rows 2>said >{}", folder_.string(),
-                    SIGNALBOX_PROGRAM, command, out ? out->text() : std::string_view("&2"));
+    const auto in = row.find("in"), out = row.find("out");
+    const std::string line = fmt::format(
+        "cd {} && timeout 20 {} {} <{} 2>said >{}", folder_.string(), SIGNALBOX_PROGRAM, command,
+        in ? in->text() : std::string_view("rows"), out ? out->text() : std::string_view("&2"));
     const int status = std::system(line.c_str());
     EXPECT_EQ(WEXITSTATUS(status), *row.find("status")->integer()) << command;
     EXPECT_EQ(read_file(folder_ / "said"), std::string(row.find("says")->text()) + "\n") << command;

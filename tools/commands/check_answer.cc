@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "router/guard/grounding.h"
@@ -63,13 +62,12 @@ Result<router::GroundingModel> open_model(const cxxopts::ParseResult& parsed, co
 Result<void> check_answers(const cxxopts::ParseResult& parsed,
                            const engine::OpenOptions& open_options) {
   router::GroundingOptions options;
-  options.threshold = parsed["threshold"].as<double>();
+  options.threshold = parsed["threshold"].as<Number>().value;
   router::GroundingModels models;
   SIGNALBOX_TRY(models.hallucination, open_model(parsed, "hallucination-model", open_options));
   SIGNALBOX_TRY(models.inference, open_model(parsed, "nli-model", open_options));
   SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create(options, models));
-  std::ios::sync_with_stdio(false);
-  return for_each_row(std::cin, [&](const json::Value& row) { return check_row(checker, row); });
+  return for_each_row([&](const json::Value& row) { return check_row(checker, row); });
 }
 
 int check_answer_command(int argc, char** argv) {
@@ -84,7 +82,7 @@ int check_answer_command(int argc, char** argv) {
                         cxxopts::value<std::string>(), "DIR")(
       "nli-model", "model of inference, asked about what was marked: a directory or a name",
       cxxopts::value<std::string>(), "DIR")("threshold", "leave out spans with a lower score",
-                                            cxxopts::value<double>()->default_value("0.5"));
+                                            cxxopts::value<Number>()->default_value("0.5"));
   add_pass_options(options);
   return with_options(options, argc, argv, {}, [&](const cxxopts::ParseResult& parsed) {
     const auto open_options = pass_options(parsed);

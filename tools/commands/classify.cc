@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
@@ -23,8 +22,7 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
 }
 
 int classify(const engine::TextModel& model, size_t head) {
-  std::ios::sync_with_stdio(false);
-  const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
+  const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     if (row.find("pair")) {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
@@ -14,9 +13,8 @@ namespace signalbox::tools {
 namespace {
 
 int embed(const engine::TextModel& model, const engine::EmbedOptions& embed_options) {
-  std::ios::sync_with_stdio(false);
   std::vector<float> embedding(embed_options.dim != 0 ? embed_options.dim : model.dim());
-  const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
+  const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
     SIGNALBOX_TRY_VOID(model.embed({&text, 1}, embed_options, embedding));
     return json::Writer().begin_object().member("embedding", embedding).end_object().take();

@@ -60,6 +60,8 @@ bool fits(std::string_view option, const EvalTask* task) {
 // Ignoring an option would give other figures than were asked for.
 Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
   for (const auto& argument : parsed.arguments()) {
+    if (argument.value().empty())
+      return fail(Code::kInvalid, "--{}: expected a value, found none", argument.key());
     if (fits(argument.key(), task)) continue;
     return fail(Code::kInvalid, "--{}: not with --task {}", argument.key(),
                 task != nullptr ? task->name : "route");
@@ -103,7 +105,7 @@ int eval_route(const ParseResult& parsed) {
 // --- a model ---
 
 Result<double> share_option(const ParseResult& parsed, const char* name) {
-  const auto value = parsed[name].as<double>();
+  const auto value = parsed[name].as<Number>().value;
   if (value >= 0 && value <= 1) return value;
   return fail(Code::kInvalid, "--{}: expected 0 to 1, found {}", name, value);
 }
@@ -153,6 +155,7 @@ Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTas
   const std::string model = text_option(parsed, "compare");
   if (!model.empty()) {
     second.model = model;
+    second.option = "--compare";
     second.options.heads.clear();
     second.options.adapter.clear();
   }
@@ -185,7 +188,9 @@ Result<EvalRequest> read_request(const ParseResult& parsed) {
     SIGNALBOX_TRY(out.hallucination, model_choice(parsed));
     out.inference = out.hallucination;
     out.hallucination.model = text_option(parsed, "hallucination-model");
+    out.hallucination.option = "--hallucination-model";
     out.inference.model = text_option(parsed, "nli-model");
+    out.inference.option = "--nli-model";
     return out;
   }
   SIGNALBOX_TRY(out.models, models(parsed, *out.task));
@@ -199,7 +204,11 @@ int eval_model(const ParseResult& parsed) {
   const std::string svg = text_option(parsed, "svg");
   const auto outcome = evaluate_models(*std::move(request));
   if (!outcome) return report(outcome.error());
-  std::fputs((parsed.count("json") != 0 ? to_json(*outcome) : to_words(*outcome)).c_str(), stdout);
+  if (parsed.count("json") != 0) {
+    std::fputs(to_json(*outcome).c_str(), stdout);
+  } else {
+    print_tables(to_words(*outcome));
+  }
   if (svg.empty()) return kExitOk;
   const auto written = write_file(svg, reliability_svg(outcome->evaluated));
   return written ? kExitOk : report(written.error());
@@ -212,7 +221,8 @@ int eval_command(int argc, char** argv) {
       "comes from, exit code 1 when one fails (--task route); or measures a model on labelled "
       "lines: {\"text\", \"label\"} (classify, domain, jailbreak, fact-check, feedback, modality), "
       "{\"text\", \"pair\", \"label\"} (nli), {\"text\", \"entities\": [{\"type\", \"start\", "
-      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding).");
+      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding), {\"context\", "
+      "\"question\", \"answer\", \"spans\": [{\"start\", \"end\"}]} (hallucination).");
   add_model_options(options);
   const auto text = cxxopts::value<std::string>();
   const auto list = cxxopts::value<std::vector<std::string>>();
@@ -231,9 +241,9 @@ int eval_command(int argc, char** argv) {
       list, "OLD=NEW");
   add("positive", "label to find, for figures of two classes; several times", list, "LABEL");
   add("false-positives", "share of other rows that recall is given at",
-      cxxopts::value<double>()->default_value("0.01"), "X");
+      cxxopts::value<Number>()->default_value("0.01"), "X");
   add("threshold", "score from which on an answer counts; default: the router's for the task",
-      cxxopts::value<double>(), "X");
+      cxxopts::value<Number>(), "X");
   add("rules",
       "join a tagger's spans with what rules find of personal data (the default of pii; "
       "--rules=false without)",

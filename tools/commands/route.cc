@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
@@ -125,7 +124,7 @@ int route_all(const std::string& path, const Choices& choices) {
   const auto router = open_router(path);
   if (!router) return report(router.error());
   const auto done =
-      for_each_row(std::cin, [&](const json::Value& row) { return route(**router, choices, row); });
+      for_each_row([&](const json::Value& row) { return route(**router, choices, row); });
   return done ? kExitOk : report(done.error());
 }
 

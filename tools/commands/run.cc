@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cxxopts.hpp>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
@@ -69,8 +68,7 @@ int run_model(const engine::TextModel& model, bool hidden) {
     return report({Code::kInvalid,
                    "the model has no head to give logits; --hidden writes its hidden states"});
   }
-  std::ios::sync_with_stdio(false);
-  const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
+  const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::vector<int32_t> ids, ids_of(model, row));
     SIGNALBOX_TRY(const engine::States states, model.states(ids));
     return to_json(model, states, hidden);

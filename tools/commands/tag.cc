@@ -3,7 +3,6 @@
 
 #include <cxxopts.hpp>
 #include <filesystem>
-#include <iostream>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
@@ -49,8 +48,7 @@ bool has_rules_by_default(std::string_view model) {
 }
 
 int tag(const engine::TextModel& model, size_t head, bool rules) {
-  std::ios::sync_with_stdio(false);
-  const auto done = for_each_row(std::cin, [&](const json::Value& row) -> Result<std::string> {
+  const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <initializer_list>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,11 +118,9 @@ Result<std::string> tokenize_row(const Tokenizer& tokenizer, const Options& opti
 int tokenize(const std::string& path, const Options& options) {
   const auto tokenizer = Tokenizer::open(path);
   if (!tokenizer) return report(tokenizer.error());
-  std::ios::sync_with_stdio(false);
   Encoding encoding;
-  const auto done = for_each_row(std::cin, [&](const json::Value& row) {
-    return tokenize_row(**tokenizer, options, row, encoding);
-  });
+  const auto done = for_each_row(
+      [&](const json::Value& row) { return tokenize_row(**tokenizer, options, row, encoding); });
   return done ? kExitOk : report(done.error());
 }
 

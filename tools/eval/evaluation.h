@@ -96,6 +96,7 @@ struct Evaluated {
   std::optional<SpanQuality> spans = {};  // of a tagger
   int64_t not_supported = 0;              // answers that say more than their context
   int64_t clean = 0, clean_flagged = 0;   // texts without spans, those where one was found
+  int64_t out_of_reach = 0;               // spans of the rows that no answer can have
 
   /// What the model said, a row each: answers that are equal are the same answer.
   std::vector<std::string> answers;

@@ -5,10 +5,13 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "engine/model_path.h"
 #include "router/guard/grounding.h"
+#include "tokenizer/tokenizer.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
 #include "tools/pii_with_rules.h"
+#include "tools/reach.h"
 
 namespace signalbox::tools {
 namespace {
@@ -84,6 +87,17 @@ Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledR
   return evaluate_answers(name, check, rows, request.options);
 }
 
+// What rules find is bound to no tokens.
+Result<int64_t> spans_out_of_reach(const ModelChoice& choice, const engine::TextModel& model,
+                                   const LabelledRows& rows) {
+  SIGNALBOX_TRY(const auto path, engine::find_model(model_directory(choice.model)));
+  SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
+  int64_t out = 0;
+  for (const LabelledRow& row : rows.rows)
+    out += out_of_reach(*tokenizer, model.tokens_max(), row.text, row.spans);
+  return out;
+}
+
 }  // namespace
 
 Result<EvalOutcome> evaluate_models(EvalRequest request) {
@@ -107,8 +121,12 @@ Result<EvalOutcome> evaluate_models(EvalRequest request) {
     SIGNALBOX_TRY_VOID(check(subject, out.rows, kind, request.options));
     subjects.push_back(subject);
   }
-  for (const Subject& subject : subjects) {
-    SIGNALBOX_TRY(Evaluated evaluated, evaluate(subject, out.rows, kind, request.options));
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    SIGNALBOX_TRY(Evaluated evaluated, evaluate(subjects[i], out.rows, kind, request.options));
+    if (kind == RowKind::kSpans && !request.rules) {
+      SIGNALBOX_TRY(evaluated.out_of_reach,
+                    spans_out_of_reach(request.models[i], *opened[i], out.rows));
+    }
     out.evaluated.push_back(std::move(evaluated));
   }
   out.request = std::move(request);
@@ -134,7 +152,11 @@ std::string to_json(const EvalOutcome& outcome) {
 
 std::string to_words(const EvalOutcome& outcome) {
   std::string out;
-  for (const Evaluated& each : outcome.evaluated) out += words(each, outcome.rows) + "\n";
+  for (const Evaluated& each : outcome.evaluated) {
+    out += words(each, outcome.rows);
+    if (each.out_of_reach > 0) out += words_of_reach(each.out_of_reach) + "\n";
+    out += "\n";
+  }
   if (outcome.evaluated.size() > 1)
     out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
   return out;

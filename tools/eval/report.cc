@@ -104,10 +104,15 @@ void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Wri
 std::string told_two(const TwoClasses& two) {
   std::string names;
   for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
+  if (two.rows == 0) return names + ": no row is to be found\n";
+  if (!std::isfinite(two.point.false_positives))
+    return names + ": every row is, and none could be taken for it\n";
+  const double threshold = two.point.threshold;
   return fmt::format(
-      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {:.6g}; in "
+      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {}; in "
       "fact {:.4f} of others)\n",
-      names, two.rows, two.share_max, two.point.recall, two.point.threshold,
+      names, two.rows, two.share_max, two.point.recall,
+      std::isfinite(threshold) ? fmt::format("{:.6g}", threshold) : "none",
       two.point.false_positives);
 }
 
@@ -155,6 +160,7 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
   } else if (evaluated.spans) {
     write_json(*evaluated.spans, out);
     write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
+    out.member("out_of_reach", evaluated.out_of_reach);
   } else {
     out.member("rows", static_cast<int64_t>(rows.rows.size()));
     if (evaluated.cosines.empty()) out.member("not_supported", evaluated.not_supported);

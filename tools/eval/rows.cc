@@ -81,7 +81,6 @@ class Reader {
       return read_row(row, source, line);
     });
     if (!done) return fail_in(source.file, done.error());
-    if (in.bad()) return fail(Code::kIo, "{}: cannot be read to its end", source.file);
     return {};
   }
 
@@ -180,20 +179,11 @@ class Reader {
       out.label = *source.label;
       return true;
     }
-    SIGNALBOX_TRY(const std::string label, label_of(row));
-    out.label = renamed(label);
-    return !out.label.empty();
-  }
-
-  Result<std::string> label_of(const json::Value& row) const {
     const std::string_view name =
         options_.label_field.empty() ? std::string_view("label") : options_.label_field;
-    const auto value = row.find(name);
-    if (!value) return fail(Code::kInvalid, "{}: missing", name);
-    if (value->is_string()) return label_member(row, name);
-    if (value->is_bool() || value->integer()) return std::string(value->raw());
-    return fail(Code::kInvalid, "{}: expected a label, found {}", name,
-                json::type_name(value->type()));
+    SIGNALBOX_TRY(const std::string label, label_member(row, name));
+    out.label = renamed(label);
+    return !out.label.empty();
   }
 
   std::string renamed(const std::string& label) const {

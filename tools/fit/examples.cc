@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "tools/jsonl.h"
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr size_t kRowsMax = 5'000'000;
 constexpr size_t kLabelsMax = 4096;
+// Over so many texts the best temperature is known to about a tenth.
+constexpr size_t kValidationMin = 100;
+constexpr int32_t kFolds = 5;
 
 // FNV-1a, mixed at the end: its low digits alone hardly depend on the last bytes.
 uint64_t hash_of(std::string_view text) {
@@ -52,6 +56,23 @@ Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row
   return out;
 }
 
+// By label and text, so that the order of a file changes nothing; equal texts stay together.
+void deal_into_folds(Examples& examples) {
+  if (examples.validation.size() >= kValidationMin) return;
+  examples.folds = kFolds;
+  std::vector<Example*> all;
+  for (auto* part : {&examples.train, &examples.validation}) {
+    for (Example& example : *part) all.push_back(&example);
+  }
+  const auto key = [](const Example* example) { return std::tie(example->label, example->text); };
+  std::ranges::sort(all, {}, key);
+  int32_t place = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && key(all[i]) != key(all[i - 1])) ++place;
+    all[i]->fold = place % kFolds;
+  }
+}
+
 }  // namespace
 
 Result<Examples> read_classified(const std::filesystem::path& file) {
@@ -84,6 +105,7 @@ Result<Examples> read_classified(const std::filesystem::path& file) {
                   file.string(), examples->labels[i]);
     }
   }
+  deal_into_folds(*examples);
   return examples;
 }
 
@@ -103,6 +125,7 @@ Result<Examples> read_tagged(const std::filesystem::path& file) {
     return fail(Code::kInvalid, "{}: no spans to learn from", file.string());
   if (examples->labels.size() > kLabelsMax)
     return fail(Code::kTooLarge, "{}: more than {} types", file.string(), kLabelsMax);
+  deal_into_folds(*examples);
   return examples;
 }
 

@@ -4,27 +4,21 @@
 #include "tools/fit/fit.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cmath>
 #include <map>
 
-#include "base/file.h"
 #include "engine/model_path.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/fit/examples.h"
-#include "tools/fit/softmax_regression.h"
-#include "weights/hf_config.h"
-#include "weights/safetensors_writer.h"
+#include "tools/fit/head_folder.h"
+#include "tools/fit/layer.h"
+#include "tools/reach.h"
 
 namespace signalbox::tools {
 namespace {
 
 constexpr uint64_t kFeatureBytesMax = uint64_t{4} << 30;
 constexpr size_t kTextsAtOnce = 32;
-// Of squares that are about 1 each, after scaling; the strongest first.
-constexpr std::array kPenalties = {0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5};
-constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
 
 using engine::TextModel;
 
@@ -51,120 +45,6 @@ Result<void> check_size(uint64_t vectors, int32_t dim) {
               vectors, dim, bytes, kFeatureBytesMax);
 }
 
-// Vectors and their classes. Scaled so that their squares are 1 on average, which makes penalties
-// mean the same for every trunk; the layer takes the scale back.
-struct Vectors {
-  int32_t dim = 0;
-  std::vector<float> x;         // (rows, dim)
-  std::vector<int32_t> labels;  // (rows)
-};
-
-double rms(const Vectors& vectors) {
-  double sum = 0;
-  for (const float x : vectors.x) sum += double{x} * x;
-  return vectors.x.empty() || sum == 0 ? 1 : std::sqrt(sum / static_cast<double>(vectors.x.size()));
-}
-
-void scale(Vectors& vectors, double by) {
-  for (float& x : vectors.x) x = static_cast<float>(x * by);
-}
-
-std::vector<double> balance(const Vectors& vectors, int32_t classes) {
-  std::vector<double> counts(classes);
-  for (const int32_t label : vectors.labels) counts[label] += 1;
-  const auto present =
-      static_cast<double>(std::ranges::count_if(counts, [](double n) { return n > 0; }));
-  for (double& count : counts) {
-    if (count > 0) count = static_cast<double>(vectors.labels.size()) / (present * count);
-  }
-  return counts;
-}
-
-// The layer for both parts, with the penalty that does best on the second when it learns from the
-// first alone, and its temperature there.
-Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, Vectors train,
-                                   Vectors validation, engine::Workers& workers,
-                                   FitReport& report) {
-  SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
-  const double unit = 1 / rms(train);
-  scale(train, unit);
-  scale(validation, unit);
-  SoftmaxOptions softmax;
-  if (options.balanced) softmax.class_weight = balance(train, classes);
-  LinearClassifier best;
-  {
-    const Features features(*kernels, train.dim, train.x);
-    LinearClassifier last;
-    report.loss = 1e300;
-    int worse = 0;
-    const std::vector<double> penalties =
-        options.l2 ? std::vector{*options.l2} : std::vector(kPenalties.begin(), kPenalties.end());
-    for (const double penalty : penalties) {
-      softmax.l2 = penalty;
-      last = fit_softmax(features, train.labels, classes, softmax, workers, &last);
-      const auto logits = last.logits(*kernels, validation.x);
-      const double temperature = fit_temperature(logits, validation.labels, classes);
-      const double loss = log_loss(logits, validation.labels, classes, temperature);
-      options.say(
-          fmt::format("penalty {:g}: loss {:.4f}, temperature {:.3f}", penalty, loss, temperature));
-      if (loss >= report.loss) {
-        if (++worse == kWorseMax) break;
-        continue;
-      }
-      worse = 0;
-      report.loss = loss;
-      report.l2 = penalty;
-      report.temperature = temperature;
-      best = last;
-    }
-  }
-  softmax.l2 = report.l2;
-  train.x.insert(train.x.end(), validation.x.begin(), validation.x.end());
-  train.labels.insert(train.labels.end(), validation.labels.begin(), validation.labels.end());
-  if (options.balanced) softmax.class_weight = balance(train, classes);
-  const Features features(*kernels, train.dim, train.x);
-  best = fit_softmax(features, train.labels, classes, softmax, workers, &best);
-  for (float& w : best.weight) w = static_cast<float>(w * unit / report.temperature);
-  for (float& b : best.bias) b = static_cast<float>(b / report.temperature);
-  return best;
-}
-
-// Seen from the head; "" where it lies in the adapter that it is for.
-std::string trunk_from(const FitOptions& options) {
-  const auto trunk = std::filesystem::absolute(options.trunk).lexically_normal();
-  const auto out = std::filesystem::absolute(options.out).lexically_normal();
-  const std::string seen = trunk.lexically_relative(out).string();
-  const bool is_adapter = std::filesystem::exists(trunk / "adapter_config.json");
-  return is_adapter && seen == ".." ? "" : seen;
-}
-
-Result<void> write_head(const FitOptions& options, const char* architecture,
-                        const std::vector<std::string>& labels, const LinearClassifier& layer) {
-  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
-  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(path.trunk / "config.json"));
-  SIGNALBOX_TRY(const std::string type, trunk.root().string("model_type", ""));
-  json::Writer config;
-  config.begin_object().member("model_type", type);
-  config.key("architectures").begin_array().string(architecture).end_array();
-  if (const auto found = trunk_from(options); !found.empty())
-    config.member("signalbox_trunk",
-                  found);  // the engine finds the trunk by it (engine/model_path)
-  config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
-  config.member("classifier_pooling", options.first_token ? "cls" : "mean");
-  config.member("classifier_normalize", true);
-  config.key("id2label").begin_object();
-  for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
-  config.end_object().end_object();
-  SIGNALBOX_TRY_VOID(write_file(options.out / "config.json", config.take() + "\n"));
-  const std::array<int64_t, 2> shape{layer.classes, layer.dim};
-  const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
-  const std::array tensors{
-      weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
-                      bytes(layer.bias)},
-      weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
-  return weights::write_safetensors(options.out / "model.safetensors", tensors);
-}
-
 Result<std::unique_ptr<const TextModel>> open_fitted(const FitOptions& options) {
   return TextModel::open(options.trunk, {.precision = options.precision, .heads = {options.out}});
 }
@@ -185,7 +65,10 @@ Result<Vectors> embed(const TextModel& model, const std::vector<Example>& exampl
     return model.embed(texts, how,
                        std::span(out.x).subspan(begin * out.dim, (end - begin) * out.dim));
   }));
-  for (const Example& example : examples) out.labels.push_back(example.label);
+  for (const Example& example : examples) {
+    out.labels.push_back(example.label);
+    out.folds.push_back(example.fold);
+  }
   return out;
 }
 
@@ -200,9 +83,11 @@ std::vector<std::string> tags_of(const std::vector<std::string>& types) {
   return out;
 }
 
+using TypeNumbers = std::map<std::string, int32_t, std::less<>>;
+
 // The tag of each token: a span's first token begins it, the others go on.
 std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example& example,
-                             const std::map<std::string, int32_t, std::less<>>& types) {
+                             const TypeNumbers& types) {
   std::vector<int32_t> out(encoding.ids.size(), 0);
   for (const Marked& span : example.spans) {
     const auto type = types.find(span.type);
@@ -222,7 +107,7 @@ std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example&
 Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
                              const std::vector<Example>& examples,
                              const std::vector<std::string>& types, engine::Workers& workers) {
-  std::map<std::string, int32_t, std::less<>> numbers;
+  TypeNumbers numbers;
   for (const std::string& type : types) numbers.emplace(type, static_cast<int32_t>(numbers.size()));
   std::vector<Vectors> parts(examples.size());
   std::atomic<uint64_t> tokens = 0;
@@ -240,6 +125,7 @@ Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer&
           part.x.assign(states.last_hidden_state.begin() + int64_t{own.begin} * dim,
                         states.last_hidden_state.begin() + int64_t{own.end} * dim);
           part.labels.assign(tags.begin() + own.begin, tags.begin() + own.end);
+          part.folds.assign(part.labels.size(), examples[i].fold);
           tokens += own.end - own.begin;
           SIGNALBOX_TRY_VOID(check_size(tokens, dim));
         }
@@ -250,6 +136,7 @@ Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer&
   for (Vectors& part : parts) {
     out.x.insert(out.x.end(), part.x.begin(), part.x.end());
     out.labels.insert(out.labels.end(), part.labels.begin(), part.labels.end());
+    out.folds.insert(out.folds.end(), part.folds.begin(), part.folds.end());
     part = {};
   }
   return out;
@@ -277,6 +164,7 @@ FitReport report_on(const Examples& examples) {
 }  // namespace
 
 Result<FitReport> fit_classifier(const FitOptions& options) {
+  SIGNALBOX_TRY_VOID(check_out(options));
   SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -287,8 +175,9 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
     options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
     SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, options, workers));
     SIGNALBOX_TRY(Vectors validation, embed(*model, examples.validation, options, workers));
-    SIGNALBOX_TRY(const LinearClassifier layer, fit_layer(options, classes, std::move(train),
-                                                          std::move(validation), workers, report));
+    SIGNALBOX_TRY(const LinearClassifier layer,
+                  fit_layer(options, classes, examples.folds, std::move(train),
+                            std::move(validation), workers, report));
     SIGNALBOX_TRY_VOID(
         write_head(options, "LinearForSequenceClassification", examples.labels, layer));
   }
@@ -313,6 +202,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
 }
 
 Result<FitReport> fit_tagger(const FitOptions& options) {
+  SIGNALBOX_TRY_VOID(check_out(options));
   SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -324,13 +214,19 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
     SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
     options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                             examples.labels.size()));
+    int64_t lost = 0;
+    for (const auto* part : {&examples.train, &examples.validation, &examples.held_out}) {
+      for (const Example& each : *part)
+        lost += out_of_reach(*tokenizer, model->tokens_max(), each.text, each.spans);
+    }
+    if (lost > 0) options.say(words_of_reach(lost));
     SIGNALBOX_TRY(Vectors train,
                   token_states(*model, *tokenizer, examples.train, examples.labels, workers));
     SIGNALBOX_TRY(Vectors validation,
                   token_states(*model, *tokenizer, examples.validation, examples.labels, workers));
     SIGNALBOX_TRY(const LinearClassifier layer,
-                  fit_layer(options, static_cast<int32_t>(tags.size()), std::move(train),
-                            std::move(validation), workers, report));
+                  fit_layer(options, static_cast<int32_t>(tags.size()), examples.folds,
+                            std::move(train), std::move(validation), workers, report));
     SIGNALBOX_TRY_VOID(write_head(options, "LinearForTokenClassification", tags, layer));
   }
   SIGNALBOX_TRY(const auto model, open_fitted(options));

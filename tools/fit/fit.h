@@ -15,7 +15,7 @@ namespace signalbox::tools {
 struct FitOptions {
   std::filesystem::path trunk;  // a model directory
   std::filesystem::path data;   // JSON Lines, as examples.h reads them
-  std::filesystem::path out;    // directory of the head
+  std::filesystem::path out;    // directory of the head, new or of one that was fitted
   engine::Precision precision = engine::Precision::kF32;
   int32_t threads = 1;            // results do not depend on it
   bool first_token = false;       // of a classifier: the first token's state, not the mean
@@ -28,7 +28,7 @@ struct FitReport {
   size_t train = 0, validation = 0, held_out = 0;  // texts
   double l2 = 0;
   double temperature = 0;                 // that the scores were divided by, and are no more
-  double loss = 0;                        // mean negative log-likelihood on the validation part
+  double loss = 0;                        // mean negative log-likelihood where they were chosen
   std::optional<Quality> quality = {};    // of a classifier, on the held-out part
   std::optional<SpanQuality> spans = {};  // of a tagger
 };

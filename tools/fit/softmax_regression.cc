@@ -149,14 +149,18 @@ LinearClassifier fit_softmax(const Features& features, std::span<const int32_t> 
 }
 
 double log_loss(std::span<const float> logits, std::span<const int32_t> labels, int32_t classes,
-                double temperature) {
+                double temperature, double doubt) {
   double total = 0;
   for (size_t r = 0; r < labels.size(); ++r) {
     const auto row = logits.subspan(r * classes, classes);
     const double most = *std::ranges::max_element(row) / temperature;
-    double sum = 0;
-    for (const float x : row) sum += std::exp(x / temperature - most);
-    total += std::log(sum) + most - row[labels[r]] / temperature;
+    double sum = 0, all = 0;
+    for (const float x : row) {
+      sum += std::exp(x / temperature - most);
+      all += x;
+    }
+    const double own = (1 - doubt) * row[labels[r]] + doubt * all / classes;
+    total += std::log(sum) + most - own / temperature;
   }
   return labels.empty() ? 0 : total / static_cast<double>(labels.size());
 }
@@ -166,7 +170,10 @@ double fit_temperature(std::span<const float> logits, std::span<const int32_t> l
                        int32_t classes) {
   const double ratio = (std::sqrt(5.0) - 1) / 2;
   double low = std::log(0.05), high = std::log(20.0);
-  const auto at = [&](double t) { return log_loss(logits, labels, classes, std::exp(t)); };
+  // Of rows that are all right, however few, the lowest would be the best: what comes next could be
+  // of any label (Platt, "Probabilistic Outputs for Support Vector Machines", 1999, for two).
+  const double doubt = 1 / (static_cast<double>(labels.size()) + 2);
+  const auto at = [&](double t) { return log_loss(logits, labels, classes, std::exp(t), doubt); };
   double a = high - ratio * (high - low), b = low + ratio * (high - low);
   double at_a = at(a), at_b = at(b);
   while (high - low > 1e-4) {

@@ -57,12 +57,13 @@ LinearClassifier fit_softmax(const Features& features, std::span<const int32_t> 
                              int32_t classes, const SoftmaxOptions& options,
                              engine::Workers& workers, const LinearClassifier* start = nullptr);
 
-/// Mean negative log-likelihood of logits (rows, classes) divided by a temperature.
+/// Mean negative log-likelihood of logits (rows, classes) divided by a temperature, of labels each
+/// of which is any label at all with the probability `doubt`.
 double log_loss(std::span<const float> logits, std::span<const int32_t> labels, int32_t classes,
-                double temperature = 1);
+                double temperature = 1, double doubt = 0);
 
 /// The temperature with the least log_loss, 0.05 to 20: Guo et al., "On Calibration of Modern
-/// Neural Networks", 2017.
+/// Neural Networks", 2017. Fewer rows leave more doubt about their labels.
 double fit_temperature(std::span<const float> logits, std::span<const int32_t> labels,
                        int32_t classes);
 

@@ -1,0 +1,98 @@
+// A folder is taken over only where a head of ours is, which its configuration says.
+
+#include "tools/fit/head_folder.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/file.h"
+#include "engine/model_path.h"
+#include "weights/hf_config.h"
+#include "weights/safetensors_writer.h"
+
+namespace signalbox::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The engine finds the trunk by it (engine/model_path), and a head that was fitted is known by it.
+constexpr const char* kTrunkKey = "signalbox_trunk";
+
+// Seen from the head.
+std::string trunk_from(const FitOptions& options, const engine::ModelPath& path) {
+  const auto trunk = fs::absolute(path.base()).lexically_normal();
+  return trunk.lexically_relative(fs::absolute(options.out).lexically_normal()).string();
+}
+
+bool was_fitted(const fs::path& head) {
+  const auto config = weights::HfConfig::open(head / "config.json");
+  return config && !config->root().string(kTrunkKey, "").value_or("").empty();
+}
+
+}  // namespace
+
+Result<void> check_out(const FitOptions& options) {
+  const fs::path& out = options.out;
+  std::error_code error;
+  if (fs::exists(out / "adapter_config.json", error))
+    return fail(Code::kInvalid, "{}: an adapter is there, expected a folder for the head alone",
+                out.string());
+  if (fs::exists(out / "config.json", error) && !was_fitted(out)) {
+    return fail(Code::kInvalid,
+                "{}: a model is there that `signalbox fit` has not written, expected a folder for "
+                "the head alone",
+                out.string());
+  }
+  // It would be taken for a head of that adapter.
+  const fs::path parent = fs::absolute(out / "..").lexically_normal();
+  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
+  if (fs::exists(parent / "adapter_config.json", error) &&
+      !fs::equivalent(parent, path.base(), error)) {
+    return fail(Code::kInvalid, "{}: lies in an adapter, and the head would be for {}",
+                out.string(), path.base().string());
+  }
+  // Nothing is made yet: the data may turn out wrong.
+  fs::path there = fs::absolute(out).lexically_normal();
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error))
+    return fail(Code::kInvalid, "{}: {} is a file, expected a directory", out.string(),
+                there.string());
+  if (::access(there.c_str(), W_OK | X_OK) == 0) return {};
+  return fail(Code::kIo, "{}: {}: {}", out.string(), there.string(), std::strerror(errno));
+}
+
+Result<void> write_head(const FitOptions& options, const char* architecture,
+                        const std::vector<std::string>& labels, const LinearClassifier& layer) {
+  SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
+  SIGNALBOX_TRY(const auto trunk, weights::HfConfig::open(path.trunk / "config.json"));
+  SIGNALBOX_TRY(const std::string type, trunk.root().string("model_type", ""));
+  json::Writer config;
+  config.begin_object().member("model_type", type);
+  config.key("architectures").begin_array().string(architecture).end_array();
+  config.member(kTrunkKey, trunk_from(options, path));
+  config.member("hidden_size", layer.dim).member("num_labels", layer.classes);
+  config.member("classifier_pooling", options.first_token ? "cls" : "mean");
+  config.member("classifier_normalize", true);
+  config.key("id2label").begin_object();
+  for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
+  config.end_object().end_object();
+  // Without a configuration nothing is opened: a refit that ends halfway leaves no old names on new
+  // weights, nor the other way round.
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  fs::remove(options.out / "config.json", error);
+  if (error) return fail(Code::kIo, "{}: {}", options.out.string(), error.message());
+  const std::array<int64_t, 2> shape{layer.classes, layer.dim};
+  const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
+  const std::array tensors{
+      weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
+                      bytes(layer.bias)},
+      weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
+  SIGNALBOX_TRY_VOID(weights::write_safetensors(options.out / "model.safetensors", tensors));
+  return write_file(options.out / "config.json", config.take() + "\n");
+}
+
+}  // namespace signalbox::tools

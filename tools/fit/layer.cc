@@ -1,0 +1,156 @@
+// Vectors are scaled so that their squares are 1 on average, which makes penalties mean the same
+// for every trunk; the layer takes the scale back.
+
+#include "tools/fit/layer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+namespace signalbox::tools {
+namespace {
+
+// Of squares that are about 1 each; the strongest first.
+constexpr std::array kPenalties = {0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5};
+constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
+
+double rms(const Vectors& vectors) {
+  double sum = 0;
+  for (const float x : vectors.x) sum += double{x} * x;
+  return vectors.x.empty() || sum == 0 ? 1 : std::sqrt(sum / static_cast<double>(vectors.x.size()));
+}
+
+void scale(Vectors& vectors, double by) {
+  for (float& x : vectors.x) x = static_cast<float>(x * by);
+}
+
+void append(const Vectors& from, Vectors& to) {
+  to.dim = from.dim;
+  to.x.insert(to.x.end(), from.x.begin(), from.x.end());
+  to.labels.insert(to.labels.end(), from.labels.begin(), from.labels.end());
+  to.folds.insert(to.folds.end(), from.folds.begin(), from.folds.end());
+}
+
+std::vector<double> balance(const Vectors& vectors, int32_t classes) {
+  std::vector<double> counts(classes);
+  for (const int32_t label : vectors.labels) counts[label] += 1;
+  const auto present =
+      static_cast<double>(std::ranges::count_if(counts, [](double n) { return n > 0; }));
+  for (double& count : counts) {
+    if (count > 0) count = static_cast<double>(vectors.labels.size()) / (present * count);
+  }
+  return counts;
+}
+
+// What is learnt from, and what the result is held against.
+struct Fold {
+  Vectors learnt, held;
+  std::unique_ptr<const Features> features = {};  // of learnt
+  LinearClassifier layer = {};
+};
+
+// Rows of all in the fold or out of it.
+Vectors part_of(const Vectors& all, int32_t fold, bool is_in) {
+  Vectors out{.dim = all.dim, .x = {}, .labels = {}, .folds = {}};
+  for (size_t r = 0; r < all.labels.size(); ++r) {
+    if ((all.folds[r] == fold) != is_in) continue;
+    const auto row = all.x.begin() + static_cast<int64_t>(r) * all.dim;
+    out.x.insert(out.x.end(), row, row + all.dim);
+    out.labels.push_back(all.labels[r]);
+  }
+  return out;
+}
+
+struct Held {
+  std::vector<float> logits;
+  std::vector<int32_t> labels;
+};
+
+// Of a label that was not learnt from, which a rare one is not in one of the folds, no score is
+// looked at.
+Held held_against(const Fold& fold, const kernels::Table& kernels, int32_t classes) {
+  Held out;
+  if (fold.held.labels.empty()) return out;
+  std::vector<bool> learnt(classes);
+  for (const int32_t label : fold.learnt.labels) learnt[label] = true;
+  const auto logits = fold.layer.logits(kernels, fold.held.x);
+  for (size_t r = 0; r < fold.held.labels.size(); ++r) {
+    if (!learnt[fold.held.labels[r]]) continue;
+    const auto row = logits.begin() + static_cast<int64_t>(r) * classes;
+    out.logits.insert(out.logits.end(), row, row + classes);
+    out.labels.push_back(fold.held.labels[r]);
+  }
+  return out;
+}
+
+// Penalty, temperature and loss into the report. Leaves the layers of the last penalty that was
+// tried in the folds.
+void choose(const FitOptions& options, int32_t classes, const kernels::Table& kernels,
+            std::vector<Fold>& folds, engine::Workers& workers, FitReport& report) {
+  for (Fold& fold : folds)
+    fold.features = std::make_unique<const Features>(kernels, fold.learnt.dim, fold.learnt.x);
+  report.loss = 1e300;
+  int worse = 0;
+  const std::vector<double> penalties =
+      options.l2 ? std::vector{*options.l2} : std::vector(kPenalties.begin(), kPenalties.end());
+  for (const double penalty : penalties) {
+    Held held;
+    for (Fold& fold : folds) {
+      SoftmaxOptions softmax{.l2 = penalty};
+      if (options.balanced) softmax.class_weight = balance(fold.learnt, classes);
+      fold.layer =
+          fit_softmax(*fold.features, fold.learnt.labels, classes, softmax, workers, &fold.layer);
+      const Held own = held_against(fold, kernels, classes);
+      held.logits.insert(held.logits.end(), own.logits.begin(), own.logits.end());
+      held.labels.insert(held.labels.end(), own.labels.begin(), own.labels.end());
+    }
+    const double temperature = fit_temperature(held.logits, held.labels, classes);
+    const double loss = log_loss(held.logits, held.labels, classes, temperature);
+    options.say(
+        fmt::format("penalty {:g}: loss {:.4f}, temperature {:.3f}", penalty, loss, temperature));
+    if (loss >= report.loss) {
+      if (++worse == kWorseMax) break;
+      continue;
+    }
+    worse = 0;
+    report.loss = loss;
+    report.l2 = penalty;
+    report.temperature = temperature;
+  }
+}
+
+}  // namespace
+
+Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, int32_t folds,
+                                   Vectors train, Vectors validation, engine::Workers& workers,
+                                   FitReport& report) {
+  SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
+  const double unit = 1 / rms(train);
+  scale(train, unit);
+  scale(validation, unit);
+  std::vector<Fold> parts;
+  if (folds == 0) {
+    parts.push_back({std::move(train), std::move(validation)});
+  } else {
+    append(validation, train);
+    for (int32_t f = 0; f < folds; ++f)
+      parts.push_back({part_of(train, f, false), part_of(train, f, true)});
+  }
+  choose(options, classes, *kernels, parts, workers, report);
+  if (folds == 0) {
+    train = std::move(parts[0].learnt);
+    append(parts[0].held, train);
+  }
+  LinearClassifier layer = std::move(parts[0].layer);
+  parts.clear();
+  SoftmaxOptions softmax{.l2 = report.l2};
+  if (options.balanced) softmax.class_weight = balance(train, classes);
+  const Features features(*kernels, train.dim, train.x);
+  layer = fit_softmax(features, train.labels, classes, softmax, workers, &layer);
+  for (float& w : layer.weight) w = static_cast<float>(w * unit / report.temperature);
+  for (float& b : layer.bias) b = static_cast<float>(b / report.temperature);
+  return layer;
+}
+
+}  // namespace signalbox::tools
