@@ -21,14 +21,14 @@ CHARS_MAX = 60_000  # of one file
 # (kind, files, how many)
 DEBIAN = [
     ("manual", "/usr/share/man/man1/*.gz", 150),
-    ("manual", "/usr/share/man/man3/*.gz", 100),
+    ("manual", "/usr/share/man/man3/*.gz", 300),
     ("manual", "/usr/share/man/man5/*.gz", 40),
     ("manual", "/usr/share/man/man8/*.gz", 40),
     ("copyright", "/usr/share/doc/*/copyright", 300),
     ("licence", "/usr/share/common-licenses/*", 30),
     ("changelog", "/usr/share/doc/*/changelog*.gz", 120),
-    ("text", "/usr/share/doc/**/*.txt*", 200),
-    ("text", "/usr/share/doc/**/README*", 150),
+    ("text", "/usr/share/doc/**/*.txt*", 400),
+    ("text", "/usr/share/doc/**/README*", 400),
     ("page", "/usr/share/doc/anarchism/html/*.html", 150),
     ("page", "/usr/share/doc/**/*.html", 500),
     ("help", "/usr/share/help/C/*/*.page", 150),
