@@ -1,11 +1,13 @@
-// Time of one embedding by number of tokens, on one thread, with the real MiniLM. Checks first that
-// the answer is that of a batch, and prints processor-independent figures: tokens a second and
-// GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with models/minilm
-// in the working directory.
+// Time of one embedding by number of tokens, on one thread, with the real MiniLM, and of all that a
+// request may be asked: that embedding and the heads of the project's own adapter, in 8 bits.
+// Checks first that the answer is that of a batch, and prints processor-independent figures: tokens
+// a second and GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with
+// models/minilm and models/signals in the working directory.
 
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,16 +17,18 @@
 namespace signalbox::engine {
 namespace {
 
+std::unique_ptr<const TextModel> open(const char* directory, const OpenOptions& options) {
+  auto result = TextModel::open(directory, options);
+  if (!result) {
+    std::fprintf(stderr, "%s (run `signalbox models pull` first)\n",
+                 result.error().message.c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+
 const TextModel& model() {
-  static const auto opened = [] {
-    auto result = TextModel::open("models/minilm");
-    if (!result) {
-      std::fprintf(stderr, "%s (run `signalbox models pull minilm` first)\n",
-                   result.error().message.c_str());
-      std::exit(1);
-    }
-    return *std::move(result);
-  }();
+  static const auto opened = open("models/minilm", {});
   return *opened;
 }
 
@@ -57,6 +61,30 @@ void BM_Embed(benchmark::State& state) {
   state.SetLabel(std::string(kernels::active_table().value()->tier));
 }
 
+// Texts in windows, as the router reads them.
+void BM_Signals(benchmark::State& state) {
+  constexpr int32_t kWindow = 256, kShared = 32;
+  static const auto trunk = open("models/minilm", {.precision = Precision::kI8});
+  static const auto signals = open("models/signals", {.precision = Precision::kI8});
+  const std::string text = text_of(state.range(0));
+  const std::string_view view = text;
+  std::vector<float> out(trunk->dim());
+  for (auto _ : state) {
+    const auto windows = signals->windows(text, kWindow, kShared);
+    std::vector<Input> inputs;
+    for (const std::string_view window : *windows) inputs.push_back({window, {}});
+    const auto answers = signals->answer(inputs);
+    const auto embedded = trunk->embed({&view, 1}, out);
+    if (!answers || answers->size() != inputs.size() * signals->heads().size() || !embedded) {
+      state.SkipWithError("no answer");
+      return;
+    }
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.counters["heads"] = static_cast<double>(signals->heads().size());
+}
+
+BENCHMARK(BM_Signals)->Arg(32)->Arg(512)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Embed)->Arg(8)->Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 
 }  // namespace
