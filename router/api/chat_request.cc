@@ -85,11 +85,6 @@ uint32_t count_items(const std::optional<Value>& list) {
   return count;
 }
 
-// A content is read as it stands; JSON may spell in it what only who opens it sees.
-bool hides_words(std::string_view content) {
-  return content.find("\\u") != std::string_view::npos && json_within(content);
-}
-
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
   if (!message.is_object()) return wrong_type(path, "an object", message);
   std::optional<Value> role, content, tool_calls;
@@ -101,7 +96,12 @@ Result<ChatMessage> read_message(const Value& message, const std::string& path) 
   SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
   out.tool_calls = count_items(tool_calls);
   each_word_of_message(message, [&](const Word& word) {
-    if (word.kind != Word::Kind::kContent || hides_words(word.text)) append_word(word, out.aside);
+    // A content is read as it stands.
+    if (word.kind == Word::Kind::kContent) {
+      append_escaped(word.text, out.aside);
+    } else {
+      append_word(word, out.aside);
+    }
   });
   return out;
 }

@@ -179,4 +179,16 @@ void append_word(const Word& word, std::string& out) {
   append_line(word.text, out);
 }
 
+void append_escaped(std::string_view text, std::string& out) {
+  if (text.find('\\') == std::string_view::npos) return;
+  const auto within = json_within(text);
+  if (!within) return;
+  const Hear hear = [&](const Word& word) {
+    const size_t quoted = word.value.end() - word.value.begin();
+    if (word.kind == Kind::kKey || (word.value.is_string() && quoted != word.text.size() + 2))
+      append_line(word.text, out);
+  };
+  Walk(std::nullopt, hear).value(within->root(), "");
+}
+
 }  // namespace signalbox::router

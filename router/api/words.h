@@ -52,4 +52,8 @@ std::optional<json::Document> json_within(std::string_view text);
 /// then all of it counts. Left out: labels that are identifiers.
 void append_word(const Word& word, std::string& out);
 
+/// Of a text that is JSON, what only who opens it reads: strings with escapes, and keys that are
+/// more than identifiers, each on a line of its own.
+void append_escaped(std::string_view text, std::string& out);
+
 }  // namespace signalbox::router

@@ -95,7 +95,7 @@ TEST(ChatRequest, tells_what_json_in_a_content_spells_with_escapes) {
   const std::string_view asked = R"({"x":"\u0061da","n":1})", replied = R"({"x":"a\nb"})",
                          listed = " [\"M\\u00fcller\"]\n\\u0041";
   EXPECT_EQ(request->user_text(), asked);
-  EXPECT_EQ(request->turn_texts(), (Texts{asked, listed, "M\xC3\xBCller", replied, "ada"}));
+  EXPECT_EQ(request->turn_texts(), (Texts{asked, listed, "M\xC3\xBCller", replied, "a\nb", "ada"}));
 }
 
 TEST(ChatRequest, without_a_user_message_there_is_no_text) {
