@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
+#include "router/api/words.h"
 #include "router/plugins/chunk_head.h"
 #include "router/plugins/edit.h"
 
@@ -16,15 +18,33 @@ constexpr std::string_view kArguments = "arguments";
 constexpr std::string_view kText = "text";  // of a choice itself, in chunks of plain completions
 constexpr std::string_view kData = "data:";
 
+// What is JSON in a string needs the originals as JSON has them.
+const std::vector<Mask>& masks_in(std::string_view text, bool is_arguments,
+                                  const ReplyMasks& masks) {
+  return is_arguments || json_within(text) ? masks.in_json : masks.in_text;
+}
+
 void unmask_strings(const json::Value& value, bool is_arguments, const ReplyMasks& masks,
                     std::vector<Edit>& edits) {
   if (value.is_string()) {
-    std::string text = unmasked(value.text(), is_arguments ? masks.in_arguments : masks.in_text);
+    std::string text = unmasked(value.text(), masks_in(value.text(), is_arguments, masks));
     if (text != value.text()) edits.push_back({value.begin(), value.end(), json::quote(text)});
   }
   for (const json::Value& item : value.items()) unmask_strings(item, is_arguments, masks, edits);
   for (const json::Member& member : value.members())
     unmask_strings(member.value, member.key == kArguments, masks, edits);
+}
+
+bool is_blank(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), ascii::is_space);
+}
+
+// Whether a text that begins so is JSON: of a stream the rest is not there yet. A placeholder opens
+// as an array does.
+bool opens_json(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (text.empty()) return false;
+  return text[0] == '{' || (text[0] == '[' && text.size() > 1 && !ascii::is_upper(text[1]));
 }
 
 int64_t index_of(const json::Value& object) {
@@ -71,8 +91,8 @@ std::string delta_json(std::string_view name, int64_t call, const std::string& t
 
 }  // namespace
 
-ReplyMasks::ReplyMasks(std::vector<Mask> masks) : in_text(std::move(masks)), in_arguments(in_text) {
-  for (Mask& mask : in_arguments) {
+ReplyMasks::ReplyMasks(std::vector<Mask> masks) : in_text(std::move(masks)), in_json(in_text) {
+  for (Mask& mask : in_json) {
     const std::string quoted = json::quote(mask.original);
     mask.original = quoted.substr(1, quoted.size() - 2);
   }
@@ -120,7 +140,7 @@ void StreamUnmasker::line(std::string_view line, std::string& out) {
   if (data == "[DONE]") flush(texts_.begin(), texts_.end(), out);
   const auto chunk = json::Document::parse(std::string(data));
   if (!chunk) {
-    out += data == "[DONE]" ? std::string(line) : unmasked(line, masks_.in_arguments);
+    out += data == "[DONE]" ? std::string(line) : unmasked(line, masks_.in_json);
     return;
   }
   const std::string edited = event(*chunk, out);
@@ -141,11 +161,12 @@ std::string StreamUnmasker::event(const json::Document& chunk, std::string& out)
     const auto reason = choice.find("finish_reason");
     const bool ends = reason && !reason->is_null();
     for (const Delta& each : deltas_of(choice)) {
-      const bool arguments = each.name == kArguments;
-      Unmasker& text = texts_
-                           .try_emplace({index, each.name, each.call},
-                                        arguments ? masks_.in_arguments : masks_.in_text)
-                           .first->second;
+      const Field field{index, each.name, each.call};
+      const bool begins = texts_.find(field) == texts_.end();
+      if (begins && is_blank(each.text.text())) continue;
+      const bool is_json = each.name == kArguments || (begins && opens_json(each.text.text()));
+      Unmasker& text =
+          texts_.try_emplace(field, is_json ? masks_.in_json : masks_.in_text).first->second;
       std::string now;
       text.push(each.text.text(), now);
       if (ends) text.finish(now);

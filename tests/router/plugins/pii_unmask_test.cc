@@ -36,6 +36,15 @@ TEST(UnmaskReply, EscapesOriginalsTwiceInArguments) {
   EXPECT_EQ(arguments->root().find("to")->text(), "Ann \"Q\" O\nNeil");
 }
 
+TEST(UnmaskReply, EscapesOriginalsTwiceInContentsThatAreJson) {
+  const std::string reply = unmask_reply(
+      R"({"choices":[{"message":{"content":" {\"to\":\"[PERSON_1]\"}"}},{"message":{"content":"[PERSON_1] {}"}}]})",
+      masks());
+  EXPECT_EQ(
+      reply,
+      R"({"choices":[{"message":{"content":" {\"to\":\"Ann \\\"Q\\\" O\\nNeil\"}"}},{"message":{"content":"Ann \"Q\" O\nNeil {}"}}]})");
+}
+
 TEST(UnmaskReply, TakesWhatIsNoJsonAsText) {
   EXPECT_EQ(unmask_reply("<h1>[IP_ADDRESS_1]</h1>", masks()), "<h1>10.0.0.1</h1>");
 }
@@ -117,6 +126,19 @@ TEST(StreamUnmasker, JoinsAPlaceholderThatIsSplitOverDeltas) {
       ASSERT_EQ(all.events, 4U);
     }
   }
+}
+
+TEST(StreamUnmasker, EscapesOriginalsTwiceInAContentThatOpensAsJson) {
+  constexpr std::string_view kWritten = R"({"to":"Ann \"Q\" O\nNeil"})";
+  for (const std::string_view blank : {"", " ", "\n"}) {
+    const std::string stream =
+        content(blank) + content("{\"to\":\"[PER") + content("SON_1]\"}") + "data: [DONE]\n\n";
+    EXPECT_EQ(heard(streamed(stream, 11)).content, fmt::format("{}{}", blank, kWritten));
+  }
+  EXPECT_EQ(heard(streamed(content("[{\"to\":\"[PERSON_1]\"}]"), 11)).content,
+            fmt::format("[{}]", kWritten));
+  EXPECT_EQ(heard(streamed(content("[PERSON_1]") + content("{}"), 11)).content,
+            "Ann \"Q\" O\nNeil{}");
 }
 
 TEST(StreamUnmasker, SendsWhatIsHeldWhenAChoiceEnds) {
