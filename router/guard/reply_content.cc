@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kPartTexts[] = {"text", "refusal"};
 constexpr std::string_view kThoughts = "thinking";
+constexpr std::string_view kOfStream = "delta", kOfWhole = "message";
 
 void read_part(const json::Value& part, ReplyContent& out) {
   if (part.is_string()) {
@@ -34,17 +35,20 @@ void read_part(const json::Value& part, ReplyContent& out) {
 ReplyContent content_of(const json::Value& choice, std::string_view member) {
   ReplyContent out;
   const auto holder = choice.find(member);
-  const auto content = holder ? holder->find("content") : choice.find("text");
-  if (!content) {
-    out.unread = !choice.is_object() || (holder && !holder->is_object() && !holder->is_null());
-    return out;
+  auto content = holder ? holder->find("content") : std::nullopt;
+  if (!content || content->is_null()) {
+    if (const auto text = choice.find("text")) content = text;
   }
+  const auto other = choice.find(member == kOfStream ? kOfWhole : kOfStream);
+  out.unread = !choice.is_object() || (holder && !holder->is_object() && !holder->is_null()) ||
+               (other && !other->is_null());
+  if (!content) return out;
   if (content->is_string()) {
     out.text = content->text();
   } else if (content->is_array()) {
     for (const json::Value part : content->items()) read_part(part, out);
   } else {
-    out.unread = !content->is_null();
+    out.unread = out.unread || !content->is_null();
     return out;
   }
   out.value = content;
