@@ -216,6 +216,10 @@ TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   refused(adapter / "shipped", "a model is there");
   EXPECT_EQ(read(adapter / "shipped" / "config.json"), "{\"num_labels\": 2}");
   refused(adapter / "new", "lies in an adapter");
+  std::filesystem::create_directories(adapter / "own");
+  std::filesystem::create_directory_symlink(adapter / "own", folder_.path() / "link");
+  refused(folder_.path() / "link", "lies in an adapter");
+  refused(folder_.path() / "link" / "", "lies in an adapter");
   std::ofstream(folder_.path() / "file") << "x";
   refused(folder_.path() / "file", "is a file, expected a directory");
   refused(folder_.path() / "file" / "head", "is a file, expected a directory");

@@ -37,9 +37,10 @@ Result<void> in_chunks(size_t count, engine::Workers& workers,
   return {};
 }
 
-Result<void> check_size(uint64_t vectors, int32_t dim) {
-  // Vectors, and twice that for products with them.
-  const uint64_t bytes = 3 * sizeof(float) * vectors * static_cast<uint64_t>(dim);
+Result<void> check_size(uint64_t vectors, int32_t dim, int32_t folds) {
+  // Vectors, and twice that for products with them; once more for each fold.
+  const uint64_t times = 3 * (1 + static_cast<uint64_t>(folds));
+  const uint64_t bytes = times * sizeof(float) * vectors * static_cast<uint64_t>(dim);
   if (bytes <= kFeatureBytesMax) return {};
   return fail(Code::kTooLarge, "{} vectors of {} numbers take {} bytes, at most {}: fit on a part",
               vectors, dim, bytes, kFeatureBytesMax);
@@ -51,11 +52,11 @@ Result<std::unique_ptr<const TextModel>> open_fitted(const FitOptions& options) 
 
 // --- classes ---
 
-Result<Vectors> embed(const TextModel& model, const std::vector<Example>& examples,
+Result<Vectors> embed(const TextModel& model, const std::vector<Example>& examples, int32_t folds,
                       const FitOptions& options, engine::Workers& workers) {
   Vectors out;
   out.dim = model.dim();
-  SIGNALBOX_TRY_VOID(check_size(examples.size(), out.dim));
+  SIGNALBOX_TRY_VOID(check_size(examples.size(), out.dim, folds));
   out.x.resize(examples.size() * out.dim);
   const engine::EmbedOptions how{.pooling = options.first_token ? engine::Pooling::kFirst
                                                                 : engine::Pooling::kMean};
@@ -106,7 +107,8 @@ std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example&
 // A vector and a tag for each token of the texts that is not a special one.
 Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
                              const std::vector<Example>& examples,
-                             const std::vector<std::string>& types, engine::Workers& workers) {
+                             const std::vector<std::string>& types, int32_t folds,
+                             engine::Workers& workers) {
   TypeNumbers numbers;
   for (const std::string& type : types) numbers.emplace(type, static_cast<int32_t>(numbers.size()));
   std::vector<Vectors> parts(examples.size());
@@ -127,7 +129,7 @@ Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer&
           part.labels.assign(tags.begin() + own.begin, tags.begin() + own.end);
           part.folds.assign(part.labels.size(), examples[i].fold);
           tokens += own.end - own.begin;
-          SIGNALBOX_TRY_VOID(check_size(tokens, dim));
+          SIGNALBOX_TRY_VOID(check_size(tokens, dim, folds));
         }
         return {};
       }));
@@ -173,8 +175,9 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
     options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
-    SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, options, workers));
-    SIGNALBOX_TRY(Vectors validation, embed(*model, examples.validation, options, workers));
+    SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, examples.folds, options, workers));
+    SIGNALBOX_TRY(Vectors validation,
+                  embed(*model, examples.validation, examples.folds, options, workers));
     SIGNALBOX_TRY(const LinearClassifier layer,
                   fit_layer(options, classes, examples.folds, std::move(train),
                             std::move(validation), workers, report));
@@ -220,10 +223,10 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
         lost += out_of_reach(*tokenizer, model->tokens_max(), each.text, each.spans);
     }
     if (lost > 0) options.say(words_of_reach(lost));
-    SIGNALBOX_TRY(Vectors train,
-                  token_states(*model, *tokenizer, examples.train, examples.labels, workers));
-    SIGNALBOX_TRY(Vectors validation,
-                  token_states(*model, *tokenizer, examples.validation, examples.labels, workers));
+    SIGNALBOX_TRY(Vectors train, token_states(*model, *tokenizer, examples.train, examples.labels,
+                                              examples.folds, workers));
+    SIGNALBOX_TRY(Vectors validation, token_states(*model, *tokenizer, examples.validation,
+                                                   examples.labels, examples.folds, workers));
     SIGNALBOX_TRY(const LinearClassifier layer,
                   fit_layer(options, static_cast<int32_t>(tags.size()), examples.folds,
                             std::move(train), std::move(validation), workers, report));

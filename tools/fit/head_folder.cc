@@ -46,8 +46,10 @@ Result<void> check_out(const FitOptions& options) {
                 "the head alone",
                 out.string());
   }
-  // It would be taken for a head of that adapter.
-  const fs::path parent = fs::absolute(out / "..").lexically_normal();
+  // It would be taken for a head of that adapter, by whatever link it was named.
+  fs::path real = fs::absolute(out).lexically_normal();
+  if (!real.has_filename()) real = real.parent_path();
+  const fs::path parent = fs::weakly_canonical(real, error).parent_path();
   SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
   if (fs::exists(parent / "adapter_config.json", error) &&
       !fs::equivalent(parent, path.base(), error)) {
