@@ -14,9 +14,8 @@ namespace signalbox::tools {
 constexpr size_t kRowBytesMax = size_t{64} << 20;
 
 /// Calls `row` for each line that is not blank, with its number from 1 on; a byte order mark before
-/// the first is none of its text. Stops at the first error
-/// and returns it with that number; kIo, without one, when the stream cannot be read. Holds one row
-/// at a time.
+/// the first is none of its text. Stops at the first error and returns it with that number; kIo,
+/// without one, when the stream cannot be read. Holds one row at a time.
 Result<void> read_rows(std::istream& in,
                        const std::function<Result<void>(const json::Value& row, size_t line)>& row);
 

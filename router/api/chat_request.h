@@ -20,8 +20,8 @@ struct ChatMessage {
   uint32_t tool_calls = 0;  // that an assistant asks for
   std::string aside = {};   // what else it says (api/words): the name of who speaks, names and
                             // arguments of calls, thoughts, parts of other kinds, their files'
-                            // names, and of a text that is JSON with \u escapes what it says when
-                            // they are read; each on a line of its own
+                            // names, and of a text that is JSON what its escapes spell; each on a
+                            // line of its own
 };
 
 /// Move-only; the views stay valid when it moves (a json::Value would not, so none is kept here).

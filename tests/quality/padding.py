@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # How often a jailbreak verdict changes when 30 KB of prose surround the text, or benign words are appended: asks a
-# running daemon. The prose is this project's own documents, without the paragraphs that quote attacks: they are none of a
-# harmless text.
+# running daemon. The prose is this project's own documents or what --prose names, without the paragraphs that quote
+# attacks: they are none of a harmless text.
 #
-# usage: tests/quality/padding.py [--url http://localhost:8080] [--count 100] FILE.jsonl...
+# usage: tests/quality/padding.py [--url http://localhost:8080] [--count 100] [--prose FILE]... FILE.jsonl...
 import argparse
 import json
 import random
@@ -21,10 +21,11 @@ def main():
     args = argparse.ArgumentParser(description="usage: see the head of the file")
     args.add_argument("--url", default="http://localhost:8080")
     args.add_argument("--count", type=int, default=100, help="texts of each label and file")
+    args.add_argument("--prose", action="append", type=Path, help="a file to take it from; several times")
     args.add_argument("files", nargs="+", type=Path)
     args = args.parse_args()
-    root = Path(__file__).resolve().parents[2]
-    documents = "\n\n".join(p.read_text() for p in sorted(root.glob("docs/*.md")))
+    sources = args.prose or sorted(Path(__file__).resolve().parents[2].glob("docs/*.md"))
+    documents = "\n\n".join(p.read_text(encoding="utf-8", errors="replace") for p in sources)
     prose = "\n\n".join(part for part in re.split(r"\n\s*\n", documents) if not QUOTES.search(part))
     rng = random.Random(1)
     for path in args.files:

@@ -1,17 +1,33 @@
 #!/usr/bin/env python3
-# Writes what training sees of one classification task as lines for `signalbox fit`: rows.py TASK DATA > rows.jsonl
+"""Writes what training sees of a task as lines for `signalbox fit`, or what it never sees as lines for `signalbox eval`.
+
+usage: rows.py TASK DATA [--held-out] [--origin NAME]... > rows.jsonl"""
+
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import corpus
 
 
 def main():
-    task, data = sys.argv[1], Path(sys.argv[2])
-    for e in corpus.TASKS[task](data):
-        if e["task"] == task and not e["held_out"]:
-            print(json.dumps({"text": e["text"], "label": corpus.LABELS[task][e["label"]]}, ensure_ascii=False))
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("task", choices=corpus.LABELS)
+    args.add_argument("data", type=Path, help="directory of the public sets")
+    args.add_argument("--held-out", action="store_true")
+    args.add_argument("--origin", action="append", help="the sets that corpus.py calls so; all without it")
+    args = args.parse_args()
+    for e in corpus.TASKS[args.task](args.data):
+        if e["task"] == args.task and e["held_out"] == args.held_out and (not args.origin or e["origin"] in args.origin):
+            print(json.dumps(row(e), ensure_ascii=False))
+
+
+def row(example):
+    if example["task"] in corpus.TOKEN_TASKS:
+        entities = [{"type": kind, "start": begin, "end": end} for kind, begin, end in example["spans"] if kind]
+        return {"text": example["text"], "entities": entities}
+    pair = {"pair": example["pair"]} if example["pair"] is not None else {}
+    return {"text": example["text"], **pair, "label": corpus.LABELS[example["task"]][example["label"]]}
 
 
 if __name__ == "__main__":
