@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Writes what training sees of a task as lines for `signalbox fit`, or what it never sees as lines for `signalbox eval`.
 
 usage: rows.py TASK DATA [--held-out] [--origin NAME]... > rows.jsonl"""
