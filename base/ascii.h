@@ -1,5 +1,10 @@
 #pragma once
-// Classes of ASCII characters, in no locale. Other bytes belong to none.
+// Classes of ASCII characters and their cases, in no locale. Other bytes belong to no class and
+// have no case.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace signalbox::ascii {
 
@@ -9,14 +14,50 @@ constexpr bool is_digit(char c) {
 constexpr bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
-constexpr char lower(char c) {
-  return is_upper(c) ? static_cast<char>(c + ('a' - 'A')) : c;
+constexpr bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
 }
 constexpr bool is_alpha(char c) {
-  return lower(c) >= 'a' && lower(c) <= 'z';
+  return is_upper(c) || is_lower(c);
+}
+constexpr bool is_alnum(char c) {
+  return is_alpha(c) || is_digit(c);
 }
 constexpr bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
+}
+/// A letter or digit, or a byte of a character that is not ASCII, which is taken for a letter.
+constexpr bool is_word_byte(char c) {
+  return is_alnum(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
+}
+
+constexpr char lower(char c) {
+  return is_upper(c) ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+constexpr char upper(char c) {
+  return is_lower(c) ? static_cast<char>(c - ('a' - 'A')) : c;
+}
+inline std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+inline std::string upper_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), upper);
+  return out;
+}
+/// In lower case, words joined by '_' where they were by '-' or a space.
+inline std::string snake_case(std::string_view text) {
+  std::string out = lower_case(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '-' || c == ' '; }, '_');
+  return out;
+}
+/// Whether both are the same but for case.
+constexpr bool iequals(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace signalbox::ascii

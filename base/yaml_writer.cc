@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 
 namespace signalbox::yaml {
@@ -14,17 +15,13 @@ namespace {
 constexpr std::string_view kPlainPunctuation = "_-./+@$%=~^() ";
 
 bool is_plain_byte(char c) {
-  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return letter || kPlainPunctuation.find(c) != std::string_view::npos ||
-         static_cast<unsigned char>(c) >= 0x80 || c == ':' || c == ',' || c == '\'' || c == ';';
+  return ascii::is_word_byte(c) || kPlainPunctuation.find(c) != std::string_view::npos ||
+         c == ':' || c == ',' || c == '\'' || c == ';';
 }
 
 // Whether YAML, of whatever age, would read another type from the plain text.
 bool looks_typed(std::string_view text) {
-  std::string low(text);
-  std::transform(low.begin(), low.end(), low.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string low = ascii::lower_case(text);
   for (const std::string_view word :
        {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"}) {
     if (low == word) return true;

@@ -19,7 +19,7 @@ void trim(std::string_view text, Entity& entity) {
 
 /// Letters and digits of the scripts up to Cyrillic and Armenian, whose words stand between spaces.
 bool is_in_spaced_word(char32_t c) {
-  if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  if (c < 0x80) return ascii::is_alnum(static_cast<char>(c));
   return (c >= 0xC0 && c < 0x590) || (c >= 0x1E00 && c < 0x2000);
 }
 

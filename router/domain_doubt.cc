@@ -4,20 +4,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/plugins/entropy.h"
 
 namespace signalbox::router {
 namespace {
 
 constexpr double kSureFrom = 0.5;
-
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 // Whether a decision asks for the domain, other than under NOT.
 bool asks_for_domain(const config::Rule& rule, std::string_view name) {
@@ -29,9 +22,9 @@ bool asks_for_domain(const config::Rule& rule, std::string_view name) {
 
 bool stands_for(const config::DomainSignal& domain, std::string_view domain_class) {
   const auto& classes = domain.mmlu_categories;
-  return lower_ascii(domain.name) == domain_class ||
+  return ascii::lower_case(domain.name) == domain_class ||
          std::any_of(classes.begin(), classes.end(),
-                     [&](const auto& each) { return lower_ascii(each) == domain_class; });
+                     [&](const auto& each) { return ascii::lower_case(each) == domain_class; });
 }
 
 std::optional<bool> says(const config::Decision& decision) {
@@ -39,9 +32,9 @@ std::optional<bool> says(const config::Decision& decision) {
 }
 
 std::optional<bool> reasons_in(const config::Routing& routing, std::string_view domain_class) {
-  const std::string name = lower_ascii(domain_class);
+  const std::string name = ascii::lower_case(domain_class);
   for (const config::Decision& decision : routing.decisions) {
-    if (lower_ascii(decision.name) == name) return says(decision);
+    if (ascii::lower_case(decision.name) == name) return says(decision);
   }
   for (const config::Decision& decision : routing.decisions) {
     if (asks_for_domain(decision.rules, domain_class)) return says(decision);

@@ -118,7 +118,7 @@ struct Evaluation::State {
     if (std::ranges::all_of(std::span(readings).subspan(group.first, group.size()),
                             &Reading::whole))
       return {};
-    return fail(Code::kTooLarge, "the request is too long to be looked at whole");
+    return fail(Code::kTooLarge, "{}", kNotReadWhole);
   }
 
   // One after the other: each may settle what the next would be asked for.

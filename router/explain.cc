@@ -22,7 +22,6 @@ constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed wit
 constexpr std::string_view kSettled = "never needed: the conditions beside it settle this";
 constexpr std::string_view kOutranked = "never needed: the decision is outranked, whatever it says";
 constexpr std::string_view kFailed = "the model failed";
-constexpr std::string_view kTooLong = "the request is too long to be looked at whole";
 constexpr std::string_view kFailedMatch = "the model failed, which counts as a match";
 constexpr std::string_view kFailedNoMatch = "the model failed, which counts as no match";
 constexpr std::string_view kNotThere = "there is no such signal";
@@ -217,7 +216,7 @@ class Explainer {
   static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
     if (type.moot) return "";
     if (const std::string_view why = type.signals->unavailable(signal); !why.empty()) return why;
-    if (type.computed && !type.failed && !type.readings[signal].whole) return kTooLong;
+    if (type.computed && !type.failed && !type.readings[signal].whole) return kNotReadWhole;
     if (type.computed && !type.failed && !type.readings[signal].known)
       return type.signals->lacks(signal);
     return type.computed && !type.failed ? "" : type.failed ? kFailed : kNotNeeded;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/plugins/pii_policy.h"
 #include "router/selection/factory.h"
 #include "router/signals/factory.h"
@@ -59,7 +60,7 @@ Result<void> Planner::check_masked_types() const {
   for (const config::Decision& decision : routing_.decisions) {
     if (!masks({.decision = &decision})) continue;
     for (const std::string& type : decision.pii_mask->types) {
-      if (std::find(known.begin(), known.end(), upper_ascii(type)) != known.end()) continue;
+      if (std::find(known.begin(), known.end(), ascii::upper_case(type)) != known.end()) continue;
       return fail(Code::kInvalid,
                   "{}: decision \"{}\": pii_mask: neither rules nor the model of "
                   "modules.classifier.pii find \"{}\" (known: {})",
@@ -261,8 +262,7 @@ Result<void> Planner::look_for_pii(Inputs& inputs, Prepared& prepared) const {
   std::vector<double> scores(pii_.types().size(), 0);
   auto whole = pii_.find(inputs.request().texts(), inputs, scores);
   if (!whole) return fail_in("personal data", std::move(whole).error());
-  if (!*whole)
-    return fail(Code::kTooLarge, "personal data: the request is too long to be looked at whole");
+  if (!*whole) return fail(Code::kTooLarge, "personal data: {}", kNotReadWhole);
   for (size_t i = 0; i < scores.size(); ++i) {
     if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_.types()[i]);
   }

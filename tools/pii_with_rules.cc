@@ -2,6 +2,7 @@
 
 #include "tools/pii_with_rules.h"
 
+#include "base/ascii.h"
 #include "router/guard/pii_merge.h"
 #include "router/signals/pii_finder.h"
 
@@ -11,7 +12,7 @@ std::vector<router::PiiEntity> with_rules(std::string_view text,
                                           const std::vector<engine::Entity>& marked) {
   std::vector<router::PiiEntity> model;
   for (const engine::Entity& entity : marked) {
-    model.push_back({router::upper_ascii(entity.type), entity.begin, entity.end,
+    model.push_back({ascii::upper_case(entity.type), entity.begin, entity.end,
                      static_cast<double>(entity.score), router::PiiSource::kModel});
   }
   return router::merge_pii(text, router::find_pii_by_rules(text), std::move(model));

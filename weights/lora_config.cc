@@ -9,6 +9,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace signalbox::weights {
 namespace {
 
@@ -36,8 +38,7 @@ bool is_set(const json::Value& value) {
 // No metacharacters but the dot, which PEFT's own names have.
 bool is_plain(std::string_view pattern) {
   return !pattern.empty() && std::ranges::all_of(pattern, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
+    return ascii::is_alnum(c) || c == '_' || c == '.' || c == '-';
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/ascii.h"
 #include "base/sha256.h"
 #include "router/http/headers.h"
 
@@ -37,7 +38,7 @@ bool same(std::string_view a, std::string_view b) {
 /// "secret" of "Bearer secret"; "" for anything else.
 std::string_view bearer(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
-  if (!http::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
+  if (!ascii::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
   authorization.remove_prefix(kScheme.size());
   while (authorization.starts_with(' ')) authorization.remove_prefix(1);
   return authorization;
@@ -65,7 +66,7 @@ bool is_local(std::string_view authority) {
 /// port is another program.
 bool is_own_page(const Caller& caller) {
   const std::string_view page = authority_of(*caller.origin);
-  return is_local(page) && http::iequals(page, caller.host.value_or(""));
+  return is_local(page) && ascii::iequals(page, caller.host.value_or(""));
 }
 
 bool changes_something(std::string_view permission) {
@@ -84,7 +85,7 @@ bool is_loopback(std::string_view address) {
 }
 
 Access::Access(const config::ManagementApi& management)
-    : asks_for_tokens_(http::iequals(management.auth.mode, "bearer")),
+    : asks_for_tokens_(ascii::iequals(management.auth.mode, "bearer")),
       loopback_only_(is_loopback(management.bind_address)) {
   const auto note = [&](std::string what) {
     notices_.push_back("global.services.management_api: " + std::move(what));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "router/api/relay.h"
@@ -46,7 +47,7 @@ void add_identity(std::string_view scope, const config::Authz::Identity& identit
     add(name);
   for (size_t i = 0; i < headers.size(); ++i) {
     const http::Field field = headers[i];
-    if (field.name.size() > 7 && http::iequals(field.name.substr(0, 7), "x-user-"))
+    if (field.name.size() > 7 && ascii::iequals(field.name.substr(0, 7), "x-user-"))
       apart.emplace_back(field.name, field.value);
   }
 }
@@ -114,7 +115,7 @@ class RecordedAnswer final : public upstream::Answer {
       : answer_(std::move(answer)), turn_(turn) {
     const http::Response& head = answer_->head();
     const auto encoding = head.headers.find("content-encoding");
-    recording_ = head.status == 200 && (!encoding || http::iequals(*encoding, "identity"));
+    recording_ = head.status == 200 && (!encoding || ascii::iequals(*encoding, "identity"));
     if (!recording_) turn_.give_up();
     if (is_event_stream(head.headers)) events_.emplace(CacheTurn::kReplyBytesMax);
   }
@@ -233,7 +234,7 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
     const std::string_view name = http::trimmed(one.substr(0, equals));
     const auto is = [&](std::string_view directive) {
       const auto& names = allowed.allowed;
-      return http::iequals(name, directive) &&
+      return ascii::iequals(name, directive) &&
              (names.empty() || std::ranges::find(names, directive) != names.end());
     };
     const auto value =

@@ -176,13 +176,4 @@ void write_probabilities(json::Writer& out, const Classifier& classifier, const 
   out.end_object();
 }
 
-std::string plain_label(std::string_view label) {
-  std::string out;
-  for (const char c : label) {
-    const bool joins = c == '-' || c == ' ';
-    out.push_back(joins ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  }
-  return out;
-}
-
 }  // namespace signalbox::api

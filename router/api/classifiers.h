@@ -73,9 +73,6 @@ class Stopwatch {
 /// "probabilities": {label: score}
 void write_probabilities(json::Writer& out, const Classifier& classifier, const Classes& classes);
 
-/// Lower case, "-" and white space as "_".
-std::string plain_label(std::string_view label);
-
 }  // namespace signalbox::api
 
 /// Takes the value of an Outcome, or returns its failure as the caller's.

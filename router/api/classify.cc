@@ -2,8 +2,7 @@
 
 #include "router/api/classify.h"
 
-#include <algorithm>
-
+#include "base/ascii.h"
 #include "router/api/chat_request.h"
 #include "router/api/plural.h"
 
@@ -112,7 +111,7 @@ Outcome<One> classify_one(const http::Request& request, const State& state, std:
 Outcome<std::string> fact_check(const http::Request& request, const State& state) {
   const Stopwatch watch;
   SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "fact_check"));
-  const std::string label = plain_label(one.label());
+  const std::string label = ascii::snake_case(one.label());
   const bool needed = label == "fact_check_needed" || label == "needs_fact_check";
   json::Writer out;
   out.begin_object().member("needs_fact_check", needed && one.score() >= one.classifier.threshold);
@@ -123,7 +122,7 @@ Outcome<std::string> fact_check(const http::Request& request, const State& state
 Outcome<std::string> feedback(const http::Request& request, const State& state) {
   const Stopwatch watch;
   SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "user_feedback"));
-  const std::string label = plain_label(one.label());
+  const std::string label = ascii::snake_case(one.label());
   json::Writer out;
   out.begin_object().member("feedback_type", label == "sat" ? "satisfied" : label);
   out.member("label", one.label()).member("confidence", one.score());
@@ -140,7 +139,7 @@ Outcome<std::string> nli(const http::Request& request, const State& state) {
   SIGNALBOX_OR_FAIL(const auto all, classify(classifier, {&input, 1}));
   const Classes& classes = all.front();
   json::Writer out;
-  out.begin_object().member("label", plain_label(classifier.head.labels[classes.best]));
+  out.begin_object().member("label", ascii::snake_case(classifier.head.labels[classes.best]));
   out.member("confidence", classes.scores[classes.best]);
   constexpr std::pair<std::string_view, const char*> kMembers[] = {
       {"entail", "entailment_prob"},
@@ -149,7 +148,7 @@ Outcome<std::string> nli(const http::Request& request, const State& state) {
   };
   for (const auto& [stem, name] : kMembers) {
     for (size_t i = 0; i < classes.scores.size(); ++i) {
-      const std::string label = plain_label(classifier.head.labels[i]);
+      const std::string label = ascii::snake_case(classifier.head.labels[i]);
       if (label.starts_with(stem)) out.member(name, classes.scores[i]);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "router/api/classify.h"
 #include "router/signals/attempts.h"
@@ -33,14 +34,14 @@ Outcome<std::vector<std::string_view>> windows_of(const Classifier& classifier,
 bool is_wanted(const PiiOptions& options, std::string_view type) {
   return options.types.empty() ||
          std::any_of(options.types.begin(), options.types.end(),
-                     [&](std::string_view each) { return router::upper_ascii(each) == type; });
+                     [&](std::string_view each) { return ascii::upper_case(each) == type; });
 }
 
 // Whether rules can check all that is asked for, so that a model would add nothing.
 bool needs_no_model(const PiiOptions& options) {
   return !options.types.empty() &&
          std::all_of(options.types.begin(), options.types.end(), [](std::string_view each) {
-           return router::is_checked_pii(router::upper_ascii(each));
+           return router::is_checked_pii(ascii::upper_case(each));
          });
 }
 

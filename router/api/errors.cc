@@ -3,6 +3,7 @@
 
 #include "router/api/errors.h"
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 
 namespace signalbox::api {
@@ -32,8 +33,7 @@ std::string_view path_of(std::string_view message) {
   // "JSON: unexpected content" speaks of all of it.
   if (path.empty() || !(path.front() >= 'a' && path.front() <= 'z')) return {};
   const auto outside = [](char c) {
-    return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '.' || c == '[' || c == ']');
+    return !(ascii::is_alnum(c) || c == '_' || c == '.' || c == '[' || c == ']');
   };
   for (const char c : path) {
     if (outside(c)) return {};

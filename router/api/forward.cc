@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "router/api/guarded_answer.h"
 #include "router/api/metered_answer.h"
@@ -28,7 +29,7 @@ http::Headers by_path(const http::Headers& fields, std::string_view path) {
   http::Headers out;
   for (size_t i = 0; i < fields.size(); ++i) {
     const http::Field field = fields[i];
-    const bool is_path = http::iequals(field.name, router::kResponsePath);
+    const bool is_path = ascii::iequals(field.name, router::kResponsePath);
     out.add(field.name, is_path ? path : field.value);
   }
   return out;
@@ -38,7 +39,7 @@ http::Headers by_path(const http::Headers& fields, std::string_view path) {
 http::Headers without_encodings(const http::Headers& headers) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
-    if (!http::iequals(headers[i].name, "accept-encoding"))
+    if (!ascii::iequals(headers[i].name, "accept-encoding"))
       out.add(headers[i].name, headers[i].value);
   }
   return out;
@@ -72,7 +73,7 @@ void add_protocols(const surfaces::Surface* surface, const config::Model& model,
 
 bool asks_for_more(const http::Headers& client) {
   const auto debug = client.find("x-vsr-debug");
-  return debug && http::iequals(*debug, "true");
+  return debug && ascii::iequals(*debug, "true");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/api/errors.h"
 #include "router/api/relay.h"
 #include "router/upstream/whole.h"
@@ -28,7 +29,7 @@ constexpr double kNewest = 0.2;  // what the last gap counts in their mean
 
 bool is_compressed(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
-  return encoding && !http::iequals(*encoding, "identity");
+  return encoding && !ascii::iequals(*encoding, "identity");
 }
 
 bool wants_trailers(const http::Headers& headers) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/api/management.h"
 #include "router/http/io.h"
 
@@ -44,7 +45,7 @@ http::Task<> refuse(http::Exchange exchange) {
 }  // namespace
 
 Hosts::Hosts(const config::ManagementApi& management)
-    : any_(http::iequals(management.auth.mode, "bearer")),
+    : any_(ascii::iequals(management.auth.mode, "bearer")),
       address_(management.bind_address),
       names_(management.allowed_hosts) {}
 
@@ -52,7 +53,7 @@ bool Hosts::admit(std::optional<std::string_view> host) const {
   if (any_ || !host) return true;
   std::string_view name = without_port(*host);
   if (name.ends_with('.')) name.remove_suffix(1);
-  const auto same = [&](std::string_view other) { return http::iequals(name, other); };
+  const auto same = [&](std::string_view other) { return ascii::iequals(name, other); };
   if (same("localhost") || same(address_) || std::any_of(names_.begin(), names_.end(), same))
     return true;
   const auto asked = address_of(name);

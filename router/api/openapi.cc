@@ -3,9 +3,7 @@
 
 #include "router/api/openapi.h"
 
-#include <algorithm>
-#include <cctype>
-
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/log.h"
@@ -23,10 +21,8 @@ struct Called {
   bool described = false;
 };
 
-Called called(std::string method, std::string path) {
-  std::transform(method.begin(), method.end(), method.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return {std::move(method), std::move(path)};
+Called called(std::string_view method, std::string path) {
+  return {ascii::lower_case(method), std::move(path)};
 }
 
 /// Whether a route serves an operation; those that do are marked.

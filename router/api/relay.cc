@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/ascii.h"
 #include "router/api/errors.h"
 
 namespace signalbox::api {
@@ -50,7 +51,7 @@ http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error
 
 bool is_event_stream(const http::Headers& headers) {
   const auto type = headers.find("content-type");
-  return type && http::iequals(type->substr(0, 17), "text/event-stream") &&
+  return type && ascii::iequals(type->substr(0, 17), "text/event-stream") &&
          !headers.find("content-encoding");
 }
 

@@ -4,16 +4,18 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+
 namespace signalbox::api {
 
 http::Headers for_openai(const http::Headers& headers) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
     const http::Field field = headers[i];
-    const bool key = http::iequals(field.name, "x-api-key");
+    const bool key = ascii::iequals(field.name, "x-api-key");
     if (key && !headers.find("authorization"))
       out.add("Authorization", fmt::format("Bearer {}", field.value));
-    if (!key && !http::iequals(field.name.substr(0, 10), "anthropic-"))
+    if (!key && !ascii::iequals(field.name.substr(0, 10), "anthropic-"))
       out.add(field.name, field.value);
   }
   return out;
@@ -24,8 +26,8 @@ http::Headers for_anthropic(const http::Headers& headers) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
     const http::Field field = headers[i];
-    const bool bearer = http::iequals(field.name, "authorization") &&
-                        http::iequals(field.value.substr(0, kBearer.size()), kBearer);
+    const bool bearer = ascii::iequals(field.name, "authorization") &&
+                        ascii::iequals(field.value.substr(0, kBearer.size()), kBearer);
     if (bearer && !headers.find("x-api-key"))
       out.add("x-api-key", field.value.substr(kBearer.size()));
     if (!bearer) out.add(field.name, field.value);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/api/relay.h"
 #include "router/upstream/whole.h"
 
@@ -13,7 +14,7 @@ http::Task<Result<std::unique_ptr<upstream::Answer>>> TranslatedAnswer::wrap(
     std::unique_ptr<upstream::Answer> answer, surfaces::ReplyTranslator& translator, bool streams) {
   const http::Response& head = answer->head();
   const auto encoding = head.headers.find("content-encoding");
-  if (encoding && !http::iequals(*encoding, "identity"))
+  if (encoding && !ascii::iequals(*encoding, "identity"))
     co_return fail(Code::kUpstream, "the reply is compressed, and cannot be translated");
   if (head.status == 200 && is_event_stream(head.headers) != streams) {
     co_return fail(Code::kUpstream, "the reply is {} stream of events, and {} was asked for",
@@ -35,7 +36,7 @@ TranslatedAnswer::TranslatedAnswer(std::unique_ptr<upstream::Answer> answer,
   events_ = head.status == 200 && is_event_stream(head.headers);
   for (size_t i = 0; i < head.headers.size(); ++i) {
     const http::Field field = head.headers[i];
-    if (!http::iequals(field.name, "content-type")) head_.headers.add(field.name, field.value);
+    if (!ascii::iequals(field.name, "content-type")) head_.headers.add(field.name, field.value);
   }
   head_.headers.add("Content-Type", events_ ? "text/event-stream" : "application/json");
 }

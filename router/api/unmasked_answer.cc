@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/api/relay.h"
 
 namespace signalbox::api {
@@ -11,7 +12,7 @@ namespace signalbox::api {
 Result<std::unique_ptr<upstream::Answer>> UnmaskedAnswer::wrap(
     std::unique_ptr<upstream::Answer> answer, std::vector<router::Mask> masks) {
   const auto encoding = answer->head().headers.find("content-encoding");
-  if (encoding && !http::iequals(*encoding, "identity")) {
+  if (encoding && !ascii::iequals(*encoding, "identity")) {
     return fail(Code::kUpstream,
                 "the reply is compressed ({}), and personal data cannot be put back into it",
                 *encoding);

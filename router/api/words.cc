@@ -40,13 +40,9 @@ bool holds(const std::array<std::string_view, N>& all, std::string_view key) {
   return std::find(all.begin(), all.end(), key) != all.end();
 }
 
-bool is_alphanumeric(char c) {
-  return ascii::is_alpha(c) || ascii::is_digit(c);
-}
-
 bool is_identifier(std::string_view text) {
   return text.size() <= kIdentifierMax && std::all_of(text.begin(), text.end(), [](char c) {
-           return is_alphanumeric(c) || c == '_' || c == '-' || c == '$';
+           return ascii::is_alnum(c) || c == '_' || c == '-' || c == '$';
          });
 }
 
@@ -65,7 +61,7 @@ bool is_base64(std::string_view text) {
     text.remove_prefix(mark + kMark.size());
   }
   return text.size() >= kDataMin && std::all_of(text.begin(), text.end(), [](char c) {
-           return is_alphanumeric(c) ||
+           return ascii::is_alnum(c) ||
                   std::string_view("+/-_=\r\n").find(c) != std::string_view::npos;
          });
 }
@@ -116,6 +112,13 @@ class Walk {
   std::optional<Place> place_;
   const Hear& hear_;
 };
+
+/// Every word of the JSON that a text is; false, and none, when it is not JSON.
+bool each_word_within(std::string_view text, const Hear& hear) {
+  const auto document = json_within(text);
+  if (document) Walk(std::nullopt, hear).value(document->root(), "");
+  return document.has_value();
+}
 
 void append_line(std::string_view text, std::string& out) {
   if (text.empty()) return;
@@ -170,25 +173,19 @@ std::optional<json::Document> json_within(std::string_view text) {
 
 void append_word(const Word& word, std::string& out) {
   if (word.kind == Kind::kLabel && is_identifier(word.text)) return;
-  if (word.kind != Kind::kKey) {
-    if (const auto within = json_within(word.text)) {
-      const Hear hear = [&](const Word& each) { append_line(each.text, out); };
-      return Walk(std::nullopt, hear).value(within->root(), "");
-    }
-  }
-  append_line(word.text, out);
+  const bool heard = word.kind != Kind::kKey && each_word_within(word.text, [&](const Word& each) {
+                       append_line(each.text, out);
+                     });
+  if (!heard) append_line(word.text, out);
 }
 
 void append_escaped(std::string_view text, std::string& out) {
   if (text.find('\\') == std::string_view::npos) return;
-  const auto within = json_within(text);
-  if (!within) return;
-  const Hear hear = [&](const Word& word) {
+  each_word_within(text, [&](const Word& word) {
     const size_t quoted = word.value.end() - word.value.begin();
     if (word.kind == Kind::kKey || (word.value.is_string() && quoted != word.text.size() + 2))
       append_line(word.text, out);
-  };
-  Walk(std::nullopt, hear).value(within->root(), "");
+  });
 }
 
 }  // namespace signalbox::router

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/cache/milvus_rows.h"
 #include "router/http/stream.h"
@@ -42,11 +43,8 @@ int64_t wall_ms() {
 }
 
 bool is_collection_name(std::string_view text) {
-  return !text.empty() && text.size() < 256 && !(text[0] >= '0' && text[0] <= '9') &&
-         std::ranges::all_of(text, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_';
-         });
+  return !text.empty() && text.size() < 256 && !ascii::is_digit(text[0]) &&
+         std::ranges::all_of(text, [](char c) { return ascii::is_alnum(c) || c == '_'; });
 }
 
 class MilvusRemote final : public Remote {

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/json_writer.h"
 #include "router/remote/milvus.h"
@@ -82,9 +83,8 @@ bool is(const json::Value& object, std::string_view name, std::string_view text)
 }  // namespace
 
 bool is_milvus_id(std::string_view id) {
-  return !id.empty() && id.size() <= 128 && std::ranges::all_of(id, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  });
+  return !id.empty() && id.size() <= 128 &&
+         std::ranges::all_of(id, [](char c) { return ascii::is_alnum(c) || c == '-'; });
 }
 
 std::string milvus_piece(std::string_view id, int64_t written, int64_t piece) {

@@ -47,15 +47,10 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
   });
 }
 
-bool is_same_header(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
-}
-
 // What a request says of its trace, and of the encodings that its reader can read.
 bool is_of_request(std::string_view name) {
-  return is_own_header(name) || is_same_header(name, "traceparent") ||
-         is_same_header(name, "tracestate") || is_same_header(name, "accept-encoding");
+  return is_own_header(name) || ascii::iequals(name, "traceparent") ||
+         ascii::iequals(name, "tracestate") || ascii::iequals(name, "accept-encoding");
 }
 
 // What becomes a field of a request's header.
@@ -81,11 +76,11 @@ void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref
   check("extra_headers", [&](uint32_t line) {
     for (const auto& [name, value] : ref.extra_headers) {
       check_name(line, name);
-      if (has_key && is_same_header(name, ref.auth_header))
+      if (has_key && ascii::iequals(name, ref.auth_header))
         reader.error(line, fmt::format("\"{}\" carries the key already", name));
       const auto twin = std::find_if(
           ref.extra_headers.begin(), ref.extra_headers.end(),
-          [&name = name](const auto& other) { return is_same_header(other.first, name); });
+          [&name = name](const auto& other) { return ascii::iequals(other.first, name); });
       if (twin->first != name)
         reader.error(line, fmt::format("\"{}\" and \"{}\" are one header", twin->first, name));
       if (!is_header_value(value)) reader.error(line, fmt::format("{}: {}", name, kOneLine));

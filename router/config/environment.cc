@@ -4,15 +4,15 @@
 
 #include <cstdlib>
 
+#include "base/ascii.h"
+
 namespace signalbox::config {
 namespace {
 
 bool is_name(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  if (name.empty() || ascii::is_digit(name[0])) return false;
   for (const char c : name) {
-    const bool known =
-        (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    if (!known) return false;
+    if (!ascii::is_alnum(c) && c != '_') return false;
   }
   return true;
 }

@@ -19,10 +19,8 @@ constexpr auto kOwn = std::to_array<std::string_view>(
 }  // namespace
 
 bool is_own_header(std::string_view name) {
-  return std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view own) {
-    return std::equal(own.begin(), own.end(), name.begin(), name.end(),
-                      [](char a, char b) { return a == ascii::lower(b); });
-  });
+  return std::any_of(kOwn.begin(), kOwn.end(),
+                     [&](std::string_view own) { return ascii::iequals(own, name); });
 }
 
 bool is_header_name(std::string_view name) {

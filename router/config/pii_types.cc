@@ -23,13 +23,6 @@ constexpr auto kKnownPiiTypes = std::to_array<std::string_view>({"AGE",         
                                                                  "US_SSN",      "ZIP_CODE"});
 static_assert(std::is_sorted(kKnownPiiTypes.begin(), kKnownPiiTypes.end()));
 
-std::string in_capitals(std::string text) {
-  for (char& c : text) {
-    if (ascii::is_alpha(c) && !ascii::is_upper(c)) c = static_cast<char>(c - ('a' - 'A'));
-  }
-  return text;
-}
-
 }  // namespace
 
 std::span<const std::string_view> known_pii_types() {
@@ -39,7 +32,7 @@ std::span<const std::string_view> known_pii_types() {
 void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
                             std::span<const std::string> types) {
   for (size_t i = 0; i < node.items.size() && i < types.size(); ++i) {
-    const std::string type = in_capitals(types[i]);
+    const std::string type = ascii::upper_case(types[i]);
     if (std::binary_search(kKnownPiiTypes.begin(), kKnownPiiTypes.end(), type)) continue;
     reader.at_index(i, [&] {
       reader.notice(node.items[i].line,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/load.h"
 
@@ -101,7 +102,7 @@ std::string scalar_of(const json::Value& schema) {
 std::string anchor_of(std::string_view path) {
   std::string out;
   for (const char c : path)
-    if (c != '.') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != '.') out += ascii::lower(c);
   return out;
 }
 

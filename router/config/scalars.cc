@@ -78,11 +78,6 @@ std::optional<int64_t> to_tokens(std::string_view text) {
   return static_cast<int64_t>(*count * scale);
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
-}
-
 void report(Reader& reader, const yaml::Node& node, bool quoted, std::string_view expected) {
   if (quoted) {
     reader.error(node.line, fmt::format("expected {}, found the string {}", expected, found(node)));
@@ -122,8 +117,7 @@ bool is_idle(const yaml::Node& node) {
   if (node.kind != yaml::Kind::kMapping) return false;
   const yaml::Node* enabled = node.find("enabled");
   const yaml::Node* mode = node.find("mode");
-  return node.entries.empty() ||
-         (enabled != nullptr && equal_ignoring_case(enabled->scalar, "false")) ||
+  return node.entries.empty() || (enabled != nullptr && ascii::iequals(enabled->scalar, "false")) ||
          (mode != nullptr && mode->scalar == "disabled");
 }
 
@@ -140,7 +134,7 @@ bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
   // YAML 1.1 has the other words as well, and files of that time use them.
   const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
     return !scalar->quoted && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-      return equal_ignoring_case(scalar->text, word);
+      return ascii::iequals(scalar->text, word);
     });
   };
   const bool yes = is_one_of({"true", "yes", "on"});
@@ -190,7 +184,7 @@ std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::s
   const auto scalar = reader.scalar(node, expected);
   if (!scalar) return std::nullopt;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (equal_ignoring_case(scalar->text, words[i])) return i;
+    if (ascii::iequals(scalar->text, words[i])) return i;
   }
   reader.expected(node, expected);
   return std::nullopt;

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kVariable = "variable";  // the definition of a ${VARIABLE}
 
-char upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 std::string reference(std::string_view name) {
   return std::string("#/$defs/").append(name);
 }
@@ -23,9 +19,11 @@ std::string reference(std::string_view name) {
 std::string any_case(std::string_view word) {
   std::string out;
   for (const char c : word) {
-    const bool letter = upper(c) != ascii::lower(c);
-    if (letter) out.append({'[', ascii::lower(c), upper(c), ']'});
-    if (!letter) out.push_back(c);
+    if (ascii::is_alpha(c)) {
+      out.append({'[', ascii::lower(c), ascii::upper(c), ']'});
+    } else {
+      out.push_back(c);
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/extproc/mutation.h"
 
 namespace signalbox::extproc {
@@ -32,7 +33,7 @@ double draw() {
 
 bool is_event_stream(const http::Headers& headers) {
   const auto type = headers.find("content-type");
-  return type && http::iequals(type->substr(0, 17), "text/event-stream");
+  return type && ascii::iequals(type->substr(0, 17), "text/event-stream");
 }
 
 std::optional<uint64_t> length_of(const http::Headers& headers) {
@@ -53,7 +54,7 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   const upstream::Destination& to = desk_.destinations->choose(model.name, draw());
   http::Headers wanted;
   to.outgoing.each(call, [&wanted](std::string_view name, std::string_view value) {
-    if (!http::iequals(name, kSelectedModel)) wanted.add(name, value);
+    if (!ascii::iequals(name, kSelectedModel)) wanted.add(name, value);
   });
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/protobuf.h"
 
 namespace signalbox::extproc {
@@ -37,8 +38,7 @@ Result<void> each_field(std::string_view message, Take take) {
 bool is_token(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kMarks.find(c) != std::string_view::npos;
+    return ascii::is_alnum(c) || kMarks.find(c) != std::string_view::npos;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
 #include "router/guard/grounding_check.h"
 #include "router/guard/grounding_inference.h"
 #include "router/guard/grounding_tokens.h"
@@ -82,11 +83,6 @@ Result<void> check_size(std::string_view what, size_t bytes, size_t most) {
   return fail(Code::kTooLarge, "{} has {} bytes, the limit is {}", what, bytes, most);
 }
 
-bool is_word_byte(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
-}
-
 // Runs of tokens at or above the threshold, each taken to whole words. A space between two stays
 // in.
 std::vector<GroundingSpan> spans_of(std::string_view answer, const std::vector<JudgedToken>& tokens,
@@ -109,11 +105,11 @@ std::vector<GroundingSpan> spans_of(std::string_view answer, const std::vector<J
   }
   const auto size = static_cast<uint32_t>(answer.size());
   for (GroundingSpan& span : out) {
-    while (span.begin < span.end && !is_word_byte(answer[span.begin])) ++span.begin;
-    while (span.end > span.begin && !is_word_byte(answer[span.end - 1])) --span.end;
+    while (span.begin < span.end && !ascii::is_word_byte(answer[span.begin])) ++span.begin;
+    while (span.end > span.begin && !ascii::is_word_byte(answer[span.end - 1])) --span.end;
     if (span.begin == span.end) continue;
-    while (span.begin > 0 && is_word_byte(answer[span.begin - 1])) --span.begin;
-    while (span.end < size && is_word_byte(answer[span.end])) ++span.end;
+    while (span.begin > 0 && ascii::is_word_byte(answer[span.begin - 1])) --span.begin;
+    while (span.end < size && ascii::is_word_byte(answer[span.end])) ++span.end;
   }
   std::erase_if(out, [](const GroundingSpan& span) { return span.begin == span.end; });
   return out;
@@ -129,8 +125,8 @@ std::vector<GroundingSpan> merge(std::string_view answer, std::vector<GroundingS
     end_before = std::max(end_before, other.end);
     auto over = std::ranges::lower_bound(own, other.begin + 1, {}, &GroundingSpan::end);
     const auto add = [&](uint32_t begin, uint32_t end) {
-      while (begin < end && !is_word_byte(answer[begin])) ++begin;
-      while (end > begin && !is_word_byte(answer[end - 1])) --end;
+      while (begin < end && !ascii::is_word_byte(answer[begin])) ++begin;
+      while (end > begin && !ascii::is_word_byte(answer[end - 1])) --end;
       if (begin < end) out.push_back({begin, end, other.verdict, other.score});
     };
     for (; over != own.end() && over->begin < other.end; ++over) {

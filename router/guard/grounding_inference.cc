@@ -5,16 +5,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::router::grounding {
 namespace {
 
 constexpr size_t kPremises = 3;
-
-std::string lower_case(std::string_view label) {
-  std::string out;
-  for (const char c : label) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c;
-  return out;
-}
 
 }  // namespace
 
@@ -28,7 +24,7 @@ Result<InferenceJudge> InferenceJudge::create(std::shared_ptr<const engine::Text
   std::string all;
   const auto& labels = heads[head].labels;
   for (size_t i = 0; i < labels.size(); ++i) {
-    const std::string label = lower_case(labels[i]);
+    const std::string label = ascii::lower_case(labels[i]);
     if (label.starts_with("entail")) {
       out.entailment_ = i;
       found = true;

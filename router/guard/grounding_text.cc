@@ -26,9 +26,8 @@ bool is_letter(char32_t c) {
 std::string to_lower(std::string_view text) {
   std::string out(text);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (ascii::is_upper(out[i])) {
-      out[i] = static_cast<char>(out[i] + 0x20);
-    } else if (out[i] == '\xC3' && i + 1 < out.size()) {
+    out[i] = ascii::lower(out[i]);
+    if (out[i] == '\xC3' && i + 1 < out.size()) {
       const auto next = static_cast<unsigned char>(out[i + 1]);
       if (next >= 0x80 && next <= 0x9E && next != 0x97) out[i + 1] = static_cast<char>(next + 0x20);
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::router::grounding {
 namespace {
 
@@ -13,10 +15,7 @@ constexpr int32_t kSpare = 8;  // special tokens, and words that join otherwise 
 std::string label_name(std::string_view label) {
   if (label.size() > 2 && (label[0] == 'B' || label[0] == 'I') && label[1] == '-')
     label.remove_prefix(2);
-  std::string out;
-  for (const char c : label)
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c == '-' || c == ' ' ? '_' : c;
-  return out;
+  return ascii::snake_case(label);
 }
 
 // The half of a stretch: after a space near its middle, or where a character begins.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/guard/reply_content.h"
 
 namespace signalbox::router {
@@ -40,10 +41,7 @@ std::string data_of(std::string_view event) {
 }
 
 bool begins_in_word(std::string_view text) {
-  if (text.empty()) return false;
-  const char c = text.front();
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
+  return !text.empty() && ascii::is_word_byte(text.front());
 }
 
 std::string as_paragraph(std::string_view text) {

@@ -147,10 +147,6 @@ size_t iban_length(char first, char second) {
   return 0;
 }
 
-char upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-}
-
 // The first four characters count as the last; a letter counts as two digits.
 uint32_t mod_97(const std::array<char, kIbanMax>& iban, size_t length) {
   uint32_t rest = 0;

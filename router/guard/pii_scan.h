@@ -14,14 +14,13 @@
 
 namespace signalbox::router::pii {
 
+using ascii::is_alnum;
 using ascii::is_alpha;
 using ascii::is_digit;
 using ascii::is_upper;
 using ascii::lower;
+using ascii::upper;
 
-inline bool is_alnum(char c) {
-  return is_digit(c) || is_alpha(c);
-}
 inline bool is_hex(char c) {
   return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
 }

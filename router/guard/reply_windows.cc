@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
@@ -23,11 +24,6 @@ constexpr std::string_view kOpenFence = "```\n";
 constexpr std::string_view kSpaces = " \t\r\n";
 // The last two begin full stops and the like of other scripts.
 constexpr std::string_view kEnds = ".!?\n\xE3\xEF";
-
-bool is_word_byte(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
-}
 
 size_t character_start(std::string_view text, size_t at) {
   constexpr size_t kContinuationsMax = 3;
@@ -85,7 +81,7 @@ void ReplyText::push(std::string_view text) {
   pending_.erase(0, taken_);
   taken_ = 0;
   pending_ += text;
-  in_word_ = is_word_byte(text.back());
+  in_word_ = ascii::is_word_byte(text.back());
 }
 
 // Bytes up to the end of the last sentence that something follows; 0: there is none.

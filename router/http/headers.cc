@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
 bool lists(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
-    if (iequals(trimmed(list.substr(0, comma)), token)) return true;
+    if (ascii::iequals(trimmed(list.substr(0, comma)), token)) return true;
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
@@ -33,7 +33,7 @@ bool lists(std::string_view list, std::string_view token) {
 }
 
 bool ours(std::string_view name) {
-  return iequals(name.substr(0, 6), "x-vsr-");
+  return ascii::iequals(name.substr(0, 6), "x-vsr-");
 }
 
 }  // namespace
@@ -42,12 +42,6 @@ std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
   return text;
-}
-
-bool iequals(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return ascii::lower(x) == ascii::lower(y);
-         });
 }
 
 void Headers::add(std::string_view name, std::string_view value) {
@@ -72,23 +66,24 @@ Field Headers::operator[](size_t i) const {
 std::optional<std::string_view> Headers::find(std::string_view name) const {
   for (size_t i = 0; i < spans_.size(); ++i) {
     const Field field = (*this)[i];
-    if (iequals(field.name, name)) return field.value;
+    if (ascii::iequals(field.name, name)) return field.value;
   }
   return std::nullopt;
 }
 
 size_t Headers::count(std::string_view name) const {
   size_t found = 0;
-  for (size_t i = 0; i < spans_.size(); ++i) found += iequals((*this)[i].name, name);
+  for (size_t i = 0; i < spans_.size(); ++i) found += ascii::iequals((*this)[i].name, name);
   return found;
 }
 
 bool is_end_to_end(const Headers& headers, size_t i) {
   const std::string_view name = headers[i].name;
-  const auto same = [&](std::string_view other) { return iequals(other, name); };
+  const auto same = [&](std::string_view other) { return ascii::iequals(other, name); };
   if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
   for (size_t j = 0; j < headers.size(); ++j) {
-    if (iequals(headers[j].name, "connection") && lists(headers[j].value, name)) return false;
+    if (ascii::iequals(headers[j].name, "connection") && lists(headers[j].value, name))
+      return false;
   }
   return true;
 }

@@ -9,9 +9,6 @@
 
 namespace signalbox::http {
 
-/// ASCII letters compare without case; other bytes exactly.
-bool iequals(std::string_view a, std::string_view b);
-
 /// Without the spaces and tabs around it.
 std::string_view trimmed(std::string_view text);
 

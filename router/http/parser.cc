@@ -6,6 +6,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "base/ascii.h"
 #include "router/http/message.h"
 
 namespace signalbox::http {
@@ -129,7 +130,7 @@ class RequestParser::Impl : public Base<true> {
     into_.version = version;
     std::string_view path = view(target);
     for (std::string_view scheme : {"http://", "https://"}) {
-      if (!iequals(path.substr(0, scheme.size()), scheme)) continue;
+      if (!ascii::iequals(path.substr(0, scheme.size()), scheme)) continue;
       const size_t slash = path.find_first_of("/?", scheme.size());
       path = slash == std::string_view::npos ? "/" : path.substr(slash);
     }
@@ -156,12 +157,12 @@ class RequestParser::Impl : public Base<true> {
         break;
       case field::transfer_encoding:
         if (into_.version < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding", failed);
-        if (!iequals(view(value), "chunked")) {
+        if (!ascii::iequals(view(value), "chunked")) {
           return refuse(501, "the only Transfer-Encoding understood is chunked", failed);
         }
         break;
       case field::expect:
-        if (!iequals(view(value), "100-continue")) {
+        if (!ascii::iequals(view(value), "100-continue")) {
           return refuse(417, "the only expectation understood is 100-continue", failed);
         }
         expects_continue_ = into_.version >= 11;
@@ -250,7 +251,7 @@ class ResponseParser::Impl : public Base<false> {
   void on_field_impl(field name, beast::string_view text, beast::string_view value,
                      BeastError& failed) override {
     if (in_trailer()) return;
-    if (name == field::transfer_encoding && !iequals(view(value), "chunked")) {
+    if (name == field::transfer_encoding && !ascii::iequals(view(value), "chunked")) {
       failed = error::bad_transfer_encoding;
       return;
     }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "base/yaml_writer.h"
 #include "router/config/tree.h"
@@ -42,9 +43,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPrices =
 std::string snake(std::string_view key) {
   std::string out;
   for (const char c : key) {
-    const bool is_upper = c >= 'A' && c <= 'Z';
-    if (is_upper) out.push_back('_');
-    out.push_back(is_upper ? static_cast<char>(c - 'A' + 'a') : c);
+    if (ascii::is_upper(c)) out.push_back('_');
+    out.push_back(ascii::lower(c));
   }
   return out;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::kubernetes {
 namespace {
 
@@ -20,8 +22,7 @@ constexpr std::string_view kWatch = "?watch=true&allowWatchBookmarks=true&timeou
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+    const bool is_plain = ascii::is_alnum(c) || c == '-' || c == '_' || c == '.' || c == '~';
     if (is_plain) {
       out.push_back(c);
     } else {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::router {
 
 UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
@@ -14,14 +16,14 @@ UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
     const http::Field field = client[i];
     const bool removed =
         std::any_of(plugin.remove.begin(), plugin.remove.end(),
-                    [&](const auto& name) { return http::iequals(name, field.name); });
-    const auto names_it = [&](const auto& pair) { return http::iequals(pair.name, field.name); };
+                    [&](const auto& name) { return ascii::iequals(name, field.name); });
+    const auto names_it = [&](const auto& pair) { return ascii::iequals(pair.name, field.name); };
     // Two of this field would let the server take either.
-    const bool is_single = http::iequals(field.name, "authorization");
+    const bool is_single = ascii::iequals(field.name, "authorization");
     const bool replaced =
         std::any_of(plugin.update.begin(), plugin.update.end(), names_it) ||
         (is_single && std::any_of(plugin.add.begin(), plugin.add.end(), names_it));
-    if ((!removed && !replaced) || http::iequals(field.name, "connection"))
+    if ((!removed && !replaced) || ascii::iequals(field.name, "connection"))
       out.client.add(field.name, field.value);
   }
   for (const auto& pair : plugin.update) out.added.add(pair.name, pair.value);

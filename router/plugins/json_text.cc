@@ -26,9 +26,7 @@ bool is_structure(char c) {
 }
 
 bool says_something(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return ascii::is_alpha(c) || ascii::is_digit(c) || static_cast<uint8_t>(c) >= 0x80;
-  });
+  return std::any_of(text.begin(), text.end(), ascii::is_word_byte);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/api/words.h"
 #include "router/plugins/json_text.h"
@@ -58,7 +59,7 @@ std::vector<Slot> slots_of(const ChatRequest& request) {
 bool is_wanted(const config::PiiMaskPlugin& plugin, std::string_view type) {
   return plugin.types.empty() ||
          std::any_of(plugin.types.begin(), plugin.types.end(),
-                     [&](const std::string& each) { return upper_ascii(each) == type; });
+                     [&](const std::string& each) { return ascii::upper_case(each) == type; });
 }
 
 /// A slot's text with placeholders; nothing where none is needed.
@@ -105,8 +106,7 @@ Result<PiiFound> look(const config::PiiMaskPlugin& plugin, const PiiFinder& find
     return fail(Code::kUnsupported, "there is no model that finds personal data");
   }
   Result<PiiFound> found = finder.entities(texts, inputs);
-  if (found && !found->whole)
-    found = fail(Code::kTooLarge, "the request is too long to be looked at whole");
+  if (found && !found->whole) found = fail(Code::kTooLarge, "{}", kNotReadWhole);
   if (!found && by_rules) return rules_only.entities(texts, inputs);
   return found;
 }
@@ -115,8 +115,9 @@ Result<PiiFound> look(const config::PiiMaskPlugin& plugin, const PiiFinder& find
 
 bool needs_no_model(const config::PiiMaskPlugin& plugin) {
   return !plugin.types.empty() &&
-         std::all_of(plugin.types.begin(), plugin.types.end(),
-                     [](const std::string& each) { return is_checked_pii(upper_ascii(each)); });
+         std::all_of(plugin.types.begin(), plugin.types.end(), [](const std::string& each) {
+           return is_checked_pii(ascii::upper_case(each));
+         });
 }
 
 Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const PiiFinder& finder,

@@ -4,16 +4,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace signalbox::router {
-namespace {
-
-bool is_same(std::string_view a, std::string_view b) {
-  const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return upper(x) == upper(y); });
-}
-
-}  // namespace
 
 bool restricts(const config::Model& model) {
   return model.pii_policy && !model.pii_policy->allow_by_default;
@@ -25,8 +18,9 @@ std::vector<std::string> denied_types(const config::Model& model,
   if (!restricts(model)) return denied;
   const auto& allowed = model.pii_policy->pii_types_allowed;
   for (const std::string& type : found) {
-    const bool may = std::any_of(allowed.begin(), allowed.end(),
-                                 [&](const std::string& each) { return is_same(each, type); });
+    const bool may = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& each) {
+      return ascii::iequals(each, type);
+    });
     if (!may) denied.push_back(type);
   }
   return denied;

@@ -6,30 +6,24 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace signalbox::router {
 namespace {
 
 constexpr size_t kCountedMax = 12;
-
-std::string plain(std::string_view label) {
-  std::string out(label);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '-' || c == ' ') c = '_';
-  }
-  return out;
-}
 
 }  // namespace
 
 std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
                                    std::span<const std::string> labels) {
   std::vector<std::string> positive;
-  for (const std::string& label : guard.positive_labels) positive.push_back(plain(label));
+  for (const std::string& label : guard.positive_labels)
+    positive.push_back(ascii::snake_case(label));
   if (positive.empty()) positive = {"jailbreak"};
   std::vector<size_t> out;
   for (size_t i = 0; i < labels.size(); ++i) {
-    const std::string label = plain(labels[i]);
+    const std::string label = ascii::snake_case(labels[i]);
     if (std::find(positive.begin(), positive.end(), label) != positive.end()) out.push_back(i);
   }
   return out;

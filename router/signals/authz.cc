@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/config/access.h"
 #include "router/signals/types.h"
 
@@ -10,18 +11,11 @@ namespace {
 
 using Subject = config::RoleBinding::Subject;
 
-std::string lower_ascii(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 class RoleSignals : public SignalType {
  public:
   RoleSignals(const std::vector<config::RoleBinding>& bindings, const config::Authz& authz)
-      : user_header_(lower_ascii(authz.identity.user_id_header)),
-        groups_header_(lower_ascii(authz.identity.user_groups_header)) {
+      : user_header_(ascii::lower_case(authz.identity.user_id_header)),
+        groups_header_(ascii::lower_case(authz.identity.user_groups_header)) {
     for (const config::RoleBinding& binding : bindings) {
       const auto same = [&](const Role& role) { return role.name == binding.role; };
       auto found = std::find_if(roles_.begin(), roles_.end(), same);

@@ -15,7 +15,7 @@ std::string normal(std::string_view label) {
   std::string out;
   for (const char c : label) {
     const bool joins = c == '-' || c == '_';
-    out.push_back(joins ? ' ' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    out.push_back(joins ? ' ' : ascii::lower(c));
   }
   if (out == "sat") return "satisfied";
   if (out == "fact check needed") return "needs fact check";

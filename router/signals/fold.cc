@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace signalbox::router {
@@ -50,7 +51,7 @@ bool is_unseparated(char32_t c) {
 }
 
 bool is_ascii_word(char32_t c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return c < 0x80 && (ascii::is_alnum(static_cast<char>(c)) || c == '_');
 }
 
 bool is_letter_like(char32_t c) {
@@ -65,7 +66,7 @@ bool is_word(char32_t c) {
 }
 
 bool is_space(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
+  if (c < 0x80) return ascii::is_space(static_cast<char>(c));
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
@@ -74,11 +75,10 @@ bool is_space(char32_t c) {
 constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
   std::array<std::array<char, 128>, 2> tables{};
   for (int c = 0; c < 128; ++c) {
-    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
-    const bool upper = c >= 'A' && c <= 'Z';
+    const auto byte = static_cast<char>(c);
     const auto index = static_cast<size_t>(c);
-    tables[0][index] = space ? ' ' : static_cast<char>(c);
-    tables[1][index] = upper ? static_cast<char>(c - 'A' + 'a') : tables[0][index];
+    tables[0][index] = ascii::is_space(byte) ? ' ' : byte;
+    tables[1][index] = ascii::lower(tables[0][index]);
   }
   return tables;
 }();

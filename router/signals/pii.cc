@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/signals/pii_finder.h"
 #include "router/signals/types.h"
 
@@ -22,7 +23,8 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
         finder_(std::move(classifier)) {
     for (const config::PiiSignal& signal : signals) {
       std::vector<std::string>& allowed = allowed_.emplace_back();
-      for (const std::string& type : signal.pii_types_allowed) allowed.push_back(upper_ascii(type));
+      for (const std::string& type : signal.pii_types_allowed)
+        allowed.push_back(ascii::upper_case(type));
     }
   }
 

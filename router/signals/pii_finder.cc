@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "router/guard/pii_merge.h"
 #include "router/signals/windows.h"
 
@@ -14,18 +15,10 @@ namespace {
 std::string type_of(std::string_view label) {
   const bool tagged = label.size() > 2 && label[1] == '-' &&
                       std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
-  return upper_ascii(label.substr(tagged ? 2 : 0));
+  return ascii::upper_case(label.substr(tagged ? 2 : 0));
 }
 
 }  // namespace
-
-std::string upper_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
 
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
   for (const std::string_view type : pii_rule_types()) types_.emplace_back(type);
@@ -44,7 +37,7 @@ Result<std::vector<PiiEntity>> PiiFinder::renamed(std::string_view text, std::st
   const auto from = static_cast<size_t>(window.data() - text.data());
   std::vector<PiiEntity> out;
   for (const engine::Entity& entity : marked) {
-    const auto type = type_of_own_.find(upper_ascii(entity.type));
+    const auto type = type_of_own_.find(ascii::upper_case(entity.type));
     if (type == type_of_own_.end()) {
       return fail(Code::kCorrupt, "the model marks \"{}\", which is none of its labels",
                   entity.type);

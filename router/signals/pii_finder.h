@@ -53,7 +53,4 @@ class PiiFinder {
   std::map<std::string, size_t> type_of_own_;  // index in types_, by the model's own name
 };
 
-/// ASCII letters in upper case.
-std::string upper_ascii(std::string_view text);
-
 }  // namespace signalbox::router

@@ -24,6 +24,9 @@ struct Reading {
   bool whole = true;      // not: what was too long to be looked at may hold a match; as if failed
 };
 
+/// Of a request with a Reading that is not whole.
+inline constexpr std::string_view kNotReadWhole = "the request is too long to be looked at whole";
+
 /// Why a signal reads as it does, for explanations: a keyword that occurs, the nearest example.
 struct Evidence {
   uint32_t signal;        // index within its type

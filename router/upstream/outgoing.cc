@@ -13,14 +13,13 @@
 namespace signalbox::upstream {
 namespace {
 
-using http::iequals;
-
 bool begins(std::string_view name, std::string_view prefix) {
-  return iequals(name.substr(0, prefix.size()), prefix);
+  return ascii::iequals(name.substr(0, prefix.size()), prefix);
 }
 
 bool ends(std::string_view name, std::string_view suffix) {
-  return name.size() > suffix.size() && iequals(name.substr(name.size() - suffix.size()), suffix);
+  return name.size() > suffix.size() &&
+         ascii::iequals(name.substr(name.size() - suffix.size()), suffix);
 }
 
 /// Where clients of the usual providers put their keys.
@@ -35,7 +34,7 @@ bool is_version(std::string_view parameter) {
   std::string_view wanted = kVersion;
   for (size_t i = 0; i < parameter.size() && parameter[i] != '='; ++i) {
     char c = parameter[i];
-    if (iequals(parameter.substr(i, 3), "%2d")) {
+    if (ascii::iequals(parameter.substr(i, 3), "%2d")) {
       c = '-';
       i += 2;
     }
@@ -47,8 +46,9 @@ bool is_version(std::string_view parameter) {
 
 /// Servers that spread requests over workers of their own, and are ours.
 bool chooses_workers(const config::BackendRef& ref) {
-  return iequals(ref.engine_kind, "dynamo") || iequals(ref.engine_kind, "production_stack") ||
-         iequals(ref.engine_kind, "production-stack");
+  return ascii::iequals(ref.engine_kind, "dynamo") ||
+         ascii::iequals(ref.engine_kind, "production_stack") ||
+         ascii::iequals(ref.engine_kind, "production-stack");
 }
 
 }  // namespace
@@ -99,14 +99,15 @@ std::string Outgoing::target(const Call& call) const {
 }
 
 bool Outgoing::is_replaced(std::string_view name) const {
-  if (has_key_ && (iequals(name, "authorization") || iequals(name, auth_header_))) return true;
+  if (has_key_ && (ascii::iequals(name, "authorization") || ascii::iequals(name, auth_header_)))
+    return true;
   return std::any_of(extra_.begin(), extra_.end(),
-                     [name](const auto& extra) { return iequals(name, extra.first); });
+                     [name](const auto& extra) { return ascii::iequals(name, extra.first); });
 }
 
 // Of the client's fields; what the configuration adds is its own choice.
 bool Outgoing::is_withheld(std::string_view name) const {
-  const auto same = [name](std::string_view other) { return iequals(name, other); };
+  const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
   if (has_key_ && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
   return same("cookie") || begins(name, "x-authz-") || same(identity_.user_id_header) ||
          same(identity_.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
@@ -115,11 +116,12 @@ bool Outgoing::is_withheld(std::string_view name) const {
 void Outgoing::each(const Call& call, const Visit& visit) const {
   for (size_t i = 0; i < call.headers.size(); ++i) {
     const http::Field field = call.headers[i];
-    if (iequals(field.name, "host") || iequals(field.name, "expect") ||
-        iequals(field.name, "x-request-id") || is_replaced(field.name) || is_withheld(field.name))
+    if (ascii::iequals(field.name, "host") || ascii::iequals(field.name, "expect") ||
+        ascii::iequals(field.name, "x-request-id") || is_replaced(field.name) ||
+        is_withheld(field.name))
       continue;
-    if (!call.traceparent.empty() && iequals(field.name, "traceparent")) continue;
-    if (call.drops_tracestate && iequals(field.name, "tracestate")) continue;
+    if (!call.traceparent.empty() && ascii::iequals(field.name, "traceparent")) continue;
+    if (call.drops_tracestate && ascii::iequals(field.name, "tracestate")) continue;
     if (http::is_end_to_end(call.headers, i)) visit(field.name, field.value);
   }
   for (size_t i = 0; i < call.added.size(); ++i) {

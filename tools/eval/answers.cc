@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "base/ascii.h"
 #include "tools/eval/run.h"
 
 namespace signalbox::tools {
@@ -33,11 +34,10 @@ std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   bool is_open = false;
   for (const char c : text) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
-    if (is_letter && !is_open) out.emplace_back();
-    if (is_letter) out.back() += (c >= 'A' && c <= 'Z') ? static_cast<char>(c + 32) : c;
-    is_open = is_letter;
+    const bool is_inside = ascii::is_word_byte(c);
+    if (is_inside && !is_open) out.emplace_back();
+    if (is_inside) out.back() += ascii::lower(c);
+    is_open = is_inside;
   }
   return out;
 }
