@@ -162,14 +162,15 @@ std::string StreamUnmasker::event(const json::Document& chunk, std::string& out)
     const bool ends = reason && !reason->is_null();
     for (const Delta& each : deltas_of(choice)) {
       const Field field{index, each.name, each.call};
-      const bool begins = texts_.find(field) == texts_.end();
-      if (begins && is_blank(each.text.text())) continue;
-      const bool is_json = each.name == kArguments || (begins && opens_json(each.text.text()));
-      Unmasker& text =
-          texts_.try_emplace(field, is_json ? masks_.in_json : masks_.in_text).first->second;
+      auto text = texts_.find(field);
+      if (text == texts_.end()) {
+        if (is_blank(each.text.text())) continue;
+        const bool is_json = each.name == kArguments || opens_json(each.text.text());
+        text = texts_.emplace(field, is_json ? masks_.in_json : masks_.in_text).first;
+      }
       std::string now;
-      text.push(each.text.text(), now);
-      if (ends) text.finish(now);
+      text->second.push(each.text.text(), now);
+      if (ends) text->second.finish(now);
       if (now != each.text.text())
         edits.push_back({each.text.begin(), each.text.end(), json::quote(now)});
     }

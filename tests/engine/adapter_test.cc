@@ -58,6 +58,13 @@ std::vector<std::shared_ptr<Case>> cases() {
   return out;
 }
 
+std::vector<std::shared_ptr<Case>> cases_that_run_beside(bool beside) {
+  auto out = cases();
+  std::erase_if(
+      out, [&](const auto& each) { return each->row.root().find("beside").has_value() == beside; });
+  return out;
+}
+
 const Case& case_of(std::string_view name) {
   static const auto all = cases();
   for (const auto& one : all) {
@@ -144,16 +151,18 @@ TEST_P(Adapters, merged_are_what_the_formulas_say) {
   EXPECT_LE(error_of(*model, kNoAdapter), 1e-4);
 }
 
-TEST_P(Adapters, side_by_side_are_what_the_formulas_say) {
-  const OpenOptions options{.adapters = {adapter_.directory()}};
-  const std::string refused = text_of(row_, "beside");
-  if (!refused.empty()) {
-    const auto model = TextModel::open(network_->directory(), options);
-    ASSERT_FALSE(model);
-    EXPECT_NE(model.error().message.find(refused), std::string::npos) << model.error().message;
-    return;
-  }
-  const auto model = open(network_->directory(), options);
+class AdaptersBeside : public Adapters {};
+class AdaptersNotBeside : public Adapters {};
+
+TEST_P(AdaptersNotBeside, are_refused) {
+  const auto model = TextModel::open(network_->directory(), {.adapters = {adapter_.directory()}});
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message.find(text_of(row_, "beside")), std::string::npos)
+      << model.error().message;
+}
+
+TEST_P(AdaptersBeside, are_what_the_formulas_say) {
+  const auto model = open(network_->directory(), {.adapters = {adapter_.directory()}});
   ASSERT_NE(model, nullptr);
   EXPECT_LE(error_of(*model, 0), 1e-4);
   const auto plain = open(network_->directory(), {});
@@ -163,8 +172,7 @@ TEST_P(Adapters, side_by_side_are_what_the_formulas_say) {
 
 // Merged ones are rounded with the trunk's weights, so the two errors differ by chance; of two
 // small logits that is more.
-TEST_P(Adapters, side_by_side_over_narrow_trunks_err_as_little_as_merged) {
-  if (row_.find("beside")) GTEST_SKIP() << "runs merged only";
+TEST_P(AdaptersBeside, over_narrow_trunks_err_as_little_as_merged) {
   for (const Precision precision : {Precision::kBF16, Precision::kI8}) {
     const auto beside =
         open(network_->directory(), {.precision = precision, .adapters = {adapter_.directory()}});
@@ -175,8 +183,13 @@ TEST_P(Adapters, side_by_side_over_narrow_trunks_err_as_little_as_merged) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Adapters, testing::ValuesIn(cases()),
-                         [](const auto& adapted) { return adapted.param->name; });
+const auto name_of = [](const auto& adapted) { return adapted.param->name; };
+
+INSTANTIATE_TEST_SUITE_P(Cases, Adapters, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Cases, AdaptersBeside, testing::ValuesIn(cases_that_run_beside(true)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Cases, AdaptersNotBeside, testing::ValuesIn(cases_that_run_beside(false)),
+                         name_of);
 
 class AdapterBatch : public testing::TestWithParam<const char*> {};
 
