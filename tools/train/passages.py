@@ -127,7 +127,7 @@ class Cutter:
     def __init__(self, data, rng):
         self.rng = rng
         self.kinds = [public(data)] * 3 + [public(data)[:3], listed(data, rng)]
-        self.kinds.append([row["text"] for row in json_lines(WRITTEN)])
+        self.kinds += [[row["text"] for row in json_lines(WRITTEN)]] * 2
         self.kinds += [texts for _, texts in sorted(debian().items()) if texts]
 
     def cut(self, length):
