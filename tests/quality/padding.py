@@ -28,7 +28,7 @@ def main():
     documents = "\n\n".join(p.read_text(encoding="utf-8", errors="replace") for p in sources)
     prose = "\n\n".join(part for part in re.split(r"\n\s*\n", documents) if not QUOTES.search(part))
     if not prose:
-        raise SystemExit(f"{', '.join(map(str, sources))}: no paragraph without a quoted attack; paragraphs end at empty lines")
+        raise SystemExit("--prose: no paragraph is without a quoted attack; paragraphs end at empty lines")
     rng = random.Random(1)
     for path in args.files:
         rows = [json.loads(line) for line in path.open(encoding="utf-8")]
