@@ -1,8 +1,8 @@
 // Time of one embedding by number of tokens, on one thread, with the real MiniLM, and of all that a
-// request may be asked: that embedding and the heads of the project's own adapter, in 8 bits.
+// request may be asked: that embedding and the heads of the project's own adapters, in 8 bits.
 // Checks first that the answer is that of a batch, and prints processor-independent figures: tokens
 // a second and GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with
-// models/minilm and models/signals in the working directory.
+// models/minilm, models/signals and models/attacks in the working directory.
 
 #include <benchmark/benchmark.h>
 
@@ -66,22 +66,28 @@ void BM_Signals(benchmark::State& state) {
   constexpr int32_t kWindow = 256, kShared = 32;
   static const auto trunk = open("models/minilm", {.precision = Precision::kI8});
   static const auto signals = open("models/signals", {.precision = Precision::kI8});
+  static const auto attacks = open("models/attacks", {.precision = Precision::kI8});
   const std::string text = text_of(state.range(0));
   const std::string_view view = text;
   std::vector<float> out(trunk->dim());
   for (auto _ : state) {
-    const auto windows = signals->windows(text, kWindow, kShared);
-    std::vector<Input> inputs;
-    for (const std::string_view window : *windows) inputs.push_back({window, {}});
-    const auto answers = signals->answer(inputs);
-    const auto embedded = trunk->embed({&view, 1}, out);
-    if (!answers || answers->size() != inputs.size() * signals->heads().size() || !embedded) {
-      state.SkipWithError("no answer");
+    for (const TextModel* adapter : {signals.get(), attacks.get()}) {
+      std::vector<Input> inputs;
+      const auto windows = adapter->windows(text, kWindow, kShared);
+      for (const std::string_view window : *windows) inputs.push_back({window, {}});
+      const auto answers = adapter->answer(inputs);
+      if (!answers || answers->size() != inputs.size() * adapter->heads().size()) {
+        state.SkipWithError("no answer");
+        return;
+      }
+    }
+    if (!trunk->embed({&view, 1}, out)) {
+      state.SkipWithError("no embedding");
       return;
     }
     benchmark::DoNotOptimize(out.data());
   }
-  state.counters["heads"] = static_cast<double>(signals->heads().size());
+  state.counters["heads"] = static_cast<double>(signals->heads().size() + attacks->heads().size());
 }
 
 BENCHMARK(BM_Signals)->Arg(32)->Arg(512)->Unit(benchmark::kMillisecond);

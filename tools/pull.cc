@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -199,6 +200,20 @@ Result<const ManifestSource*> choose(const ManifestModel& model, const std::stri
   return fail(Code::kInvalid, "no source \"{}\" (known: {})", from, fmt::join(known, ", "));
 }
 
+/// Models within the directory of another that are not of it, such as the heads that `fit` made.
+std::vector<std::string> others_within(const fs::path& directory, const ManifestSource& source) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    const auto is_inside = [&](const ManifestFile& f) { return f.name.starts_with(name + "/"); };
+    if (!fs::exists(entry.path() / "config.json", error)) continue;
+    if (std::ranges::none_of(source.files, is_inside)) out.push_back(name);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options) {
   SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options.from));
   const fs::path directory = options.to / model.name;
@@ -209,11 +224,13 @@ Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options
   SIGNALBOX_TRY(const auto lock, DirectoryLock::take(directory));
 
   std::vector<const ManifestFile*> wanted;
+  bool replaces = false;
   for (const ManifestFile& file : source->files) {
     const auto present = verify(directory / file.name, file, file.name);
     if (present) continue;
     wanted.push_back(&file);
     if (present.error().code != Code::kNotFound) {
+      replaces = true;
       options.say(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
     }
   }
@@ -227,6 +244,13 @@ Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options
   SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
   options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                           wanted.size(), source->files.size(), directory.string()));
+  if (!replaces) return {};
+  for (const std::string& other : others_within(directory, *source)) {
+    options.say(
+        fmt::format("{}: {} is not of this model, and was made for the files that are replaced "
+                    "now; fit it again or remove it",
+                    model.name, (directory / other).string()));
+  }
   return {};
 }
 

@@ -20,7 +20,7 @@ import { Prometheus, missing } from "./prometheus.mjs";
 const kModels = resolve("../../models");
 const kRules = resolve("../../deploy/prometheus/signalbox.rules.yaml");
 const kRounds = 8; // of traffic, one a second
-const skip = missing() || (!existsSync(`${kModels}/signals/domain`) && "models minilm and signals are not pulled");
+const skip = missing() || (!existsSync(`${kModels}/attacks/jailbreak`) && "models minilm, signals and attacks are not pulled");
 
 let upstream, daemon, prometheus, began;
 
@@ -73,7 +73,7 @@ global:
   model_catalog:
     embeddings: {semantic: {minilm_model_path: "${kModels}/minilm"}}
     system:
-      prompt_guard: ${kModels}/signals/jailbreak
+      prompt_guard: ${kModels}/attacks/jailbreak
       fact_check_classifier: ${kModels}/signals/fact-check
     modules:
       prompt_guard: {enabled: true, model_ref: prompt_guard, threshold: 0.5}

@@ -195,6 +195,19 @@ TEST_F(Models, a_damaged_file_is_fetched_again_and_the_good_one_kept) {
   EXPECT_EQ(fs::last_write_time(model() / "config.json"), kept);
 }
 
+TEST_F(Models, a_head_made_for_replaced_files_is_named) {
+  EXPECT_EQ(pull(), 0) << err_;
+  fs::create_directories(model() / "tickets");
+  write(model() / "tickets/config.json", "{}");
+  EXPECT_EQ(pull(), 0) << err_;
+  EXPECT_EQ(err_.find("tickets"), std::string::npos) << err_;  // nothing has changed
+  write(model() / "model.bin", "the");
+  EXPECT_EQ(pull(), 0) << err_;
+  expect_error(
+      "tiny: models/tiny/tickets is not of this model, and was made for the files that are ");
+  EXPECT_EQ(read(model() / "tickets/config.json"), "{}");
+}
+
 TEST_F(Models, an_old_file_stays_until_a_verified_one_replaces_it) {
   EXPECT_EQ(pull(), 0) << err_;
   write(model() / "model.bin", "an older file");

@@ -2,7 +2,7 @@
 what its successor learns most from. Attacks drown, and harmless prose is taken for one, in few of them; those chosen by
 chance hardly teach it after a while.
 
-usage: mine.py --data DATA --model signals/jailbreak OUT.jsonl [--count 40000] [--keep 4000]"""
+usage: mine.py --data DATA --model attacks/jailbreak OUT.jsonl [--count 40000] [--keep 4000]"""
 
 import argparse
 import json
