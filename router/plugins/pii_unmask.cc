@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kArguments = "arguments";
 constexpr std::string_view kText = "text";  // of a choice itself, in chunks of plain completions
+constexpr std::string_view kPart = "content[].text";         // where a content is a list of parts
+constexpr std::string_view kThought = "content[].thinking";  // parts within a part (Mistral)
 constexpr std::string_view kData = "data:";
 
 // What is JSON in a string needs the originals as JSON has them.
@@ -70,6 +72,17 @@ std::vector<Delta> deltas_of(const json::Value& choice) {
   if (!delta) return out;
   for (const std::string_view name : {"content", "reasoning_content", "reasoning", "refusal"})
     add(name, 0, *delta);
+  const auto add_parts = [&](std::string_view name, const json::Value& parts) {
+    for (const json::Value& part : parts.items()) {
+      const auto text = part.find("text");
+      if (text && text->is_string()) out.push_back({std::string(name), 0, *text});
+    }
+  };
+  if (const auto content = delta->find("content")) {
+    add_parts(kPart, *content);
+    for (const json::Value& part : content->items())
+      if (const auto thought = part.find("thinking")) add_parts(kThought, *thought);
+  }
   if (const auto call = delta->find("function_call")) add(kArguments, -1, *call);
   const auto calls = delta->find("tool_calls");
   if (!calls) return out;
@@ -83,6 +96,13 @@ std::vector<Delta> deltas_of(const json::Value& choice) {
 std::string delta_json(std::string_view name, int64_t call, const std::string& text) {
   const std::string quoted = json::quote(text);
   if (name == kText) return fmt::format(R"("text":{})", quoted);
+  if (name == kPart)
+    return fmt::format(R"("delta":{{"content":[{{"type":"text","text":{}}}]}})", quoted);
+  if (name == kThought) {
+    constexpr std::string_view kForm =
+        R"("delta":{{"content":[{{"type":"thinking","thinking":[{{"type":"text","text":{}}}]}}]}})";
+    return fmt::format(kForm, quoted);
+  }
   if (name != kArguments) return fmt::format(R"("delta":{{"{}":{}}})", name, quoted);
   if (call < 0) return fmt::format(R"("delta":{{"function_call":{{"arguments":{}}}}})", quoted);
   return fmt::format(R"("delta":{{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})",

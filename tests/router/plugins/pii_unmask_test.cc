@@ -174,6 +174,32 @@ TEST(StreamUnmasker, ReadsTheTextsOfPlainCompletions) {
   EXPECT_NE(out.find(R"("index":0,"text":"[","finish_reason":null)"), std::string::npos) << out;
 }
 
+/// Of all events, the texts that follow `before`, up to their quote.
+std::string texts_after(std::string_view before, const std::string& stream) {
+  std::string out;
+  for (size_t at = 0; (at = stream.find(before, at)) != std::string::npos;) {
+    at += before.size();
+    out += stream.substr(at, stream.find('"', at) - at);
+  }
+  return out;
+}
+
+TEST(StreamUnmasker, JoinsTextsOfContentsThatAreListsOfParts) {
+  constexpr std::string_view kThought =
+      R"({{"index":0,"delta":{{"content":[{{"type":"thinking","thinking":[{{"type":"text","text":"{}"}}]}}]}}}})";
+  constexpr std::string_view kText =
+      R"({{"index":0,"delta":{{"content":[{{"type":"text","text":"{}"}},{{"type":"text","text":"{}"}}]}}}})";
+  const std::string stream = chunk(fmt::format(kThought, "of [EMAIL_ADD")) +
+                             chunk(fmt::format(kThought, "RESS_1].")) +
+                             chunk(fmt::format(kText, "to [IP_", "ADDR")) +
+                             chunk(fmt::format(kText, "ESS_1]", " [x")) + "data: [DONE]\n\n";
+  for (size_t piece = 1; piece < stream.size(); piece += 7) {
+    const std::string out = streamed(stream, piece);
+    EXPECT_EQ(texts_after(R"("thinking":[{"type":"text","text":")", out), "of ann@example.com.");
+    EXPECT_EQ(texts_after(R"("text":")", out), "of ann@example.com.to 10.0.0.1 [x");
+  }
+}
+
 TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
   const std::string stream =
       ": a comment\r\nevent: x\r\ndata: {\"choices\" : [ {\"delta\":{\"content\":\"\\u0041 a\"}} ] "
