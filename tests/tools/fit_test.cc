@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "base/file.h"
 #include "engine/engine.h"
 #include "tests/engine/random_network.h"
 #include "tools/fit/examples.h"
@@ -263,18 +264,39 @@ TEST_F(Fit, a_head_over_a_head_is_one_over_its_trunk) {
   EXPECT_TRUE(model) << model.error().message;
 }
 
-TEST_F(Fit, a_refit_that_fails_leaves_no_new_labels_on_old_weights) {
+TEST_F(Fit, a_refit_that_cannot_be_written_leaves_the_head_as_it_was) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
-  std::filesystem::create_directory(chosen.out / "model.safetensors.partial");
+  const auto files = [&] {
+    return std::pair(read_file(chosen.out / "config.json", 1 << 20).value(),
+                     read_file(chosen.out / "model.safetensors", 1 << 20).value());
+  };
+  const auto before = files();
   std::string lines = rows_of_a_and_b(200);
   for (size_t at = 0; (at = lines.find("\"with ", at)) != std::string::npos;)
     lines.replace(at, 6, "\"has ");
   data(lines);
-  ASSERT_FALSE(fit_classifier(chosen));
-  EXPECT_FALSE(engine::TextModel::open(chosen.out));
-  std::filesystem::remove(chosen.out / "model.safetensors.partial");
-  EXPECT_TRUE(fit_classifier(chosen)) << "over what was left";
+  for (const char* name : {"model.safetensors.new", "config.json.new"}) {
+    std::filesystem::create_directories(chosen.out / name / "in the way");
+    ASSERT_FALSE(fit_classifier(chosen)) << name;
+    EXPECT_EQ(files(), before) << name;
+    std::filesystem::remove_all(chosen.out / name);
+  }
+  ASSERT_TRUE(fit_classifier(chosen));
+  EXPECT_NE(files(), before);
+  EXPECT_FALSE(std::filesystem::exists(chosen.out / "model.safetensors.new"));
+}
+
+TEST_F(Fit, weights_that_nothing_says_more_of_are_not_replaced) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  std::filesystem::create_directory(chosen.out);
+  std::ofstream(chosen.out / "model.safetensors") << "another's";
+  const auto refused = fit_classifier(chosen);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a model is there that `signalbox fit` has not written"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(read_file(chosen.out / "model.safetensors", 1 << 20).value(), "another's");
 }
 
 TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {

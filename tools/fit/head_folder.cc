@@ -21,14 +21,40 @@ namespace fs = std::filesystem;
 // The engine finds the trunk by it (engine/model_path), and a head that was fitted is known by it.
 constexpr const char* kTrunkKey = "signalbox_trunk";
 
+constexpr const char *kConfig = "config.json", *kWeights = "model.safetensors";
+constexpr const char* kNew = ".new";  // behind a name: written, and not yet in its place
+
 // Seen from the head.
 std::string trunk_from(const FitOptions& options, const engine::ModelPath& path) {
   const auto trunk = fs::absolute(path.base()).lexically_normal();
   return trunk.lexically_relative(fs::absolute(options.out).lexically_normal()).string();
 }
 
+/// A file beside the one that it shall replace; gone when it does not.
+class NewFile {
+ public:
+  explicit NewFile(const fs::path& target) : target_(target), path_(target) { path_ += kNew; }
+  ~NewFile() {
+    std::error_code error;
+    fs::remove(path_, error);
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const fs::path& path() const { return path_; }
+  Result<void> put() const {
+    std::error_code error;
+    fs::rename(path_, target_, error);
+    if (error) return fail(Code::kIo, "{}: {}", target_.string(), error.message());
+    return {};
+  }
+
+ private:
+  fs::path target_, path_;
+};
+
 bool was_fitted(const fs::path& head) {
-  const auto config = weights::HfConfig::open(head / "config.json");
+  const auto config = weights::HfConfig::open(head / kConfig);
   return config && !config->root().string(kTrunkKey, "").value_or("").empty();
 }
 
@@ -40,7 +66,7 @@ Result<void> check_out(const FitOptions& options) {
   if (fs::exists(out / "adapter_config.json", error))
     return fail(Code::kInvalid, "{}: an adapter is there, expected a folder for the head alone",
                 out.string());
-  if (fs::exists(out / "config.json", error) && !was_fitted(out)) {
+  if (fs::exists(out / kConfig, error) ? !was_fitted(out) : fs::exists(out / kWeights, error)) {
     return fail(Code::kInvalid,
                 "{}: a model is there that `signalbox fit` has not written, expected a folder for "
                 "the head alone",
@@ -81,11 +107,8 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   config.key("id2label").begin_object();
   for (size_t i = 0; i < labels.size(); ++i) config.member(std::to_string(i), labels[i]);
   config.end_object().end_object();
-  // Without a configuration nothing is opened: a refit that ends halfway leaves no old names on new
-  // weights, nor the other way round.
   std::error_code error;
   fs::create_directories(options.out, error);
-  fs::remove(options.out / "config.json", error);
   if (error) return fail(Code::kIo, "{}: {}", options.out.string(), error.message());
   const std::array<int64_t, 2> shape{layer.classes, layer.dim};
   const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
@@ -93,8 +116,14 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
       weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
                       bytes(layer.bias)},
       weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
-  SIGNALBOX_TRY_VOID(weights::write_safetensors(options.out / "model.safetensors", tensors));
-  return write_file(options.out / "config.json", config.take() + "\n");
+  const NewFile weights_file(options.out / kWeights), config_file(options.out / kConfig);
+  SIGNALBOX_TRY_VOID(weights::write_safetensors(weights_file.path(), tensors));
+  SIGNALBOX_TRY_VOID(write_file(config_file.path(), config.take() + "\n"));
+  // Without a configuration nothing is opened: whoever reads meanwhile, or after a refit that ended
+  // here, finds no old names on new weights, nor the other way round.
+  fs::remove(options.out / kConfig, error);
+  SIGNALBOX_TRY_VOID(weights_file.put());
+  return config_file.put();
 }
 
 }  // namespace signalbox::tools
