@@ -25,6 +25,7 @@ namespace signalbox::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using weights::Manifest;
 using weights::ManifestFile;
 using weights::ManifestModel;
 using weights::ManifestSource;
@@ -200,21 +201,42 @@ Result<const ManifestSource*> choose(const ManifestModel& model, const std::stri
   return fail(Code::kInvalid, "no source \"{}\" (known: {})", from, fmt::join(known, ", "));
 }
 
-/// Models within the directory of another that are not of it, such as the heads that `fit` made.
+/// Heads within the directory of a model that are not of it, such as those that `fit` made.
 std::vector<std::string> others_within(const fs::path& directory, const ManifestSource& source) {
   std::vector<std::string> out;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
+  for (auto at = fs::directory_iterator(directory, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    std::error_code none;
+    const fs::path& path = at->path();
+    const std::string name = path.filename().string();
     const auto is_inside = [&](const ManifestFile& f) { return f.name.starts_with(name + "/"); };
-    if (!fs::exists(entry.path() / "config.json", error)) continue;
-    if (std::ranges::none_of(source.files, is_inside)) out.push_back(name);
+    const bool is_head = fs::is_directory(at->symlink_status(none)) &&
+                         fs::exists(path / "config.json", none) &&
+                         !fs::exists(path / "tokenizer.json", none);
+    if (is_head && std::ranges::none_of(source.files, is_inside)) out.push_back(name);
   }
   std::ranges::sort(out);
   return out;
 }
 
-Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options) {
+/// What a head was fitted to, the files beside it, changes: its answers would be wrong in silence.
+void warn_of_others(const Manifest& manifest, const ManifestModel& model,
+                    const ManifestSource& source, const PullOptions& options) {
+  for (const std::string& name : others_within(options.to / model.name, source)) {
+    const std::string place = (options.to / model.name / name).string();
+    const ManifestModel* home = manifest.find(name);
+    options.say(home == nullptr
+                    ? fmt::format("{}: {} may have been fitted to files that are replaced now; fit "
+                                  "it again",
+                                  model.name, place)
+                    : fmt::format("{}: {} is of an earlier version; name {} instead, and remove it",
+                                  model.name, place, (options.to / home->name / name).string()));
+  }
+}
+
+Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
+                          const PullOptions& options) {
   SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options.from));
   const fs::path directory = options.to / model.name;
   std::error_code error;
@@ -224,13 +246,13 @@ Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options
   SIGNALBOX_TRY(const auto lock, DirectoryLock::take(directory));
 
   std::vector<const ManifestFile*> wanted;
-  bool replaces = false;
+  bool changes = false;  // the model, not only its heads
   for (const ManifestFile& file : source->files) {
     const auto present = verify(directory / file.name, file, file.name);
     if (present) continue;
     wanted.push_back(&file);
+    changes = changes || file.name.find('/') == std::string::npos;
     if (present.error().code != Code::kNotFound) {
-      replaces = true;
       options.say(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
     }
   }
@@ -241,23 +263,18 @@ Result<void> pull_unnamed(const ManifestModel& model, const PullOptions& options
   }
   options.say(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
                           kind_name(source->kind), megabytes(source->bytes())));
+  if (changes) warn_of_others(manifest, model, *source, options);
   SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
   options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                           wanted.size(), source->files.size(), directory.string()));
-  if (!replaces) return {};
-  for (const std::string& other : others_within(directory, *source)) {
-    options.say(
-        fmt::format("{}: {} is not of this model, and was made for the files that are replaced "
-                    "now; fit it again or remove it",
-                    model.name, (directory / other).string()));
-  }
   return {};
 }
 
 }  // namespace
 
-Result<void> pull(const ManifestModel& model, const PullOptions& options) {
-  auto done = pull_unnamed(model, options);
+Result<void> pull(const Manifest& manifest, const ManifestModel& model,
+                  const PullOptions& options) {
+  auto done = pull_unnamed(manifest, model, options);
   if (!done) return fail_in(model.name, std::move(done).error());
   return {};
 }

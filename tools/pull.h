@@ -20,11 +20,13 @@ struct PullOptions {
 /// Files that are there already, by size and SHA-256, are kept; when all are, nothing is fetched
 /// and no other program runs. The rest is fetched into models/NAME/.partial, verified there, and
 /// renamed into place one by one, so that a reader sees either the old file or the new one, and an
-/// interrupted pull goes on where it stopped. Two pulls of one model wait for each other. Errors:
-/// kNotFound (no such source, no npm or curl, a file that the source lacks), kCorrupt (size or
-/// SHA-256 differ, with expected and found), kUpstream (npm or curl failed), kCancelled (SIGINT or
-/// SIGTERM), kIo.
-Result<void> pull(const weights::ManifestModel& model, const PullOptions& options);
+/// interrupted pull goes on where it stopped. Two pulls of one model wait for each other. Heads in
+/// the model's directory that are not of it are named when its own files change; `manifest` says
+/// where those of an earlier version are now. Errors: kNotFound (no such source, no npm or curl, a
+/// file that the source lacks), kCorrupt (size or SHA-256 differ, with expected and found),
+/// kUpstream (npm or curl failed), kCancelled (SIGINT or SIGTERM), kIo.
+Result<void> pull(const weights::Manifest& manifest, const weights::ManifestModel& model,
+                  const PullOptions& options);
 
 /// The files of a source that `directory` holds in the right size: a quick look, without checksums.
 size_t files_present(const weights::ManifestSource& source, const std::filesystem::path& directory);

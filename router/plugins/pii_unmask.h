@@ -26,9 +26,10 @@ struct ReplyMasks {
 std::string unmask_reply(std::string body, const ReplyMasks& masks);
 
 /// Chunks of completions, of chat or of plain ones, as server-sent events. Each text of each choice
-/// is one text over all of its deltas; a delta is held back only by what may still become a
-/// placeholder, and what is held when a choice or the stream ends goes out in an event of its own.
-/// Lines without placeholders keep their bytes.
+/// is one text over all of its deltas, strings or lists of parts; a delta is held back only by what
+/// may still become a placeholder, and what is held when its text, its choice or the stream ends
+/// goes out behind the text, or before the next event in one of its own. Other strings are texts of
+/// their own. Lines without placeholders keep their bytes.
 class StreamUnmasker {
  public:
   /// The masks outlive it.
@@ -42,18 +43,22 @@ class StreamUnmasker {
   static constexpr size_t kLineBytesMax = size_t{1} << 24;
 
  private:
-  /// One text: of a choice, its member, and for arguments the number of the call.
+  /// Of a text: its choice, its name, and for arguments the number of the call.
   using Field = std::tuple<int64_t, std::string, int64_t>;
+  struct Text {
+    Unmasker unmasker;
+    std::string before = {}, after = {};  // around it, quoted: a member of its choice
+  };
 
   void line(std::string_view line, std::string& out);
   std::string event(const json::Document& event, std::string& out);
-  void flush(std::map<Field, Unmasker>::iterator begin, std::map<Field, Unmasker>::iterator end,
+  void flush(std::map<Field, Text>::iterator begin, std::map<Field, Text>::iterator end,
              std::string& out);
 
   const ReplyMasks& masks_;
   std::string rest_;  // the beginning of a line
   std::string head_;  // members of the last chunk that the chunks of our own repeat
-  std::map<Field, Unmasker> texts_;
+  std::map<Field, Text> texts_;
 };
 
 }  // namespace signalbox::router

@@ -20,7 +20,7 @@ import { Prometheus, missing } from "./prometheus.mjs";
 const kModels = resolve("../../models");
 const kRules = resolve("../../deploy/prometheus/signalbox.rules.yaml");
 const kRounds = 8; // of traffic, one a second
-const skip = missing() || (!existsSync(`${kModels}/attacks/jailbreak`) && "models minilm, signals and attacks are not pulled");
+const skip = missing() || (["minilm", "signals", "attacks"].some((name) => !existsSync(`${kModels}/${name}`)) && "models are not pulled");
 
 let upstream, daemon, prometheus, began;
 

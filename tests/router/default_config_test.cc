@@ -56,7 +56,7 @@ class DefaultConfigModels : public testing::Test {
          {&config.system_models.domain_classifier, &config.system_models.prompt_guard,
           &config.system_models.pii_classifier}) {
       *directory = (kRoot / *directory).string();
-      if (!std::filesystem::exists(*directory)) GTEST_SKIP() << directory->c_str() << " is not pulled";
+      if (!std::filesystem::exists(*directory)) GTEST_SKIP() << *directory << " is not pulled";
     }
     auto models = open_models(config, MissingModels::kRefuse, open_directly(config.http));
     ASSERT_TRUE(models) << models.error().message;

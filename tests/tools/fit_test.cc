@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 
 #include "base/file.h"
 #include "engine/engine.h"
@@ -276,7 +277,7 @@ TEST_F(Fit, a_refit_that_cannot_be_written_leaves_the_head_as_it_was) {
   for (size_t at = 0; (at = lines.find("\"with ", at)) != std::string::npos;)
     lines.replace(at, 6, "\"has ");
   data(lines);
-  for (const char* name : {"model.safetensors.new", "config.json.new"}) {
+  for (const char* name : {".model.safetensors.fit", ".config.json.fit"}) {
     std::filesystem::create_directories(chosen.out / name / "in the way");
     ASSERT_FALSE(fit_classifier(chosen)) << name;
     EXPECT_EQ(files(), before) << name;
@@ -284,7 +285,19 @@ TEST_F(Fit, a_refit_that_cannot_be_written_leaves_the_head_as_it_was) {
   }
   ASSERT_TRUE(fit_classifier(chosen));
   EXPECT_NE(files(), before);
-  EXPECT_FALSE(std::filesystem::exists(chosen.out / "model.safetensors.new"));
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(chosen.out))
+    names.insert(file.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"config.json", "model.safetensors"}));
+}
+
+TEST_F(Fit, what_is_left_of_a_fit_that_ended_between_its_files_is_no_head_and_is_replaced) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  std::filesystem::remove(chosen.out / "config.json");
+  EXPECT_FALSE(engine::TextModel::open(chosen.out));
+  ASSERT_TRUE(fit_classifier(chosen));
+  EXPECT_TRUE(engine::TextModel::open(chosen.out));
 }
 
 TEST_F(Fit, weights_that_nothing_says_more_of_are_not_replaced) {

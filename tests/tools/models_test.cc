@@ -195,17 +195,34 @@ TEST_F(Models, a_damaged_file_is_fetched_again_and_the_good_one_kept) {
   EXPECT_EQ(fs::last_write_time(model() / "config.json"), kept);
 }
 
-TEST_F(Models, a_head_made_for_replaced_files_is_named) {
+TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   EXPECT_EQ(pull(), 0) << err_;
-  fs::create_directories(model() / "tickets");
   write(model() / "tickets/config.json", "{}");
+  write(model() / "copy/config.json", "{}");  // a whole model, and a link
+  write(model() / "copy/tokenizer.json", "{}");
+  fs::create_directory_symlink("tickets", model() / "link");
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(err_.find("tickets"), std::string::npos) << err_;  // nothing has changed
-  write(model() / "model.bin", "the");
-  EXPECT_EQ(pull(), 0) << err_;
-  expect_error(
-      "tiny: models/tiny/tickets is not of this model, and was made for the files that are ");
-  EXPECT_EQ(read(model() / "tickets/config.json"), "{}");
+  for (const bool is_there : {true, false}) {
+    is_there ? write(model() / "model.bin", "the") : void(fs::remove(model() / "model.bin"));
+    EXPECT_EQ(pull(), 0) << err_;
+    expect_error("tiny: models/tiny/tickets may have been fitted to files that are replaced now");
+    EXPECT_EQ(err_.find("copy"), std::string::npos) << err_;
+    EXPECT_EQ(err_.find("link"), std::string::npos) << err_;
+    EXPECT_EQ(read(model() / "tickets/config.json"), "{}");
+  }
+}
+
+TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
+  write(root_ / "more.yaml",
+        read(root_ / "manifest.yaml") +
+            "  guard:\n    summary: a test\n    licence: MIT\n    base: tiny\n"
+            "    heads: [attack]\n    sources:\n"
+            "      - npm: \"@scope/tiny\"\n        version: 1.2.3\n        files:\n" +
+            file_entry("attack/config.json", "model/config.json", kConfig));
+  write(model() / "attack/config.json", "{}");
+  EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
+  expect_error("tiny: models/tiny/attack is of an earlier version; name models/guard/attack ");
 }
 
 TEST_F(Models, an_old_file_stays_until_a_verified_one_replaces_it) {

@@ -69,7 +69,8 @@ int pull_all(const Manifest& manifest, const std::vector<std::string>& names,
   const auto models = choose(manifest, names);
   if (!models) return report_and_exit(models.error());
   for (const ManifestModel* model : *models) {
-    if (auto pulled = pull(*model, options); !pulled) return report_and_exit(pulled.error());
+    if (auto pulled = pull(manifest, *model, options); !pulled)
+      return report_and_exit(pulled.error());
   }
   return kExitOk;
 }

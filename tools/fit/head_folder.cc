@@ -1,7 +1,9 @@
-// A folder is taken over only where a head of ours is, which its configuration says.
+// A folder is taken over only where a head of ours is, which its configuration says, or what is
+// left of one: weights of a classifier alone.
 
 #include "tools/fit/head_folder.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +13,7 @@
 #include "base/file.h"
 #include "engine/model_path.h"
 #include "weights/hf_config.h"
+#include "weights/safetensors.h"
 #include "weights/safetensors_writer.h"
 
 namespace signalbox::tools {
@@ -22,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kTrunkKey = "signalbox_trunk";
 
 constexpr const char *kConfig = "config.json", *kWeights = "model.safetensors";
-constexpr const char* kNew = ".new";  // behind a name: written, and not yet in its place
+constexpr const char *kBias = "classifier.bias", *kMatrix = "classifier.weight";
 
 // Seen from the head.
 std::string trunk_from(const FitOptions& options, const engine::ModelPath& path) {
@@ -33,7 +36,9 @@ std::string trunk_from(const FitOptions& options, const engine::ModelPath& path)
 /// A file beside the one that it shall replace; gone when it does not.
 class NewFile {
  public:
-  explicit NewFile(const fs::path& target) : target_(target), path_(target) { path_ += kNew; }
+  explicit NewFile(const fs::path& target)
+      : target_(target),
+        path_(target.parent_path() / fmt::format(".{}.fit", target.filename().string())) {}
   ~NewFile() {
     std::error_code error;
     fs::remove(path_, error);
@@ -58,6 +63,20 @@ bool was_fitted(const fs::path& head) {
   return config && !config->root().string(kTrunkKey, "").value_or("").empty();
 }
 
+// Of a fit that ended between its two files.
+bool is_rest_of_a_head(const fs::path& head) {
+  const auto file = weights::SafeTensors::open(head / kWeights);
+  return file && file->tensors().size() == 2 && file->tensors()[0].name == kBias &&
+         file->tensors()[1].name == kMatrix;
+}
+
+// Whether a fit may not write here: something is there that none has written.
+bool is_foreign(const fs::path& out) {
+  std::error_code error;
+  if (fs::exists(out / kConfig, error)) return !was_fitted(out);
+  return fs::exists(out / kWeights, error) && !is_rest_of_a_head(out);
+}
+
 }  // namespace
 
 Result<void> check_out(const FitOptions& options) {
@@ -66,7 +85,7 @@ Result<void> check_out(const FitOptions& options) {
   if (fs::exists(out / "adapter_config.json", error))
     return fail(Code::kInvalid, "{}: an adapter is there, expected a folder for the head alone",
                 out.string());
-  if (fs::exists(out / kConfig, error) ? !was_fitted(out) : fs::exists(out / kWeights, error)) {
+  if (is_foreign(out)) {
     return fail(Code::kInvalid,
                 "{}: a model is there that `signalbox fit` has not written, expected a folder for "
                 "the head alone",
@@ -113,15 +132,16 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   const std::array<int64_t, 2> shape{layer.classes, layer.dim};
   const auto bytes = [](const std::vector<float>& v) { return std::as_bytes(std::span(v)); };
   const std::array tensors{
-      weights::Tensor{"classifier.bias", weights::Dtype::kF32, std::span(shape).first(1),
-                      bytes(layer.bias)},
-      weights::Tensor{"classifier.weight", weights::Dtype::kF32, shape, bytes(layer.weight)}};
+      weights::Tensor{kBias, weights::Dtype::kF32, std::span(shape).first(1), bytes(layer.bias)},
+      weights::Tensor{kMatrix, weights::Dtype::kF32, shape, bytes(layer.weight)}};
   const NewFile weights_file(options.out / kWeights), config_file(options.out / kConfig);
-  SIGNALBOX_TRY_VOID(weights::write_safetensors(weights_file.path(), tensors));
-  SIGNALBOX_TRY_VOID(write_file(config_file.path(), config.take() + "\n"));
-  // Without a configuration nothing is opened: whoever reads meanwhile, or after a refit that ended
-  // here, finds no old names on new weights, nor the other way round.
+  auto written = weights::write_safetensors(weights_file.path(), tensors);
+  if (written) written = write_file(config_file.path(), config.take() + "\n");
+  if (!written) return fail_in(options.out.string(), std::move(written).error());
+  // Without a configuration nothing is opened, so a fit that ends between the two leaves no old
+  // names on new weights.
   fs::remove(options.out / kConfig, error);
+  if (error) return fail(Code::kIo, "{}: {}", (options.out / kConfig).string(), error.message());
   SIGNALBOX_TRY_VOID(weights_file.put());
   return config_file.put();
 }

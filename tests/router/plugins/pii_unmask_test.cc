@@ -200,6 +200,100 @@ TEST(StreamUnmasker, JoinsTextsOfContentsThatAreListsOfParts) {
   }
 }
 
+/// A delta of choice 0 with this content, as JSON.
+std::string listed(std::string_view content, std::string_view reason = "null") {
+  return chunk(
+      fmt::format(R"({{"index":0,"delta":{{"content":{}}},"finish_reason":{}}})", content, reason));
+}
+
+/// What a client reads, thoughts between "<" and ">", parts that are none as their type.
+std::string read_in_order(std::string_view stream) {
+  std::string out;
+  for (size_t at = 0; (at = stream.find("data: {", at)) != std::string_view::npos;) {
+    const size_t end = stream.find("\n\n", at);
+    const auto event = json::Document::parse(std::string(stream.substr(at + 6, end - at - 6)));
+    at = end;
+    const json::Value delta = *(*event->root().find("choices")->items().begin()).find("delta");
+    const auto content = delta.find("content");
+    if (!content) continue;
+    if (content->is_string()) out += content->text();
+    for (const json::Value& part : content->items()) {
+      const auto text = part.find("text"), thought = part.find("thinking");
+      if (part.is_string()) {
+        out += part.text();
+      } else if (text) {
+        out += text->text();
+      } else if (!thought) {
+        out += part.find("type")->text();
+      } else if (thought->is_string()) {
+        out += fmt::format("<{}>", thought->text());
+      } else {
+        for (const json::Value& each : thought->items())
+          out += fmt::format("<{}>", each.find("text")->text());
+      }
+    }
+  }
+  return out;
+}
+
+TEST(StreamUnmasker, KeepsTheOrderOfContentsInAllTheirForms) {
+  const auto text = [](std::string_view words) {
+    return fmt::format(R"([{{"type":"text","text":"{}"}}])", words);
+  };
+  const auto thought = [](std::string_view words) {
+    return fmt::format(R"([{{"type":"thinking","thinking":"{}"}}])", words);
+  };
+  const std::pair<std::string, std::string_view> cases[] = {
+      // A list that ends its choice.
+      {listed(R"([{"type":"text","text":"to [EMAIL_"},{"type":"text","text":"ADDRESS_1] bye"}])",
+              "\"stop\""),
+       "to ann@example.com bye"},
+      // One form after the other.
+      {listed("\"see [EMAIL_\"") + listed(text("ADDRESS_1] bye")), "see ann@example.com bye"},
+      {listed("\"array a[\"") + listed(text("0] is first")), "array a[0] is first"},
+      {listed(R"(["see [EMAIL_"])") + listed(R"(["ADDRESS_1]", "."])"), "see ann@example.com."},
+      // A thought before a text, and behind it.
+      {listed(thought("index a[")) + listed(text("It is 4")), "<index a><[>It is 4"},
+      {listed(text("a [")) + listed(thought("b [")) + listed(text("c")), "a [<b ><[>c"},
+      {listed(thought("of [PERS")) + listed(thought("ON_1]")), "<of ><Ann \"Q\" O\nNeil>"},
+      // A part that is no text.
+      {listed(R"([{"type":"text","text":"a ["},{"type":"ref"},{"type":"text","text":"b"}])"),
+       "a [refb"},
+      {listed(text("a [")) + listed(R"([{"type":"ref"}])") + listed(text("b")), "a [refb"},
+  };
+  for (const auto& [stream, heard] : cases) {
+    const std::string out = streamed(stream + "data: [DONE]\n\n", 9);
+    EXPECT_EQ(read_in_order(out), heard) << out;
+  }
+}
+
+TEST(StreamUnmasker, PutsOriginalsIntoStringsThatAreNoTexts) {
+  for (const std::string_view delta :
+       {R"("content":[{"type":"refusal","refusal":"{}"}])",
+        R"("content":{"type":"text","text":"{}"})", R"("reasoning_details":[{"text":"{}"}])"}) {
+    std::string asked(delta), expected(delta);
+    asked.replace(asked.find("{}"), 2, "to [EMAIL_ADDRESS_1]");
+    expected.replace(expected.find("{}"), 2, "to ann@example.com");
+    const std::string form = R"({{"index":0,"delta":{{{}}}}})";
+    EXPECT_EQ(streamed(chunk(fmt::format(fmt::runtime(form), asked)), 9),
+              chunk(fmt::format(fmt::runtime(form), expected)));
+  }
+}
+
+TEST(StreamUnmasker, ReadsTheInputsOfCustomTools) {
+  const auto input = [](std::string_view text) {
+    return chunk(fmt::format(
+        R"({{"index":0,"delta":{{"tool_calls":[{{"index":1,"custom":{{"input":"{}"}}}}]}}}})",
+        text));
+  };
+  EXPECT_EQ(
+      streamed(input("to [EMAIL_ADD") + input("RESS_1] [I") + "data: [DONE]\n\n", 9),
+      input("to ") + input("ann@example.com ") +
+          "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":["
+          "{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":1,\"custom\":{\"input\":\"[I\"}}]},"
+          "\"finish_reason\":null}]}\n\ndata: [DONE]\n\n");
+}
+
 TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
   const std::string stream =
       ": a comment\r\nevent: x\r\ndata: {\"choices\" : [ {\"delta\":{\"content\":\"\\u0041 a\"}} ] "
