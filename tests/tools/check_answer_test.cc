@@ -57,6 +57,11 @@ TEST(CheckAnswerCommand, needs_no_model_and_counts_code_points) {
                                                "\n");
 }
 
+TEST(CheckAnswerCommand, a_question_that_is_null_is_none) {
+  EXPECT_EQ(run("", "{\"context\": \"a\", \"question\": null, \"answer\": \"a\"}\n").out,
+            "{\"spans\":[],\"supported\":1,\"layers\":[\"facts\"]}\n");
+}
+
 TEST(CheckAnswerCommand, without_a_context_no_layer_runs) {
   EXPECT_EQ(run("", "{\"question\": \"How many?\", \"answer\": \"7\"}\n").out,
             R"({"spans":[],"supported":1,"layers":[]})"
@@ -85,6 +90,33 @@ TEST(CheckAnswerCommand, runs_the_models_that_are_named) {
     ++spans;
   }
   EXPECT_EQ(spans, 1u);  // at a threshold of 0
+}
+
+// As an adapter has a head that tags and one that infers.
+TEST(CheckAnswerCommand, takes_of_a_model_with_several_heads_the_one_that_infers) {
+  const RandomNetwork marks =
+      network("ModernBertForTokenClassification",
+              R"({"0":"supported","1":"hallucinated","2":"a","3":"b","4":"c"})");
+  const engine::TemporaryDirectory folder;
+  std::ofstream rows(folder.path() / "rows.jsonl");
+  for (int i = 0; i < 160; ++i) {
+    rows << fmt::format(R"({{"text": "{0} {0} {1}", "label": "{2}"}})", "abcd"[i % 4], i,
+                        i % 4 < 2 ? "entailment" : "contradiction")
+         << '\n';
+  }
+  rows.close();
+  const std::string head = (folder.path() / "head").string();
+  ASSERT_EQ(std::system(fmt::format("{} fit --task classify --trunk {} --data {} --out {} >{} 2>&1",
+                                    SIGNALBOX_PROGRAM, marks.directory().string(),
+                                    (folder.path() / "rows.jsonl").string(), head,
+                                    (folder.path() / "report").string())
+                            .c_str()),
+            0)
+      << read_file(folder.path() / "report");
+  const Outcome outcome =
+      run("--nli-model " + head, "{\"context\": \"a b c d\", \"answer\": \"b c x\"}\n");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(R"("layers":["facts","nli"])"), std::string::npos) << outcome.out;
 }
 
 TEST(CheckAnswerCommand, names_what_is_wrong) {

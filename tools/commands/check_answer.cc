@@ -8,6 +8,7 @@
 #include "router/guard/grounding.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
+#include "tools/grounding_model.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
 
@@ -39,7 +40,7 @@ Result<std::string> check_row(const router::GroundingChecker& checker, const jso
   if (row.find("context")) {
     SIGNALBOX_TRY(context, string_member(row, "context"));
   }
-  if (row.find("question")) {
+  if (const auto asked = row.find("question"); asked && !asked->is_null()) {
     SIGNALBOX_TRY(question, string_member(row, "question"));
   }
   SIGNALBOX_TRY(const std::string_view answer, string_member(row, "answer"));
@@ -48,14 +49,12 @@ Result<std::string> check_row(const router::GroundingChecker& checker, const jso
   return to_json(answer, report);
 }
 
-// The model that an option names, or none.
-Result<router::GroundingModel> open_model(const cxxopts::ParseResult& parsed, const char* option,
-                                          const engine::OpenOptions& options) {
-  router::GroundingModel out;
-  if (parsed.count(option) == 0) return out;
-  SIGNALBOX_TRY(auto model, engine::TextModel::open(
-                                model_directory(parsed[option].as<std::string>()), options));
-  out.model = std::move(model);
+// What an option ("--nli-model") names, or nothing.
+ModelChoice choice_of(const cxxopts::ParseResult& parsed, const char* option,
+                      const engine::OpenOptions& options) {
+  ModelChoice out{.model = {}, .options = options, .option = option};
+  const char* name = option + 2;
+  if (parsed.count(name) > 0) out.model = parsed[name].as<std::string>();
   return out;
 }
 
@@ -64,8 +63,12 @@ Result<void> check_answers(const cxxopts::ParseResult& parsed,
   router::GroundingOptions options;
   options.threshold = parsed["threshold"].as<Number>().value;
   router::GroundingModels models;
-  SIGNALBOX_TRY(models.hallucination, open_model(parsed, "hallucination-model", open_options));
-  SIGNALBOX_TRY(models.inference, open_model(parsed, "nli-model", open_options));
+  SIGNALBOX_TRY(models.hallucination,
+                open_grounding_model(choice_of(parsed, "--hallucination-model", open_options),
+                                     engine::HeadKind::kTokens));
+  SIGNALBOX_TRY(models.inference,
+                open_grounding_model(choice_of(parsed, "--nli-model", open_options),
+                                     engine::HeadKind::kSequence));
   SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create(options, models));
   return for_each_row([&](const json::Value& row) { return check_row(checker, row); });
 }

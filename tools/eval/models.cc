@@ -10,6 +10,7 @@
 #include "tokenizer/tokenizer.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
+#include "tools/grounding_model.h"
 #include "tools/pii_with_rules.h"
 #include "tools/reach.h"
 
@@ -58,20 +59,13 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
   return out;
 }
 
-Result<router::GroundingModel> grounding_model(const ModelChoice& choice, engine::HeadKind kind) {
-  router::GroundingModel out;
-  if (choice.model.empty()) return out;
-  SIGNALBOX_TRY(out.model, open_model(choice));
-  SIGNALBOX_TRY(out.head, chosen_head(choice, *out.model, kind));
-  return out;
-}
-
 // What `signalbox check-answer` does, with the models that are named.
 Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
   router::GroundingModels models;
   SIGNALBOX_TRY(models.hallucination,
-                grounding_model(request.hallucination, engine::HeadKind::kTokens));
-  SIGNALBOX_TRY(models.inference, grounding_model(request.inference, engine::HeadKind::kSequence));
+                open_grounding_model(request.hallucination, engine::HeadKind::kTokens));
+  SIGNALBOX_TRY(models.inference,
+                open_grounding_model(request.inference, engine::HeadKind::kSequence));
   SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create({}, models));
   const CheckAnswer check = [&](const std::string& context, const std::string& question,
                                 const std::string& answer) -> Result<CheckedAnswer> {
