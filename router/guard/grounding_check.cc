@@ -19,8 +19,8 @@ constexpr double kSureOfName = 0.7;
 
 // Whether the text is in a language whose every noun has a capital.
 bool capitalises_nouns(const ReadText& text) {
-  constexpr std::string_view kGerman[] = {"der", "die", "das",   "und", "ist",
-                                          "mit", "von", "nicht", "ein", "eine"};
+  constexpr std::string_view kGerman[] = {"die", "das", "und",  "ist",  "mit", "nicht",
+                                          "ein", "auf", "eine", "wird", "im",  "sich"};
   std::array<bool, std::size(kGerman)> seen = {};
   for (const Token& token : text.tokens()) {
     const auto found = std::ranges::find(kGerman, token.text);
@@ -40,7 +40,7 @@ class Checker {
     for (const Sentence& sentence : text_.sentences()) {
       if (sentence.code) continue;
       Facts facts;
-      read_facts(text_, sentence, false, facts);
+      read_facts(text_, sentence, text_.sentences().size() == 1, facts);
       const Asked asked(text_, sentence);
       for (const Quantity& quantity : facts.quantities) check_quantity(asked, facts, quantity);
       for (const Date& date : facts.dates) {
@@ -115,6 +115,19 @@ class Checker {
            (i + 1 < facts.names.size() && together(facts.names[i], facts.names[i + 1]));
   }
 
+  // "**Cable Length:** 6 m", "| Battery Life | 9 h |": a part that is unknown says nothing.
+  bool is_label(const Sentence& sentence, const Name& name) const {
+    const auto is_mark = [](const Token& token) {
+      return is_one_of(token.lower, {"*", "_", "-", "•", "–", "|", "#", ">"});
+    };
+    size_t before = name.first_token;
+    while (before > sentence.first_token && text_.at(before - 1).is("*")) --before;
+    size_t after = name.last_token;
+    while (text_.at(after).is("*")) ++after;
+    return (before == sentence.first_token || is_mark(text_.at(before - 1))) &&
+           is_one_of(text_.at(after).lower, {":", "|"});
+  }
+
   void check_name(const Sentence& sentence, const Facts& facts, size_t i) {
     const Name& name = facts.names[i];
     for (std::string& letters : initials_of(text_, name)) {
@@ -128,6 +141,7 @@ class Checker {
         name.last_token > name.first_token + 1)
       return;
     if (first == last || knows_initials(facts, i)) return;
+    if (last - first < name.last_token - name.first_token && is_label(sentence, name)) return;
     const auto verdict =
         name.code ? GroundingVerdict::kFabricatedNumber : GroundingVerdict::kFabricatedName;
     add(text_.at(first).begin, text_.at(last - 1).end, verdict, kSureOfName);

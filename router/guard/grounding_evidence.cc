@@ -15,6 +15,8 @@ constexpr size_t kNearby = 3;           // sentences whose years are held agains
 constexpr size_t kDatesMax = 1u << 14;  // different ones that are kept
 constexpr size_t kInitialsMax = 1u << 16;
 constexpr double kCountsMax = 64;  // up to which enumerations are counted
+constexpr size_t kNamedMax = 16;   // units of headings that plain numbers are converted from,
+constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
 
 // What is counted: the first words after the quantity that say something.
 std::array<std::string_view, 2> nouns(const ReadText& text, const Quantity& quantity) {
@@ -43,6 +45,18 @@ bool counts_things(const ReadText& text, const Quantity& quantity) {
   return thing.kind == TokenKind::kWord && !is_common_word(thing.lower) &&
          dimension_of(thing.lower) == Dimension::kNone &&
          dimension_of(text.at(next + 1).lower) == Dimension::kNone;  // "5 additional minutes"
+}
+
+// A thousand, million or billion of a heading: "in millions", "($ million)"; otherwise 1.
+double heading_scale(const ReadText& text, size_t token) {
+  const std::string_view word = text.at(token).lower;
+  const double scale = is_one_of(word, {"thousand", "thousands"})              ? 1e3
+                       : is_one_of(word, {"million", "millions", "mn", "mio"}) ? 1e6
+                       : is_one_of(word, {"billion", "billions", "bn"})        ? 1e9
+                                                                               : 1;
+  const bool heading =
+      (token > 0 && is_one_of(text.at(token - 1).lower, {"in", "("})) || text.at(token + 1).is(")");
+  return heading ? scale : 1;
 }
 
 const Unit& unit_of(const Quantity& quantity) {
@@ -76,20 +90,28 @@ int64_t day_number(const Date& date, int32_t year) {
   return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + date.day - 1;
 }
 
-// Endings by which names of peoples and plurals differ from the name itself.
-bool is_ending(std::string_view tail) {
-  return tail.size() <= 1 ||
-         is_one_of(tail, {"es",   "an",   "ian", "ish", "ese", "ic", "al",  "ans",
-                          "ians", "en",   "er",  "ers", "in",  "ia", "ean", "ain",
-                          "any",  "land", "ous", "ed",  "ing", "ly", "'s"});
+// Endings of peoples, languages and plurals.
+bool is_derived(std::string_view tail) {
+  return is_one_of(
+      tail, {"s",  "es", "n",   "an",  "ian", "ean", "ish", "ese", "ic",  "al", "ans", "ians",
+             "er", "en", "ers", "ous", "i",   "is",  "y",   "ed",  "ing", "ly", "'s"});
 }
 
+// Endings that a name itself may have where they have those.
+bool is_ending(std::string_view tail) {
+  return tail.size() <= 1 || is_derived(tail) ||
+         is_one_of(tail, {"in", "ia", "ain", "any", "land"});
+}
+
+// "Nigeria" and "Nigerian", and neither "Niger" and "Nigeria" nor "Austen" and "Austin".
 bool related(std::string_view a, std::string_view b) {
   const size_t most = std::min(a.size(), b.size());
   size_t common = 0;
   while (common < most && a[common] == b[common]) ++common;
-  return common >= 4 && common * 2 > std::max(a.size(), b.size()) && is_ending(a.substr(common)) &&
-         is_ending(b.substr(common));
+  if (common < 4 || common * 2 <= std::max(a.size(), b.size())) return false;
+  const std::string_view mine = a.substr(common), theirs = b.substr(common);
+  const bool derived = (is_derived(mine) && theirs != "in") || (is_derived(theirs) && mine != "in");
+  return derived && is_ending(mine) && is_ending(theirs);
 }
 
 // Names that share no beginning with what they are also called.
@@ -164,28 +186,53 @@ void Evidence::add(const ReadText& text) {
     Facts together = last;
     together.quantities.insert(together.quantities.end(), facts.quantities.begin(),
                                facts.quantities.end());
+    together.dates.insert(together.dates.end(), facts.dates.begin(), facts.dates.end());
     derive(text, sentence, together);
     last = std::move(facts);
   }
+  add_words(text, taken);
+  items_.add(text);
+}
+
+// `taken`: of each token, whether it is part of a quantity.
+void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
+  const auto note = [](auto& list, const auto& each) {
+    if (list.size() < kNamedMax && std::ranges::find(list, each) == list.end())
+      list.push_back(each);
+  };
   for (size_t i = 0; i < text.tokens().size(); ++i) {
     const Token& token = text.at(i);
-    // Units that stand apart from their number, as in "distance (km): 5".
-    if (!taken[i] && (token.text.size() > 1 || token.kind == TokenKind::kSymbol))
-      named_.set(static_cast<size_t>(dimension_of(token.lower)));
+    if (!taken[i] && (token.text.size() > 1 || token.kind == TokenKind::kSymbol)) {
+      if (const auto unit = unit_named(token.lower)) note(named_, *unit);
+      if (const double scale = heading_scale(text, i); scale > 1) note(scales_, scale);
+    }
     if (token.kind == TokenKind::kSymbol) continue;
     words_.push_back(token.lower);
+    if (is_all_upper(token.text)) acronyms_.push_back(token.lower);
     denies_ = denies_ || is_one_of(token.lower, {"no", "none", "without", "never", "zero", "nobody",
                                                  "nothing", "neither"});
   }
-  items_.add(text);
+}
+
+void Evidence::add_measured() {
+  for (const double value : bare_values_) {
+    for (const Unit& unit : named_) {
+      measured_.add(value, unit);
+      if (unit.dimension != Dimension::kMoney) continue;
+      for (const double scale : scales_) measured_.add(value * scale, unit);
+    }
+    for (const double scale : scales_) measured_.add(value * scale, {});
+  }
 }
 
 void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   const auto take = [&](const Quantity& quantity) {
     Values& into = quantity.ordinal ? ordinals_ : values_;
     for (const Reading& reading : quantity.read()) into.add(reading.value, reading.unit);
-    if (is_plain(quantity) && !quantity.ordinal && !counts_things(text, quantity))
+    if (is_plain(quantity) && !quantity.ordinal && !counts_things(text, quantity)) {
       bare_.add(quantity.readings[0].value, {});
+      if (bare_values_.size() < kConvertedMax) bare_values_.push_back(quantity.readings[0].value);
+    }
     if (quantity.year) {
       years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
     }
@@ -240,8 +287,7 @@ void Evidence::derive_pair(const ReadText& text, const Quantity& a, const Quanti
   const Unit& unit = unit_of(a);
   if (!(unit == unit_of(b)) || a.ordinal || b.ordinal || a.year || b.year) return;
   const double x = a.readings[0].value, y = b.readings[0].value;
-  const bool same = unit.dimension != Dimension::kNone || share_noun(text, a, b);
-  Values& into = same ? follows_ : may_follow_;
+  Values& into = share_noun(text, a, b) ? follows_ : may_follow_;
   if (!a.range || !b.range) into.add(x + y, unit);
   into.add(std::abs(x - y), unit);
   const std::string_view between = text.at(b.first_token - 1).lower;
@@ -254,6 +300,24 @@ void Evidence::derive_pair(const ReadText& text, const Quantity& a, const Quanti
     follows_.add(100 * std::abs(y - x) / std::abs(x), {Dimension::kShare, 0.01});
 }
 
+// "15 years after 1990", "since 5 March 1932 ... 8 years earlier".
+void Evidence::derive_year(const ReadText& text, const Quantity& span, const Facts& facts) {
+  if (unit_of(span).dimension != Dimension::kTime) return;
+  const double years = span.readings[0].value * unit_of(span).factor / (365.25 * 86400);
+  if (years < 1 || years > 1000 || years != std::floor(years)) return;
+  const bool back = is_one_of(text.at(span.last_token).lower,
+                              {"before", "ago", "earlier", "prior", "previously"});
+  const auto add = [&](int32_t year) {
+    years_.push_back(year + static_cast<int32_t>(back ? -years : years));
+  };
+  for (const Quantity& other : facts.quantities) {
+    if (other.year) add(static_cast<int32_t>(other.readings[0].value));
+  }
+  for (const Date& date : facts.dates) {
+    if (date.has_year()) add(date.year);
+  }
+}
+
 void Evidence::derive(const ReadText& text, const Sentence& sentence, const Facts& facts) {
   const size_t count = std::min(facts.quantities.size(), kTogetherMax);
   const auto last = std::span(facts.quantities).last(count);
@@ -262,14 +326,7 @@ void Evidence::derive(const ReadText& text, const Sentence& sentence, const Fact
     if (unit_of(a).dimension == Dimension::kShare)
       may_follow_.add(1 / unit_of(a).factor - a.readings[0].value, unit_of(a));
     for (size_t j = i + 1; j < count; ++j) derive_pair(text, a, last[j]);
-    // "15 years after 1990".
-    for (size_t j = 0; j < count; ++j) {
-      if (!last[j].year || unit_of(a).dimension != Dimension::kTime) continue;
-      const double years = a.readings[0].value * unit_of(a).factor / (365.25 * 86400);
-      if (years < 1 || years > 1000 || years != std::floor(years)) continue;
-      years_.push_back(static_cast<int32_t>(last[j].readings[0].value + years));
-      years_.push_back(static_cast<int32_t>(last[j].readings[0].value - years));
-    }
+    derive_year(text, a, facts);
   }
   // The sum of all that one sentence has of a kind.
   for (size_t i = 0; i < count; ++i) {
@@ -285,6 +342,27 @@ void Evidence::derive(const ReadText& text, const Sentence& sentence, const Fact
   }
 }
 
+// Days between two dates, each read both ways round where it can be.
+void Evidence::derive_days(const Date& a, const Date& b) {
+  if (a.month < 0 || a.day < 0 || b.month < 0 || b.day < 0) return;
+  const int32_t year = b.has_year() ? b.year : a.has_year() ? a.year : 2001;
+  const auto turned = [](Date date) {
+    if (date.other_month > 0) {
+      date.month = date.other_month;
+      date.day = date.other_day;
+    }
+    return date;
+  };
+  for (const Date& from : {a, turned(a)}) {
+    for (const Date& to : {b, turned(b)}) {
+      const int64_t days =
+          std::abs(day_number(to, year) - day_number(from, a.has_year() ? a.year : year));
+      follows_.add(static_cast<double>(days), {Dimension::kTime, 86400});
+      follows_.add(static_cast<double>(days + 1), {Dimension::kTime, 86400});
+    }
+  }
+}
+
 // From nine to five, from June 3 to June 10.
 void Evidence::derive_times(const Facts& facts) {
   const size_t count = std::min(facts.dates.size(), kTogetherMax);
@@ -296,12 +374,7 @@ void Evidence::derive_times(const Facts& facts) {
         follows_.add(minutes, {Dimension::kTime, 60});
         if (a.half_day || b.half_day) follows_.add(minutes % 720, {Dimension::kTime, 60});
       }
-      if (a.month < 0 || a.day < 0 || b.month < 0 || b.day < 0) continue;
-      const int32_t year = b.has_year() ? b.year : a.has_year() ? a.year : 2001;
-      const int64_t days =
-          std::abs(day_number(b, year) - day_number(a, a.has_year() ? a.year : year));
-      follows_.add(static_cast<double>(days), {Dimension::kTime, 86400});
-      follows_.add(static_cast<double>(days + 1), {Dimension::kTime, 86400});
+      derive_days(a, b);
     }
   }
 }
@@ -311,9 +384,12 @@ void Evidence::seal() {
   years_.erase(std::unique(years_.begin(), years_.end()), years_.end());
   std::ranges::sort(words_);
   words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+  std::ranges::sort(acronyms_);
+  add_measured();
   values_.seal();
   ordinals_.seal();
   bare_.seal();
+  measured_.seal();
   follows_.seal();
   may_follow_.seal();
 }
@@ -332,8 +408,9 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
   const bool any_unit = !counts_things(asked.text, quantity);
   for (const Reading& reading : quantity.read()) {
     if (values_.hold(reading, quantity, any_unit)) return true;
-    const auto dimension = static_cast<size_t>(reading.unit.dimension);
-    if (dimension != 0 && named_.test(dimension) && bare_.hold_plain(reading, quantity))
+    if (measured_.hold(reading, quantity, false) ||
+        (std::ranges::find(named_, reading.unit) != named_.end() &&
+         bare_.hold_plain(reading, quantity)))
       return true;
     if (reading.value == 0 && denies_) return true;
     if (quantity.year && std::ranges::binary_search(years_, static_cast<int32_t>(reading.value)))
@@ -429,7 +506,7 @@ bool Evidence::knows_word(const Token& word) const {
     }
   }
   const auto has = [&](std::string_view other) {
-    return std::ranges::binary_search(words_, other);
+    return std::ranges::binary_search(other == "us" ? acronyms_ : words_, other);
   };
   if (std::ranges::any_of(kCalled, [&](const auto& pair) {
         return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
@@ -440,7 +517,7 @@ bool Evidence::knows_word(const Token& word) const {
 
 bool Evidence::knows_initials(const ReadText& text, const Name& name) const {
   return std::ranges::any_of(initials_of(text, name), [&](const std::string& letters) {
-    return letters.size() >= 2 && std::ranges::binary_search(words_, std::string_view(letters));
+    return letters.size() >= 2 && std::ranges::binary_search(acronyms_, std::string_view(letters));
   });
 }
 

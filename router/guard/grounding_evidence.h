@@ -3,7 +3,6 @@
 // what simply follows from them (sums, differences, counts, spans of time), dates, and words.
 
 #include <array>
-#include <bitset>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -42,16 +41,20 @@ class Evidence {
   bool supports(const Date& date) const;
   /// Of one word of a name.
   bool knows_word(const Token& word) const;
-  /// Of a name whose words the texts have the initials of.
+  /// Of a name whose initials the texts have, in capitals.
   bool knows_initials(const ReadText& text, const Name& name) const;
 
  private:
   void add_sentence(const ReadText& text, const Facts& facts);
   void derive(const ReadText& text, const Sentence& sentence, const Facts& facts);
   void derive_pair(const ReadText& text, const Quantity& a, const Quantity& b);
+  void derive_year(const ReadText& text, const Quantity& span, const Facts& facts);
+  void derive_days(const Date& a, const Date& b);
   void derive_times(const Facts& facts);
   void derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near);
   void add_initials(const ReadText& text, const Facts& facts);
+  void add_words(const ReadText& text, const std::vector<bool>& taken);
+  void add_measured();
   bool ranks(const Asked& asked, const Quantity& quantity) const;
   bool derives(const Asked& asked, const Quantity& quantity) const;
   bool counts(const Asked& asked, const Quantity& quantity) const;
@@ -60,14 +63,18 @@ class Evidence {
 
   Values values_;      // as the texts have them
   Values bare_;        // plain numbers that count nothing, as in tables
+  Values measured_;    // those, in each unit that is named away from any number
   Values ordinals_;    // "third", the days of dates
   Values follows_;     // from quantities of the same things
   Values may_follow_;  // from any two that stand together, where the answer says that it reckons
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;
-  std::bitset<kDimensions> named_;       // dimensions whose units are named away from any number
-  std::vector<std::string_view> words_;  // ascending once sealed
+  std::vector<double> bare_values_;         // of bare_
+  std::vector<Unit> named_;                 // away from any number: "distance (km)"
+  std::vector<double> scales_;              // likewise: "in millions"
+  std::vector<std::string_view> words_;     // ascending once sealed
+  std::vector<std::string_view> acronyms_;  // those of them in capitals, ascending once sealed
   std::unordered_set<std::string> initials_;
   bool denies_ = false;  // "no", "none", "without": zero
 };

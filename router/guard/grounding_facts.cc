@@ -20,8 +20,12 @@ size_t skip_marks(const ReadText& text, size_t at, size_t end) {
   const auto is_stop = [&](size_t token) {
     return is_one_of(text.at(token).lower, {".", ")", ":"}) && text.glued(token);
   };
-  if (at + 1 < end && is_number(at) && is_stop(at + 1) && !text.glued(at + 2)) return at + 2;
-  if (at + 2 < end && text.at(at).is("(") && is_number(at + 1) && text.at(at + 2).is(")"))
+  // "530." alone is an answer, "3." a mark whose item stands on the next line.
+  const bool last = end == text.tokens().size();
+  if (at + 1 < end && is_number(at) && is_stop(at + 1) && !text.glued(at + 2) &&
+      (at + 2 < end || (!last && text.at(at).text.size() <= 2)))
+    return at + 2;
+  if (at + 3 < end && text.at(at).is("(") && is_number(at + 1) && text.at(at + 2).is(")"))
     return at + 3;
   size_t step = at;
   while (step < end && text.at(step).is("*")) ++step;
@@ -109,6 +113,14 @@ bool opens(const Token& token) {
                                  ">", "|", ";", "…", "/"});
 }
 
+// The capitalised word that one or two joining words lead to ("von der Leyen"), or `at`.
+size_t past_joins(const ReadText& text, size_t at, size_t end) {
+  size_t next = at;
+  while (next < end && next < at + 2 && joins(text.at(next))) ++next;
+  const bool leads = next > at && next < end && is_capital(text.at(next));
+  return leads && !is_common_word(text.at(next).lower) ? next : at;
+}
+
 // The run of names that begins at `at`, or nothing; `first` where a capital may be the sentence's.
 Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
   Name name{.first_token = static_cast<uint32_t>(at), .last_token = static_cast<uint32_t>(at)};
@@ -123,9 +135,8 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
   while (next < end) {
     if (is_capital(text.at(next)) && !is_common_word(text.at(next).lower)) {
       ++next;
-    } else if (joins(text.at(next)) && is_capital(text.at(next + 1)) && next + 1 < end &&
-               !is_common_word(text.at(next + 1).lower)) {
-      next += 2;
+    } else if (const size_t joined = past_joins(text, next, end); joined > next) {
+      next = joined + 1;
     } else if (text.at(next).is(".") && text.glued(next) && text.at(next - 1).text.size() == 1 &&
                is_capital(text.at(next + 1)) && next + 1 < end) {
       next += 2;  // "J. Smith"

@@ -260,9 +260,13 @@ std::optional<Unit> read_currency_before(const ReadText& text, size_t token) {
   return std::nullopt;
 }
 
-Dimension dimension_of(std::string_view lower) {
+std::optional<Unit> unit_named(std::string_view lower) {
   const Unit* unit = named(lower);
-  return unit == nullptr ? kNone : unit->dimension;
+  return unit == nullptr ? std::nullopt : std::optional(*unit);
+}
+
+Dimension dimension_of(std::string_view lower) {
+  return unit_named(lower).value_or(Unit{}).dimension;
 }
 
 }  // namespace signalbox::router::grounding

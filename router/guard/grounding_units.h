@@ -54,7 +54,8 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token);
 /// The currency that ends before `token`: "$", "US$", "EUR".
 std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
 
-/// Whether a word names a unit of that dimension, as a table's heading may.
+/// The unit that a word names, as a table's heading may; its dimension.
+std::optional<Unit> unit_named(std::string_view lower);
 Dimension dimension_of(std::string_view lower);
 
 }  // namespace signalbox::router::grounding
