@@ -97,7 +97,7 @@ class Checker {
   bool is_known(const Name& name, const Token& token) const {
     if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text)))
       return true;
-    if (is_common_word(token.lower) || token.text.size() < 2 || evidence_.knows_word(token))
+    if (is_common_word(token.lower) || token.text.size() < 2 || evidence_.words().hold(token))
       return true;
     // "the World Health Organization (WHO)" explains itself.
     return is_all_upper(token.text) && initials_.contains(std::string(token.lower));
@@ -106,10 +106,10 @@ class Checker {
   // Name `i` of the facts, with its neighbour where "and" joins them: "National Aeronautics and
   // Space Administration".
   bool knows_initials(const Facts& facts, size_t i) const {
-    if (evidence_.knows_initials(text_, facts.names[i])) return true;
+    if (evidence_.words().hold_initials(text_, facts.names[i])) return true;
     const auto together = [&](const Name& a, const Name& b) {
       return a.last_token + 1 == b.first_token && text_.at(a.last_token).is("and") &&
-             evidence_.knows_initials(text_, {a.first_token, b.last_token});
+             evidence_.words().hold_initials(text_, {a.first_token, b.last_token});
     };
     return (i > 0 && together(facts.names[i - 1], facts.names[i])) ||
            (i + 1 < facts.names.size() && together(facts.names[i], facts.names[i + 1]));

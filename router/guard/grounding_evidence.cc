@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <string_view>
+#include <unordered_set>
 
 namespace signalbox::router::grounding {
 namespace {
@@ -13,9 +16,8 @@ namespace {
 constexpr size_t kTogetherMax = 12;     // quantities of two sentences that are combined
 constexpr size_t kNearby = 3;           // sentences whose years are held against each other
 constexpr size_t kDatesMax = 1u << 14;  // different ones that are kept
-constexpr size_t kInitialsMax = 1u << 16;
-constexpr double kCountsMax = 64;  // up to which enumerations are counted
-constexpr size_t kNamedMax = 16;   // units of headings that plain numbers are converted from,
+constexpr double kCountsMax = 64;       // up to which enumerations are counted
+constexpr size_t kNamedMax = 16;        // units of headings that plain numbers are converted from,
 constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
 
 // What is counted: the first words after the quantity that say something.
@@ -90,66 +92,6 @@ int64_t day_number(const Date& date, int32_t year) {
   return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + date.day - 1;
 }
 
-// Endings of peoples, languages and plurals.
-bool is_derived(std::string_view tail) {
-  return is_one_of(
-      tail, {"s",  "es", "n",   "an",  "ian", "ean", "ish", "ese", "ic",  "al", "ans", "ians",
-             "er", "en", "ers", "ous", "i",   "is",  "y",   "ed",  "ing", "ly", "'s"});
-}
-
-// Endings that a name itself may have where they have those.
-bool is_ending(std::string_view tail) {
-  return tail.size() <= 1 || is_derived(tail) ||
-         is_one_of(tail, {"in", "ia", "ain", "any", "land"});
-}
-
-// "Nigeria" and "Nigerian", and neither "Niger" and "Nigeria" nor "Austen" and "Austin".
-bool related(std::string_view a, std::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  size_t common = 0;
-  while (common < most && a[common] == b[common]) ++common;
-  if (common < 4 || common * 2 <= std::max(a.size(), b.size())) return false;
-  const std::string_view mine = a.substr(common), theirs = b.substr(common);
-  const bool derived = (is_derived(mine) && theirs != "in") || (is_derived(theirs) && mine != "in");
-  return derived && is_ending(mine) && is_ending(theirs);
-}
-
-// Names that share no beginning with what they are also called.
-constexpr auto kCalled =
-    std::to_array<std::array<std::string_view, 2>>({{"french", "france"},
-                                                    {"dutch", "netherlands"},
-                                                    {"dutch", "holland"},
-                                                    {"spanish", "spain"},
-                                                    {"swiss", "switzerland"},
-                                                    {"greek", "greece"},
-                                                    {"welsh", "wales"},
-                                                    {"polish", "poland"},
-                                                    {"danish", "denmark"},
-                                                    {"british", "britain"},
-                                                    {"british", "uk"},
-                                                    {"english", "england"},
-                                                    {"american", "us"},
-                                                    {"american", "usa"},
-                                                    {"american", "u.s"},
-                                                    {"states", "us"},
-                                                    {"united", "us"},
-                                                    {"states", "usa"},
-                                                    {"united", "usa"},
-                                                    {"united", "uk"},
-                                                    {"kingdom", "uk"},
-                                                    {"usa", "states"},
-                                                    {"us", "states"},
-                                                    {"uk", "kingdom"},
-                                                    {"uk", "britain"},
-                                                    {"turkish", "turkey"},
-                                                    {"chinese", "china"},
-                                                    {"irish", "ireland"},
-                                                    {"finnish", "finland"},
-                                                    {"filipino", "philippines"},
-                                                    {"ii", "2"},
-                                                    {"iii", "3"},
-                                                    {"iv", "4"}});
-
 }  // namespace
 
 Asked::Asked(const ReadText& answer, const Sentence& of)
@@ -158,17 +100,6 @@ Asked::Asked(const ReadText& answer, const Sentence& of)
       reckons(std::any_of(answer.tokens().begin() + of.first_token,
                           answer.tokens().begin() + of.last_token,
                           [](const Token& token) { return reckoning().contains(token.lower); })) {}
-
-std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
-  std::array<std::string, 2> out;
-  for (size_t i = name.first_token; i < name.last_token; ++i) {
-    const Token& token = text.at(i);
-    if (token.kind != TokenKind::kWord) continue;
-    out[0] += token.lower[0];
-    if (is_upper_start(token.text)) out[1] += token.lower[0];
-  }
-  return out;
-}
 
 void Evidence::add(const ReadText& text) {
   Facts last;
@@ -192,6 +123,7 @@ void Evidence::add(const ReadText& text) {
   }
   add_words(text, taken);
   items_.add(text);
+  words_.add(text);
 }
 
 // `taken`: of each token, whether it is part of a quantity.
@@ -207,8 +139,6 @@ void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
       if (const double scale = heading_scale(text, i); scale > 1) note(scales_, scale);
     }
     if (token.kind == TokenKind::kSymbol) continue;
-    words_.push_back(token.lower);
-    if (is_all_upper(token.text)) acronyms_.push_back(token.lower);
     denies_ = denies_ || is_one_of(token.lower, {"no", "none", "without", "never", "zero", "nobody",
                                                  "nothing", "neither"});
   }
@@ -244,7 +174,7 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
     if (date.has_year()) years_.push_back(date.year);
     if (date.day > 0) ordinals_.add(date.day, {});
   }
-  add_initials(text, facts);
+  for (const Name& name : facts.names) words_.add(text, name);
 }
 
 // Spans between the years of a sentence and those of the few before it; a year less where the
@@ -270,15 +200,6 @@ void Evidence::derive_years(const Facts& facts, std::deque<std::vector<int32_t>>
         follows_.add(years, {Dimension::kTime, kYear});
         if (years > 1) follows_.add(years - 1, {Dimension::kTime, kYear});
       }
-    }
-  }
-}
-
-void Evidence::add_initials(const ReadText& text, const Facts& facts) {
-  for (const Name& name : facts.names) {
-    if (initials_.size() > kInitialsMax) return;
-    for (std::string& letters : initials_of(text, name)) {
-      if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
     }
   }
 }
@@ -382,9 +303,7 @@ void Evidence::derive_times(const Facts& facts) {
 void Evidence::seal() {
   std::ranges::sort(years_);
   years_.erase(std::unique(years_.begin(), years_.end()), years_.end());
-  std::ranges::sort(words_);
-  words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
-  std::ranges::sort(acronyms_);
+  words_.seal();
   add_measured();
   values_.seal();
   ordinals_.seal();
@@ -488,36 +407,6 @@ bool Evidence::supports(const Date& date) const {
   rest.year = Date::kNoYear;
   return std::ranges::any_of(dates_, [&](const Date& by) {
     return follows_from(rest, by) && (!by.has_year() || agrees(date, by));
-  });
-}
-
-bool Evidence::knows_word(const Token& word) const {
-  const std::string_view lower = word.lower;
-  const auto at = std::ranges::lower_bound(words_, lower);
-  if (at != words_.end() && *at == lower) return true;
-  if (word.kind != TokenKind::kWord) return false;
-  constexpr size_t kNear = 48;  // words with the same beginning that are looked at
-  const std::string_view beginning = lower.substr(0, 4);
-  if (beginning.size() == 4) {
-    auto near = std::ranges::lower_bound(words_, beginning);
-    for (size_t i = 0; i < kNear && near != words_.end() && near->starts_with(beginning);
-         ++i, ++near) {
-      if (related(lower, *near)) return true;
-    }
-  }
-  const auto has = [&](std::string_view other) {
-    return std::ranges::binary_search(other == "us" ? acronyms_ : words_, other);
-  };
-  if (std::ranges::any_of(kCalled, [&](const auto& pair) {
-        return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
-      }))
-    return true;
-  return is_all_upper(word.text) && initials_.contains(std::string(lower));
-}
-
-bool Evidence::knows_initials(const ReadText& text, const Name& name) const {
-  return std::ranges::any_of(initials_of(text, name), [&](const std::string& letters) {
-    return letters.size() >= 2 && std::ranges::binary_search(acronyms_, std::string_view(letters));
   });
 }
 

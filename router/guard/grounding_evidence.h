@@ -2,16 +2,13 @@
 // What a context and a question offer to those who check an answer: values with their units, and
 // what simply follows from them (sums, differences, counts, spans of time), dates, and words.
 
-#include <array>
 #include <deque>
-#include <string>
-#include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
 #include "router/guard/grounding_values.h"
+#include "router/guard/grounding_words.h"
 
 namespace signalbox::router::grounding {
 
@@ -22,10 +19,6 @@ struct Asked {
   const Sentence& sentence;
   bool reckons;  // the sentence says so: "in total", "more than", "increased"
 };
-
-/// The initials of a name, with and without those of its small words: "World Health Organization"
-/// is "who".
-std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
 
 /// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
 /// text; asking costs some searches.
@@ -39,10 +32,7 @@ class Evidence {
   /// Whether the number occurs at all, whatever it counts or measures.
   bool has_value(const Quantity& quantity) const;
   bool supports(const Date& date) const;
-  /// Of one word of a name.
-  bool knows_word(const Token& word) const;
-  /// Of a name whose initials the texts have, in capitals.
-  bool knows_initials(const ReadText& text, const Name& name) const;
+  const KnownWords& words() const { return words_; }
 
  private:
   void add_sentence(const ReadText& text, const Facts& facts);
@@ -52,7 +42,6 @@ class Evidence {
   void derive_days(const Date& a, const Date& b);
   void derive_times(const Facts& facts);
   void derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near);
-  void add_initials(const ReadText& text, const Facts& facts);
   void add_words(const ReadText& text, const std::vector<bool>& taken);
   void add_measured();
   bool ranks(const Asked& asked, const Quantity& quantity) const;
@@ -70,12 +59,10 @@ class Evidence {
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;
-  std::vector<double> bare_values_;         // of bare_
-  std::vector<Unit> named_;                 // away from any number: "distance (km)"
-  std::vector<double> scales_;              // likewise: "in millions"
-  std::vector<std::string_view> words_;     // ascending once sealed
-  std::vector<std::string_view> acronyms_;  // those of them in capitals, ascending once sealed
-  std::unordered_set<std::string> initials_;
+  std::vector<double> bare_values_;  // of bare_
+  std::vector<Unit> named_;          // away from any number: "distance (km)"
+  std::vector<double> scales_;       // likewise: "in millions"
+  KnownWords words_;
   bool denies_ = false;  // "no", "none", "without": zero
 };
 

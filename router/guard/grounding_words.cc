@@ -1,0 +1,137 @@
+// A word is known by its letters, by the ending of a people or a language, or by what else it is
+// called.
+
+#include "router/guard/grounding_words.h"
+
+#include <algorithm>
+
+namespace signalbox::router::grounding {
+namespace {
+
+constexpr size_t kInitialsMax = 1u << 16;
+
+// Endings of peoples, languages and plurals.
+bool is_derived(std::string_view tail) {
+  return is_one_of(
+      tail, {"s",  "es", "n",   "an",  "ian", "ean", "ish", "ese", "ic",  "al", "ans", "ians",
+             "er", "en", "ers", "ous", "i",   "is",  "y",   "ed",  "ing", "ly", "'s"});
+}
+
+// Endings that a name itself may have where they have those.
+bool is_ending(std::string_view tail) {
+  return tail.size() <= 1 || is_derived(tail) ||
+         is_one_of(tail, {"in", "ia", "ain", "any", "land"});
+}
+
+// "Nigeria" and "Nigerian", and neither "Niger" and "Nigeria" nor "Austen" and "Austin".
+bool related(std::string_view a, std::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t common = 0;
+  while (common < most && a[common] == b[common]) ++common;
+  if (common < 4 || common * 2 <= std::max(a.size(), b.size())) return false;
+  const std::string_view mine = a.substr(common), theirs = b.substr(common);
+  const bool derived = (is_derived(mine) && theirs != "in") || (is_derived(theirs) && mine != "in");
+  return derived && is_ending(mine) && is_ending(theirs);
+}
+
+// Names that share no beginning with what they are also called.
+constexpr auto kCalled =
+    std::to_array<std::array<std::string_view, 2>>({{"french", "france"},
+                                                    {"dutch", "netherlands"},
+                                                    {"dutch", "holland"},
+                                                    {"spanish", "spain"},
+                                                    {"swiss", "switzerland"},
+                                                    {"greek", "greece"},
+                                                    {"welsh", "wales"},
+                                                    {"polish", "poland"},
+                                                    {"danish", "denmark"},
+                                                    {"british", "britain"},
+                                                    {"british", "uk"},
+                                                    {"english", "england"},
+                                                    {"american", "us"},
+                                                    {"american", "usa"},
+                                                    {"american", "u.s"},
+                                                    {"states", "us"},
+                                                    {"united", "us"},
+                                                    {"states", "usa"},
+                                                    {"united", "usa"},
+                                                    {"united", "uk"},
+                                                    {"kingdom", "uk"},
+                                                    {"usa", "states"},
+                                                    {"us", "states"},
+                                                    {"uk", "kingdom"},
+                                                    {"uk", "britain"},
+                                                    {"turkish", "turkey"},
+                                                    {"chinese", "china"},
+                                                    {"irish", "ireland"},
+                                                    {"finnish", "finland"},
+                                                    {"filipino", "philippines"},
+                                                    {"ii", "2"},
+                                                    {"iii", "3"},
+                                                    {"iv", "4"}});
+
+}  // namespace
+
+std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
+  std::array<std::string, 2> out;
+  for (size_t i = name.first_token; i < name.last_token; ++i) {
+    const Token& token = text.at(i);
+    if (token.kind != TokenKind::kWord) continue;
+    out[0] += token.lower[0];
+    if (is_upper_start(token.text)) out[1] += token.lower[0];
+  }
+  return out;
+}
+
+void KnownWords::add(const ReadText& text) {
+  for (const Token& token : text.tokens()) {
+    if (token.kind == TokenKind::kSymbol) continue;
+    words_.push_back(token.lower);
+    if (is_all_upper(token.text)) acronyms_.push_back(token.lower);
+  }
+}
+
+void KnownWords::add(const ReadText& text, const Name& name) {
+  if (initials_.size() > kInitialsMax) return;
+  for (std::string& letters : initials_of(text, name)) {
+    if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
+  }
+}
+
+void KnownWords::seal() {
+  std::ranges::sort(words_);
+  words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+  std::ranges::sort(acronyms_);
+}
+
+bool KnownWords::hold(const Token& word) const {
+  const std::string_view lower = word.lower;
+  const auto at = std::ranges::lower_bound(words_, lower);
+  if (at != words_.end() && *at == lower) return true;
+  if (word.kind != TokenKind::kWord) return false;
+  constexpr size_t kNear = 48;  // words with the same beginning that are looked at
+  const std::string_view beginning = lower.substr(0, 4);
+  if (beginning.size() == 4) {
+    auto near = std::ranges::lower_bound(words_, beginning);
+    for (size_t i = 0; i < kNear && near != words_.end() && near->starts_with(beginning);
+         ++i, ++near) {
+      if (related(lower, *near)) return true;
+    }
+  }
+  const auto has = [&](std::string_view other) {
+    return std::ranges::binary_search(other == "us" ? acronyms_ : words_, other);
+  };
+  if (std::ranges::any_of(kCalled, [&](const auto& pair) {
+        return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
+      }))
+    return true;
+  return is_all_upper(word.text) && initials_.contains(std::string(lower));
+}
+
+bool KnownWords::hold_initials(const ReadText& text, const Name& name) const {
+  return std::ranges::any_of(initials_of(text, name), [&](const std::string& letters) {
+    return letters.size() >= 2 && std::ranges::binary_search(acronyms_, std::string_view(letters));
+  });
+}
+
+}  // namespace signalbox::router::grounding

@@ -1,0 +1,40 @@
+#pragma once
+// The words of a context and a question, for names that an answer has: the same word, a form of it,
+// what else it is called, and initials in both directions.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "router/guard/grounding_facts.h"
+
+namespace signalbox::router::grounding {
+
+/// The initials of a name, with and without those of its small words: "World Health Organization"
+/// is "who".
+std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
+
+/// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
+/// text; asking costs some searches.
+class KnownWords {
+ public:
+  /// The words of a text, which are looked into as long as this lives; the initials of one of its
+  /// names.
+  void add(const ReadText& text);
+  void add(const ReadText& text, const Name& name);
+  void seal();
+
+  /// Of one word of a name.
+  bool hold(const Token& word) const;
+  /// Of a name whose initials the texts have, in capitals.
+  bool hold_initials(const ReadText& text, const Name& name) const;
+
+ private:
+  std::vector<std::string_view> words_;     // ascending once sealed
+  std::vector<std::string_view> acronyms_;  // those of them in capitals, ascending once sealed
+  std::unordered_set<std::string> initials_;
+};
+
+}  // namespace signalbox::router::grounding
