@@ -5,10 +5,15 @@
 
 #include <algorithm>
 
+#include "router/signals/fold.h"
+
 namespace signalbox::router::grounding {
 namespace {
 
 constexpr size_t kInitialsMax = 1u << 16;
+constexpr size_t kBareMax = 1u << 16;
+constexpr size_t kRunsMax = 1u << 12;  // of words in a row: with more, any letters would be theirs
+constexpr size_t kRunMin = 3, kRunMax = 5;
 
 // Endings of peoples, languages and plurals.
 bool is_derived(std::string_view tail) {
@@ -70,6 +75,31 @@ constexpr auto kCalled =
                                                     {"iii", "3"},
                                                     {"iv", "4"}});
 
+bool is_ascii(std::string_view word) {
+  return std::ranges::all_of(word, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// "müller" as "mueller".
+std::string with_e(std::string_view lower) {
+  std::string out;
+  for (size_t i = 0; i < lower.size(); ++i) {
+    const std::string_view letter = lower.substr(i, 2);
+    const std::string_view written = letter == "ä"   ? "ae"
+                                     : letter == "ö" ? "oe"
+                                     : letter == "ø" ? "oe"
+                                     : letter == "ü" ? "ue"
+                                     : letter == "å" ? "aa"
+                                                     : "";
+    if (written.empty()) {
+      out.push_back(lower[i]);
+      continue;
+    }
+    out += written;
+    ++i;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
@@ -88,6 +118,34 @@ void KnownWords::add(const ReadText& text) {
     if (token.kind == TokenKind::kSymbol) continue;
     words_.push_back(token.lower);
     if (is_all_upper(token.text)) acronyms_.push_back(token.lower);
+    if (is_ascii(token.lower) || bare_.size() > kBareMax) continue;
+    bare_.insert(bare_letters(token.lower));
+    bare_.insert(bare_letters(with_e(token.lower)));
+  }
+  add_initials_of_runs(text);
+}
+
+// Of three to five words in a row; small words stand inside only: "return on investment".
+void KnownWords::add_initials_of_runs(const ReadText& text) {
+  size_t run = 0;  // words before the token, at most kRunMax
+  size_t added = 0;
+  const auto is_small = [](const Token& token) {
+    return is_one_of(token.lower, {"of", "on", "and", "in", "for", "to"});
+  };
+  for (size_t i = 0; i < text.tokens().size() && added < kRunsMax; ++i) {
+    const Token& token = text.at(i);
+    const bool small = is_small(token);
+    if (token.kind != TokenKind::kWord || (!small && is_common_word(token.lower))) {
+      run = 0;
+      continue;
+    }
+    run = std::min(run + 1, kRunMax);
+    for (size_t words = kRunMin; words <= run && !small; ++words) {
+      if (is_small(text.at(i + 1 - words))) continue;
+      std::string letters;
+      for (size_t k = i + 1 - words; k <= i; ++k) letters += text.at(k).lower[0];
+      added += initials_.insert(std::move(letters)).second;
+    }
   }
 }
 
@@ -125,7 +183,16 @@ bool KnownWords::hold(const Token& word) const {
         return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
       }))
     return true;
-  return is_all_upper(word.text) && initials_.contains(std::string(lower));
+  return (is_all_upper(word.text) && initials_.contains(std::string(lower))) || hold_bare(lower);
+}
+
+bool KnownWords::hold_bare(std::string_view lower) const {
+  if (bare_.contains(bare_letters(lower))) return true;
+  if (is_ascii(lower)) return false;
+  return std::ranges::any_of(std::array{bare_letters(lower), bare_letters(with_e(lower))},
+                             [&](const std::string& bare) {
+                               return std::ranges::binary_search(words_, std::string_view(bare));
+                             });
 }
 
 bool KnownWords::hold_initials(const ReadText& text, const Name& name) const {

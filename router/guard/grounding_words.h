@@ -20,20 +20,24 @@ std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
 /// text; asking costs some searches.
 class KnownWords {
  public:
-  /// The words of a text, which are looked into as long as this lives; the initials of one of its
-  /// names.
+  /// The words of a text, which are looked into as long as this lives, and what their initials
+  /// spell ("magnetic resonance imaging"); the initials of one of its names.
   void add(const ReadText& text);
   void add(const ReadText& text, const Name& name);
   void seal();
 
-  /// Of one word of a name.
+  /// Of one word of a name. Case and marks of letters do not matter: "Zurich", "Mueller".
   bool hold(const Token& word) const;
   /// Of a name whose initials the texts have, in capitals.
   bool hold_initials(const ReadText& text, const Name& name) const;
 
  private:
+  void add_initials_of_runs(const ReadText& text);
+  bool hold_bare(std::string_view lower) const;
+
   std::vector<std::string_view> words_;     // ascending once sealed
   std::vector<std::string_view> acronyms_;  // those of them in capitals, ascending once sealed
+  std::unordered_set<std::string> bare_;    // of words with other letters than a to z
   std::unordered_set<std::string> initials_;
 };
 

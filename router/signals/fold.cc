@@ -94,6 +94,45 @@ size_t ascii_end(std::string_view text, size_t at) {
   return at;
 }
 
+// Letters whose stroke or second half no decomposition takes off.
+struct Stroke {
+  char32_t letter;
+  std::string_view bare;
+};
+constexpr std::array<Stroke, 9> kStrokes{{{U'ß', "ss"},
+                                          {U'æ', "ae"},
+                                          {U'ð', "d"},
+                                          {U'ø', "o"},
+                                          {U'þ', "th"},
+                                          {U'đ', "d"},
+                                          {U'ı', "i"},
+                                          {U'ł', "l"},
+                                          {U'œ', "oe"}}};
+
+void append_bare(char32_t c, std::string& out) {
+  if (c < 0x80) {
+    out.push_back(static_cast<char>(c));
+    return;
+  }
+  const auto stroke = std::ranges::find(kStrokes, c, &Stroke::letter);
+  if (stroke != kStrokes.end()) {
+    out += stroke->bare;
+    return;
+  }
+  std::array<utf8proc_int32_t, 8> parts;
+  int boundary = 0;
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                             parts.size(), UTF8PROC_DECOMPOSE, &boundary);
+  if (count < 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
+    utf8::append(out, c);
+    return;
+  }
+  for (utf8proc_ssize_t i = 0; i < count; ++i) {
+    const auto part = static_cast<char32_t>(parts[static_cast<size_t>(i)]);
+    if (part < 0x300 || part > 0x36F) utf8::append(out, part);
+  }
+}
+
 }  // namespace
 
 CharKind kind_of(char32_t c) {
@@ -135,6 +174,16 @@ void fold(std::string_view text, bool lower, std::string& out) {
     }
     in_space = space;
   }
+}
+
+std::string bare_letters(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, i);
+    i += decoded.bytes;
+    append_bare(lower_case(decoded.code_point), out);
+  }
+  return out;
 }
 
 bool word_starts_at(std::string_view text, size_t position) {

@@ -21,6 +21,10 @@ char32_t lower_case(char32_t c);
 /// every code point by its simple lower-case mapping. Bytes that are not UTF-8 become U+FFFD.
 void fold(std::string_view text, bool lower, std::string& out);
 
+/// The letters without case and marks: "Zürich" is "zurich", "Łódź" is "lodz". Not for scripts
+/// whose marks are vowels.
+std::string bare_letters(std::string_view text);
+
 /// True when a letter, digit, mark or underscore of a script that puts spaces between words starts
 /// at (ends before) `position`. Chinese, Japanese, Thai and the like do not, and Korean appends its
 /// particles to words: there a keyword may stand anywhere.
