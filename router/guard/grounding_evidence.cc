@@ -221,6 +221,19 @@ void Evidence::derive_pair(const ReadText& text, const Quantity& a, const Quanti
     follows_.add(100 * std::abs(y - x) / std::abs(x), {Dimension::kShare, 0.01});
 }
 
+// "Revenue was $100 million in 2023 and $120 million in 2024": by how much it grew. Of the next
+// alone: shares of all pairs would be nearly all there are.
+void Evidence::derive_growth(std::span<const Quantity> from) {
+  const Unit& unit = unit_of(from[0]);
+  const double x = from[0].readings[0].value;
+  if (is_plain(from[0]) || unit.dimension == Dimension::kShare || x == 0) return;
+  const auto next = std::ranges::find_if(
+      from.subspan(1), [&](const Quantity& other) { return unit_of(other) == unit; });
+  if (next == from.end()) return;
+  may_follow_.add(100 * std::abs(next->readings[0].value - x) / std::abs(x),
+                  {Dimension::kShare, 0.01});
+}
+
 // "15 years after 1990", "since 5 March 1932 ... 8 years earlier".
 void Evidence::derive_year(const ReadText& text, const Quantity& span, const Facts& facts) {
   if (unit_of(span).dimension != Dimension::kTime) return;
@@ -247,6 +260,7 @@ void Evidence::derive(const ReadText& text, const Sentence& sentence, const Fact
     if (unit_of(a).dimension == Dimension::kShare)
       may_follow_.add(1 / unit_of(a).factor - a.readings[0].value, unit_of(a));
     for (size_t j = i + 1; j < count; ++j) derive_pair(text, a, last[j]);
+    derive_growth(last.subspan(i));
     derive_year(text, a, facts);
   }
   // The sum of all that one sentence has of a kind.

@@ -3,6 +3,7 @@
 // what simply follows from them (sums, differences, counts, spans of time), dates, and words.
 
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "router/guard/grounding_facts.h"
@@ -38,6 +39,7 @@ class Evidence {
   void add_sentence(const ReadText& text, const Facts& facts);
   void derive(const ReadText& text, const Sentence& sentence, const Facts& facts);
   void derive_pair(const ReadText& text, const Quantity& a, const Quantity& b);
+  void derive_growth(std::span<const Quantity> from);
   void derive_year(const ReadText& text, const Quantity& span, const Facts& facts);
   void derive_days(const Date& a, const Date& b);
   void derive_times(const Facts& facts);
