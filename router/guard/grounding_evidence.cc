@@ -230,8 +230,10 @@ void Evidence::derive_growth(std::span<const Quantity> from) {
   const auto next = std::ranges::find_if(
       from.subspan(1), [&](const Quantity& other) { return unit_of(other) == unit; });
   if (next == from.end()) return;
-  may_follow_.add(100 * std::abs(next->readings[0].value - x) / std::abs(x),
-                  {Dimension::kShare, 0.01});
+  const double y = next->readings[0].value;
+  if (y == 0) return;
+  for (const double earlier : {x, y})  // "rose to 120 (2023: 100)"
+    may_follow_.add(100 * std::abs((y - x) / earlier), {Dimension::kShare, 0.01});
 }
 
 // "15 years after 1990", "since 5 March 1932 ... 8 years earlier".
