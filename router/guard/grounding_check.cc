@@ -72,9 +72,22 @@ class Checker {
            own_items_.hold(static_cast<size_t>(reading.value), text_, asked.sentence);
   }
 
+  // The value is there: whether it is what the answer says of it.
+  void check_qualifiers(const Asked& asked, const Quantity& quantity) {
+    const Qualifiers& known = evidence_.qualifiers();
+    if (known.of_another_period(text_, asked.sentence, quantity)) {
+      add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedUnit, kSureOfUnit);
+    } else if (known.bounded_otherwise(text_, asked.sentence, quantity)) {
+      add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedNumber, kSureOfUnit);
+    }
+  }
+
   void check_quantity(const Asked& asked, const Facts& facts, const Quantity& quantity) {
-    if (quantity.vague || evidence_.supports(asked, quantity) || enumerates(asked, quantity))
+    if (quantity.vague) return;
+    if (evidence_.supports(asked, quantity) || enumerates(asked, quantity)) {
+      check_qualifiers(asked, quantity);
       return;
+    }
     // At most two have it as a part.
     auto both = std::ranges::lower_bound(facts.compounds, quantity.end, {}, &Quantity::end);
     for (; both != facts.compounds.end() && both->begin <= quantity.begin; ++both) {

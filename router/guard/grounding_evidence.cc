@@ -111,8 +111,10 @@ void Evidence::add(const ReadText& text) {
     add_sentence(text, facts);
     derive_times(facts);
     derive_years(facts, years_near);
-    for (const Quantity& quantity : facts.quantities)
+    for (const Quantity& quantity : facts.quantities) {
+      qualifiers_.add(text, sentence, quantity);
       std::fill(taken.begin() + quantity.first_token, taken.begin() + quantity.last_token, true);
+    }
     // Together with the sentence before it.
     Facts together = last;
     together.quantities.insert(together.quantities.end(), facts.quantities.begin(),
@@ -320,6 +322,7 @@ void Evidence::seal() {
   std::ranges::sort(years_);
   years_.erase(std::unique(years_.begin(), years_.end()), years_.end());
   words_.seal();
+  qualifiers_.seal();
   add_measured();
   values_.seal();
   ordinals_.seal();

@@ -8,6 +8,7 @@
 
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
+#include "router/guard/grounding_qualifiers.h"
 #include "router/guard/grounding_values.h"
 #include "router/guard/grounding_words.h"
 
@@ -34,6 +35,7 @@ class Evidence {
   bool has_value(const Quantity& quantity) const;
   bool supports(const Date& date) const;
   const KnownWords& words() const { return words_; }
+  const Qualifiers& qualifiers() const { return qualifiers_; }
 
  private:
   void add_sentence(const ReadText& text, const Facts& facts);
@@ -65,6 +67,7 @@ class Evidence {
   std::vector<Unit> named_;          // away from any number: "distance (km)"
   std::vector<double> scales_;       // likewise: "in millions"
   KnownWords words_;
+  Qualifiers qualifiers_;
   bool denies_ = false;  // "no", "none", "without": zero
 };
 

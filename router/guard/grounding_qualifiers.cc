@@ -1,0 +1,125 @@
+// A bound in a sentence that denies something is none: "do not store above 25" is "store below 25".
+
+#include "router/guard/grounding_qualifiers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace signalbox::router::grounding {
+namespace {
+
+constexpr size_t kPeriodWithin = 6;     // tokens behind a quantity: "per user per month"
+constexpr size_t kOccurrencesMax = 64;  // of a value; said more often it is not looked into
+constexpr double kSameValue = 1e-7;     // what decimal fractions and factors of units lose
+
+constexpr auto kPeriods = std::to_array<std::array<std::string_view, 2>>({{"second", "second"},
+                                                                          {"sec", "second"},
+                                                                          {"s", "second"},
+                                                                          {"minute", "minute"},
+                                                                          {"min", "minute"},
+                                                                          {"hour", "hour"},
+                                                                          {"h", "hour"},
+                                                                          {"hr", "hour"},
+                                                                          {"day", "day"},
+                                                                          {"week", "week"},
+                                                                          {"wk", "week"},
+                                                                          {"month", "month"},
+                                                                          {"mo", "month"},
+                                                                          {"quarter", "quarter"},
+                                                                          {"year", "year"},
+                                                                          {"yr", "year"},
+                                                                          {"annum", "year"}});
+constexpr auto kAdverbs = std::to_array<std::array<std::string_view, 2>>({{"hourly", "hour"},
+                                                                          {"daily", "day"},
+                                                                          {"weekly", "week"},
+                                                                          {"monthly", "month"},
+                                                                          {"quarterly", "quarter"},
+                                                                          {"yearly", "year"},
+                                                                          {"annually", "year"}});
+
+std::string_view meant_by(const auto& list, std::string_view word) {
+  for (const auto& [name, period] : list) {
+    if (name == word) return period;
+  }
+  return {};
+}
+
+// "a month", "/month", "per user per month", "monthly".
+std::string_view period_after(const ReadText& text, size_t token, size_t end) {
+  for (size_t i = token; i < std::min(token + kPeriodWithin, end); ++i) {
+    const Token& at = text.at(i);
+    if (const auto adverb = meant_by(kAdverbs, at.lower); !adverb.empty()) return adverb;
+    const bool slash = at.is("/");
+    if (at.kind != TokenKind::kWord && !slash) return {};
+    if (!slash && !is_one_of(at.lower, {"per", "a", "an", "each", "every"})) continue;
+    if (const auto period = meant_by(kPeriods, text.at(i + 1).lower); !period.empty())
+      return period;
+  }
+  return {};
+}
+
+bool denies(const ReadText& text, const Sentence& sentence) {
+  return std::any_of(text.tokens().begin() + sentence.first_token,
+                     text.tokens().begin() + sentence.last_token, [](const Token& token) {
+                       return is_one_of(token.lower,
+                                        {"not", "no", "never", "none", "without", "cannot", "nor",
+                                         "unless", "except", "avoid", "neither"}) ||
+                              token.lower.ends_with("n't") || token.lower.ends_with("n’t");
+                     });
+}
+
+}  // namespace
+
+Qualifiers::Qualified Qualifiers::read(const ReadText& text, const Sentence& sentence,
+                                       const Quantity& quantity) {
+  const Reading& reading = quantity.readings[0];
+  Qualified out{.value = reading.unit.to_base(reading.value),
+                .dimension = reading.unit.dimension,
+                .currency = reading.unit.currency,
+                .period = period_after(text, quantity.last_token, sentence.last_token)};
+  const bool bound = quantity.hedge == Hedge::kOver || quantity.hedge == Hedge::kUnder;
+  if (bound && !quantity.range && !denies(text, sentence)) out.bound = quantity.hedge;
+  return out;
+}
+
+void Qualifiers::add(const ReadText& text, const Sentence& sentence, const Quantity& quantity) {
+  qualified_.push_back(read(text, sentence, quantity));
+}
+
+void Qualifiers::seal() {
+  std::ranges::sort(qualified_, {}, &Qualified::value);
+}
+
+// Whether the value stands in the texts, and `differs` holds wherever it does.
+template <class Differs>
+bool Qualifiers::all(const Qualified& asked, Differs differs) const {
+  const double distance = kSameValue * std::max(std::abs(asked.value), 1e-3);
+  auto at = std::ranges::lower_bound(qualified_, asked.value - distance, {}, &Qualified::value);
+  bool found = false;
+  size_t seen = 0;
+  for (; at != qualified_.end() && at->value <= asked.value + distance; ++at) {
+    if (++seen > kOccurrencesMax || !differs(*at)) return false;
+    found = found || (at->dimension == asked.dimension &&
+                      (at->currency == asked.currency || at->currency == 0 || asked.currency == 0));
+  }
+  return found;
+}
+
+bool Qualifiers::of_another_period(const ReadText& text, const Sentence& sentence,
+                                   const Quantity& quantity) const {
+  const Qualified asked = read(text, sentence, quantity);
+  return !asked.period.empty() && all(asked, [&](const Qualified& each) {
+    return !each.period.empty() && each.period != asked.period;
+  });
+}
+
+bool Qualifiers::bounded_otherwise(const ReadText& text, const Sentence& sentence,
+                                   const Quantity& quantity) const {
+  const Qualified asked = read(text, sentence, quantity);
+  return asked.bound != Hedge::kNone && all(asked, [&](const Qualified& each) {
+           return each.bound != Hedge::kNone && each.bound != asked.bound;
+         });
+}
+
+}  // namespace signalbox::router::grounding
