@@ -10,19 +10,19 @@
 namespace signalbox::api {
 
 Result<std::unique_ptr<upstream::Answer>> UnmaskedAnswer::wrap(
-    std::unique_ptr<upstream::Answer> answer, std::vector<router::Mask> masks) {
+    std::unique_ptr<upstream::Answer> answer, const std::vector<router::Mask>& masks) {
   const auto encoding = answer->head().headers.find("content-encoding");
   if (encoding && !ascii::iequals(*encoding, "identity")) {
     return fail(Code::kUpstream,
                 "the reply is compressed ({}), and personal data cannot be put back into it",
                 *encoding);
   }
-  return std::unique_ptr<upstream::Answer>(new UnmaskedAnswer(std::move(answer), std::move(masks)));
+  return std::unique_ptr<upstream::Answer>(new UnmaskedAnswer(std::move(answer), masks));
 }
 
 UnmaskedAnswer::UnmaskedAnswer(std::unique_ptr<upstream::Answer> answer,
-                               std::vector<router::Mask> masks)
-    : answer_(std::move(answer)), masks_(std::move(masks)) {
+                               const std::vector<router::Mask>& masks)
+    : answer_(std::move(answer)), masks_(masks) {
   head_.status = answer_->head().status;
   head_.headers = answer_->head().headers;
   if (is_event_stream(head_.headers)) stream_.emplace(masks_);

@@ -18,7 +18,7 @@ class UnmaskedAnswer final : public upstream::Answer {
 
   /// kUpstream for an answer that is compressed although it was not asked to be.
   static Result<std::unique_ptr<upstream::Answer>> wrap(std::unique_ptr<upstream::Answer> answer,
-                                                        std::vector<router::Mask> masks);
+                                                        const std::vector<router::Mask>& masks);
 
   const http::Response& head() const override { return head_; }
   /// One piece may become none: what has been passed on does not wait for the next.
@@ -27,7 +27,7 @@ class UnmaskedAnswer final : public upstream::Answer {
   void nudge() override { answer_->nudge(); }
 
  private:
-  UnmaskedAnswer(std::unique_ptr<upstream::Answer> answer, std::vector<router::Mask> masks);
+  UnmaskedAnswer(std::unique_ptr<upstream::Answer> answer, const std::vector<router::Mask>& masks);
   Result<void> take(const upstream::Piece& piece);
 
   std::unique_ptr<upstream::Answer> answer_;

@@ -35,10 +35,16 @@ const std::string& Masks::of(std::string_view type, std::string_view value) {
   return all_[known->second].placeholder;
 }
 
-Unmasker::Unmasker(const std::vector<Mask>& masks) {
-  for (const Mask& mask : masks) by_placeholder_.push_back(&mask);
+MaskTable::MaskTable(std::vector<Mask> masks) : by_placeholder_(std::move(masks)) {
   std::sort(by_placeholder_.begin(), by_placeholder_.end(),
-            [](const Mask* a, const Mask* b) { return a->placeholder < b->placeholder; });
+            [](const Mask& a, const Mask& b) { return a.placeholder < b.placeholder; });
+}
+
+const Mask* MaskTable::find(std::string_view text) const {
+  const auto first = std::lower_bound(
+      by_placeholder_.begin(), by_placeholder_.end(), text,
+      [](const Mask& mask, std::string_view wanted) { return mask.placeholder < wanted; });
+  return first != by_placeholder_.end() && first->placeholder.starts_with(text) ? &*first : nullptr;
 }
 
 void Unmasker::push(std::string_view text, std::string& out) {
@@ -53,14 +59,11 @@ void Unmasker::push(std::string_view text, std::string& out) {
       out += std::exchange(held_, {});
     }
     held_ += text[at++];
-    const auto first = std::lower_bound(
-        by_placeholder_.begin(), by_placeholder_.end(), held_,
-        [](const Mask* mask, const std::string& held) { return mask->placeholder < held; });
-    const bool may_be = first != by_placeholder_.end() && (*first)->placeholder.starts_with(held_);
-    if (!may_be) {
+    const Mask* mask = masks_->find(held_);
+    if (mask == nullptr) {
       out += std::exchange(held_, {});
-    } else if ((*first)->placeholder == held_) {
-      out += (*first)->original;
+    } else if (mask->placeholder == held_) {
+      out += mask->original;
       held_.clear();
     }
   }
@@ -70,7 +73,7 @@ void Unmasker::finish(std::string& out) {
   out += std::exchange(held_, {});
 }
 
-std::string unmasked(std::string_view text, const std::vector<Mask>& masks) {
+std::string unmasked(std::string_view text, const MaskTable& masks) {
   std::string out;
   Unmasker unmasker(masks);
   unmasker.push(text, out);

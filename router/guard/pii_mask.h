@@ -41,12 +41,24 @@ class Masks {
   std::vector<Mask> all_;
 };
 
+/// Masks as they are looked up, put in order once for however many texts. Immutable.
+class MaskTable {
+ public:
+  explicit MaskTable(std::vector<Mask> masks);
+
+  /// The mask whose placeholder is `text`, or else one of those that begin with it; nullptr: none.
+  const Mask* find(std::string_view text) const;
+
+ private:
+  std::vector<Mask> by_placeholder_;
+};
+
 /// Puts originals in the place of placeholders in a text that comes in pieces, cut anywhere. Holds
 /// back only what may still become a placeholder, which is less than the longest.
 class Unmasker {
  public:
   /// The masks outlive it.
-  explicit Unmasker(const std::vector<Mask>& masks);
+  explicit Unmasker(const MaskTable& masks) : masks_(&masks) {}
 
   /// Appends what is sure by now.
   void push(std::string_view text, std::string& out);
@@ -55,11 +67,11 @@ class Unmasker {
   bool holds_back() const { return !held_.empty(); }
 
  private:
-  std::vector<const Mask*> by_placeholder_;  // sorted
-  std::string held_;                         // begins with '[', is the beginning of a placeholder
+  const MaskTable* masks_;
+  std::string held_;  // begins with '[', is the beginning of a placeholder
 };
 
 /// unmasked("write to [EMAIL_ADDRESS_1]")
-std::string unmasked(std::string_view text, const std::vector<Mask>& masks);
+std::string unmasked(std::string_view text, const MaskTable& masks);
 
 }  // namespace signalbox::router

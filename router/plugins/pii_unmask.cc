@@ -19,8 +19,7 @@ constexpr std::string_view kContent = "content", kThinking = "thinking";  // tex
 constexpr std::string_view kData = "data:";
 
 // What is JSON in a string needs the originals as JSON has them.
-const std::vector<Mask>& masks_in(std::string_view text, bool is_arguments,
-                                  const ReplyMasks& masks) {
+const MaskTable& masks_in(std::string_view text, bool is_arguments, const ReplyMasks& masks) {
   return is_arguments || json_within(text) ? masks.in_json : masks.in_text;
 }
 
@@ -114,14 +113,18 @@ std::vector<Piece> pieces_of(const json::Value& choice) {
   return out;
 }
 
+// As JSON within a string has them.
+std::vector<Mask> quoted(std::vector<Mask> masks) {
+  for (Mask& mask : masks) {
+    const std::string quotes = json::quote(mask.original);
+    mask.original = quotes.substr(1, quotes.size() - 2);
+  }
+  return masks;
+}
+
 }  // namespace
 
-ReplyMasks::ReplyMasks(std::vector<Mask> masks) : in_text(std::move(masks)), in_json(in_text) {
-  for (Mask& mask : in_json) {
-    const std::string quoted = json::quote(mask.original);
-    mask.original = quoted.substr(1, quoted.size() - 2);
-  }
-}
+ReplyMasks::ReplyMasks(const std::vector<Mask>& masks) : in_text(masks), in_json(quoted(masks)) {}
 
 std::string unmask_reply(std::string body, const ReplyMasks& masks) {
   const auto document = json::Document::parse(body);

@@ -17,9 +17,9 @@ namespace signalbox::router {
 /// Masks as texts have them, and as JSON within a string has them: arguments of calls of tools, and
 /// contents that are JSON.
 struct ReplyMasks {
-  explicit ReplyMasks(std::vector<Mask> masks);
-  std::vector<Mask> in_text;
-  std::vector<Mask> in_json;
+  explicit ReplyMasks(const std::vector<Mask>& masks);
+  MaskTable in_text;
+  MaskTable in_json;
 };
 
 /// A whole reply: in JSON the strings that hold placeholders, elsewhere the bytes.

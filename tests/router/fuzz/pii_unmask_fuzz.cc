@@ -19,8 +19,7 @@ std::string streamed(std::string_view bytes, size_t piece, const ReplyMasks& mas
   return out;
 }
 
-std::string unmasked_in_pieces(std::string_view text, size_t piece,
-                               const std::vector<Mask>& masks) {
+std::string unmasked_in_pieces(std::string_view text, size_t piece, const MaskTable& masks) {
   Unmasker unmasker(masks);
   std::string out;
   for (size_t at = 0; at < text.size(); at += piece) unmasker.push(text.substr(at, piece), out);

@@ -53,8 +53,9 @@ TEST(Masks, TakesTimeInProportionToTheText) {
   EXPECT_LT(seconds(4000), 10 * one + 0.01);
 }
 
-const std::vector<Mask> kMasks = {
-    {"[PERSON_1]", "Ann"}, {"[PERSON_12]", "Bob [PERSON_1]"}, {"[US_SSN_1]", "123-45-6789"}};
+const MaskTable kMasks({{"[PERSON_1]", "Ann"},
+                        {"[PERSON_12]", "Bob [PERSON_1]"},
+                        {"[US_SSN_1]", "123-45-6789"}});
 
 std::string in_pieces(std::string_view text, size_t first, size_t second) {
   std::string out;
@@ -103,7 +104,7 @@ TEST(Unmasker, HoldsBackOnlyWhatMayBecomeAPlaceholder) {
 }
 
 TEST(Unmasker, HasNothingToDoWithoutMasks) {
-  EXPECT_EQ(unmasked("[PERSON_1]", {}), "[PERSON_1]");
+  EXPECT_EQ(unmasked("[PERSON_1]", MaskTable({})), "[PERSON_1]");
 }
 
 }  // namespace
