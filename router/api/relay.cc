@@ -51,8 +51,9 @@ http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error
 
 bool is_event_stream(const http::Headers& headers) {
   const auto type = headers.find("content-type");
+  const auto encoding = headers.find("content-encoding");
   return type && ascii::iequals(type->substr(0, 17), "text/event-stream") &&
-         !headers.find("content-encoding");
+         (!encoding || ascii::iequals(*encoding, "identity"));
 }
 
 bool at_event_boundary(std::string_view tail) {

@@ -85,6 +85,24 @@ TEST(Masking, puts_it_back_into_a_stream_that_is_cut_anywhere) {
                             "\"finish_reason\":null}]}\n\ndata: [DONE]\n\n");
 }
 
+TEST(Masking, knows_a_stream_that_is_said_not_to_be_encoded) {
+  constexpr std::string_view kFirst =
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[EMAIL_ADD\"}}]}\n\n";
+  constexpr std::string_view kSecond =
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"RESS_1]\"}}]}\n\n";
+  Upstream upstream([&](Wire& wire, int) {
+    wire.read_request();
+    wire.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: identity\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n");
+    wire.send(fmt::format("{}{}0\r\n\r\n", chunk(kFirst), chunk(kSecond)));
+  });
+  const auto daemon = start(upstream.port());
+  const Reply reply = chat(*daemon, "I am ann@example.com");
+  EXPECT_TRUE(reply.complete);
+  EXPECT_NE(reply.body.find("\"content\":\"ann@example.com\""), std::string::npos) << reply.body;
+}
+
 TEST(Masking, leaves_a_reply_to_a_request_that_holds_nothing_alone) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
