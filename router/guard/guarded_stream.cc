@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "router/guard/reply_content.h"
+#include "router/plugins/reply_pieces.h"
 
 namespace signalbox::router {
 namespace {
@@ -127,13 +128,9 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
   out.is_chunk = true;
   head_ = ChunkHead::of(chunk->root());
   for (const json::Value choice : choices->items()) {
-    const auto index = choice.find("index");
-    const auto number = index ? index->integer() : Result<int64_t>(0);
-    const auto reason = choice.find("finish_reason");
-    const bool ends = reason && !reason->is_null();
     ReplyContent content = content_of(choice, "delta");
-    out.choices.push_back({number.value_or(0), std::move(content.text), ends});
-    out.ends = out.ends || ends;
+    out.choices.push_back({index_member(choice), std::move(content.text), ends_choice(choice)});
+    out.ends = out.ends || out.choices.back().ends;
     out.unread = out.unread || content.unread;
   }
   return out;

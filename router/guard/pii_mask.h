@@ -65,6 +65,8 @@ class Unmasker {
   /// Appends what is held back: the text has ended.
   void finish(std::string& out);
   bool holds_back() const { return !held_.empty(); }
+  /// From here on, other originals of the same placeholders.
+  void use(const MaskTable& masks) { masks_ = &masks; }
 
  private:
   const MaskTable* masks_;

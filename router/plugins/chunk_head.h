@@ -7,7 +7,8 @@
 
 namespace signalbox::router {
 
-/// "{" and the members that identify the stream of this chunk, each with a comma behind it.
+/// "{" and the members that identify the stream of this chunk, each with a comma behind it; a few
+/// kilobytes at most.
 std::string chunk_head(const json::Value& chunk);
 
 }  // namespace signalbox::router
