@@ -8,6 +8,11 @@
 #include "router/plugins/edit.h"
 
 namespace signalbox::router {
+namespace {
+
+constexpr std::string_view kData = "data:";
+
+}  // namespace
 
 std::string unmask_reply(std::string body, const ReplyMasks& masks) {
   const auto document = json::Document::parse(body);
@@ -20,8 +25,8 @@ std::string unmask_reply(std::string body, const ReplyMasks& masks) {
 Result<void> StreamUnmasker::push(std::string_view bytes, std::string& out) {
   for (;;) {
     const size_t end = bytes.find('\n');
-    if (rest_.size() + std::min(end, bytes.size()) > kLineBytesMax)
-      return fail(Code::kTooLarge, "an event of the reply is longer than {} bytes", kLineBytesMax);
+    if (begun_.size() + rest_.size() + std::min(end, bytes.size()) > kEventBytesMax)
+      return fail(Code::kTooLarge, "an event of the reply is longer than {} bytes", kEventBytesMax);
     if (end == std::string_view::npos) break;
     rest_ += bytes.substr(0, end + 1);
     bytes.remove_prefix(end + 1);
@@ -35,34 +40,55 @@ Result<void> StreamUnmasker::push(std::string_view bytes, std::string& out) {
 void StreamUnmasker::finish(std::string& out) {
   if (!rest_.empty()) line(rest_, out);
   rest_.clear();
-  chunks_.finish(out);
+  std::string held;
+  chunks_.finish(held);
+  insert(held, out);
+  out += std::exchange(begun_, {});
 }
 
 // With its line feed, if it has one.
 void StreamUnmasker::line(std::string_view line, std::string& out) {
-  constexpr std::string_view kData = "data:";
-  const size_t last = line.find_last_not_of("\r\n");
-  const std::string_view text = line.substr(0, last + 1);
-  if (!text.starts_with(kData)) {
-    out += line;
+  const bool is_blank = line == "\n" || line == "\r\n";
+  // Comments are no part of an event: connections are kept alive by them, which cannot wait.
+  const bool is_comment = line.starts_with(':') && begun_.empty();
+  if (!is_blank && !is_comment && !line.starts_with(kData) && at_ == Out::kBetweenEvents) {
+    begun_ += line;
     return;
   }
+  std::string before;
+  const std::string edited =
+      line.starts_with(kData) ? unmasked_data(line, before) : std::string(line);
+  insert(before, out);
+  out += std::exchange(begun_, {});
+  out += edited;
+  if (!line.ends_with('\n')) {
+    at_ = Out::kInLine;
+  } else if (!is_comment) {
+    at_ = is_blank ? Out::kBetweenEvents : Out::kBetweenLines;
+  }
+}
+
+// The line as the client gets it, and the events that have to come before its own.
+std::string StreamUnmasker::unmasked_data(std::string_view line, std::string& before) {
+  const std::string_view text = line.substr(0, line.find_last_not_of("\r\n") + 1);
   const size_t begin = std::min(text.find_first_not_of(' ', kData.size()), text.size());
   const std::string_view data = text.substr(begin);
   if (data == "[DONE]") {
-    chunks_.finish(out);
-    out += line;
-    return;
+    chunks_.finish(before);
+    return std::string(line);
   }
   const auto chunk = json::Document::parse(std::string(data));
-  if (!chunk) {
-    out += unmasked(line, masks_.in_json);
-    return;
-  }
-  const std::string edited = chunks_.edit(*chunk, out);
-  out += line.substr(0, begin);
-  out += edited;
-  out += line.substr(text.size());
+  if (!chunk) return unmasked(line, masks_.in_json);
+  return fmt::format("{}{}{}", line.substr(0, begin), chunks_.edit(*chunk, before),
+                     line.substr(text.size()));
+}
+
+// Some servers leave blank lines out, the last one at least.
+void StreamUnmasker::insert(std::string_view events, std::string& out) {
+  if (events.empty()) return;
+  if (at_ != Out::kBetweenEvents) out += at_ == Out::kInLine ? "\n\n" : "\n";
+  at_ = Out::kBetweenEvents;
+  out += events;
 }
 
 }  // namespace signalbox::router

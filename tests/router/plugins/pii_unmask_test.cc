@@ -135,21 +135,54 @@ TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
   for (size_t piece = 1; piece < 40; ++piece) EXPECT_EQ(streamed(stream, piece), stream);
 }
 
+TEST(StreamUnmasker, PutsWhatItHeldBetweenEvents) {
+  const auto event = [](std::string_view text) {
+    return fmt::format(R"(data: {{"choices":[{{"index":0,"delta":{{"content":"{}"}}{}}}]}})", text,
+                       text == "[" ? R"(,"finish_reason":null)" : "");
+  };
+  const std::string in = event("see ["), out = event("see "), held = event("[") + "\n\n";
+  const std::string done = "data: [DONE]\n\n", id = "id: 8\r\n: a comment\nevent: done\n";
+  const std::string end = R"(data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
+  const std::pair<std::string, std::string> cases[] = {
+      {in, out + "\n\n" + held},  // events that nothing ends
+      {in + "\n", out + "\n\n" + held},
+      {in + "\r\n", out + "\r\n\n" + held},
+      {in + "\n" + done, out + "\n\n" + held + done},
+      {in + "\nid: 7\n" + end + "\n" + done, out + "\nid: 7\n\n" + held + end + "\n" + done},
+      {in + "\n\n", out + "\n\n" + held},
+      {in + "\n\n" + id + done, out + "\n\n" + held + id + done},
+      {in + "\n\n" + id + end + "\n\n" + done, out + "\n\n" + held + id + end + "\n\n" + done},
+      {id + in + "\nid: 9\n\n" + id + done, id + out + "\nid: 9\n\n" + held + id + done},
+      {in + "\n\n" + id, out + "\n\n" + held + id},
+      {in + "\n\n: a\n" + done, out + "\n\n: a\n" + held + done},
+      {in + "\n\n: a", out + "\n\n: a\n\n" + held},
+      {in + "\n\n" + id + "da", out + "\n\n" + held + id + "da"},
+  };
+  for (const auto& [stream, expected] : cases) {
+    for (size_t piece = 1; piece < 20; ++piece) EXPECT_EQ(streamed(stream, piece), expected);
+  }
+}
+
 TEST(StreamUnmasker, DelaysNoEventThatHoldsNothingBack) {
   StreamUnmasker unmasker(masks());
   std::string out;
   ASSERT_TRUE(unmasker.push(content("one"), out));
   EXPECT_EQ(out, content("one"));
+  const std::string rest = "data: {}\nid: 1\n\n: ping\n\n: ping\n";
+  ASSERT_TRUE(unmasker.push(rest, out));
+  EXPECT_EQ(out, content("one") + rest);
 }
 
-TEST(StreamUnmasker, RefusesALineWithoutEnd) {
-  StreamUnmasker unmasker(masks());
-  std::string out;
-  const std::string piece(size_t{1} << 20, 'x');
-  Result<void> pushed;
-  for (int i = 0; i < 20 && pushed; ++i) pushed = unmasker.push(piece, out);
-  ASSERT_FALSE(pushed);
-  EXPECT_EQ(pushed.error().code, Code::kTooLarge);
+TEST(StreamUnmasker, RefusesALineWithoutEndAndLinesWithoutData) {
+  for (const char* end : {"", "\n"}) {
+    StreamUnmasker unmasker(masks());
+    std::string out;
+    const std::string piece = std::string(size_t{1} << 20, 'x') + end;
+    Result<void> pushed;
+    for (int i = 0; i < 20 && pushed; ++i) pushed = unmasker.push(piece, out);
+    ASSERT_FALSE(pushed);
+    EXPECT_EQ(pushed.error().code, Code::kTooLarge);
+  }
 }
 
 }  // namespace
