@@ -19,6 +19,7 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "tools/process.h"
+#include "weights/hf_config.h"
 #include "weights/shipped.h"
 
 namespace signalbox::tools {
@@ -211,7 +212,8 @@ std::vector<std::string> others_within(const fs::path& directory, const Manifest
     const fs::path& path = at->path();
     const std::string name = path.filename().string();
     const auto is_inside = [&](const ManifestFile& f) { return f.name.starts_with(name + "/"); };
-    const bool is_head = fs::is_directory(at->symlink_status(none)) &&
+    // Folders that a pull or a fit works in, or that somebody has put aside, begin with a dot.
+    const bool is_head = !name.starts_with('.') && fs::is_directory(at->symlink_status(none)) &&
                          fs::exists(path / "config.json", none) &&
                          !fs::exists(path / "tokenizer.json", none);
     if (is_head && std::ranges::none_of(source.files, is_inside)) out.push_back(name);
@@ -220,18 +222,31 @@ std::vector<std::string> others_within(const fs::path& directory, const Manifest
   return out;
 }
 
+bool is_fitted(const fs::path& head) {
+  const auto config = weights::HfConfig::open(head / "config.json");
+  return config && config->root().has("signalbox_trunk");
+}
+
+const ManifestModel* model_with_head(const Manifest& manifest, const std::string& head) {
+  const auto found = std::ranges::find_if(manifest.models, [&](const ManifestModel& model) {
+    return std::ranges::find(model.heads, head) != model.heads.end();
+  });
+  return found == manifest.models.end() ? nullptr : &*found;
+}
+
 /// What a head was fitted to, the files beside it, changes: its answers would be wrong in silence.
 void warn_of_others(const Manifest& manifest, const ManifestModel& model,
                     const ManifestSource& source, const PullOptions& options) {
   for (const std::string& name : others_within(options.to / model.name, source)) {
-    const std::string place = (options.to / model.name / name).string();
-    const ManifestModel* home = manifest.find(name);
+    const fs::path place = options.to / model.name / name;
+    const ManifestModel* home = is_fitted(place) ? nullptr : model_with_head(manifest, name);
     options.say(home == nullptr
                     ? fmt::format("{}: {} may have been fitted to files that are replaced now; fit "
                                   "it again",
-                                  model.name, place)
+                                  model.name, place.string())
                     : fmt::format("{}: {} is of an earlier version; name {} instead, and remove it",
-                                  model.name, place, (options.to / home->name / name).string()));
+                                  model.name, place.string(),
+                                  (options.to / home->name / name).string()));
   }
 }
 

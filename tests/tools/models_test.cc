@@ -201,6 +201,7 @@ TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   write(model() / "copy/config.json", "{}");  // a whole model, and a link
   write(model() / "copy/tokenizer.json", "{}");
   fs::create_directory_symlink("tickets", model() / "link");
+  write(model() / ".old/config.json", "{}");
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(err_.find("tickets"), std::string::npos) << err_;  // nothing has changed
   for (const bool is_there : {true, false}) {
@@ -209,6 +210,7 @@ TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
     expect_error("tiny: models/tiny/tickets may have been fitted to files that are replaced now");
     EXPECT_EQ(err_.find("copy"), std::string::npos) << err_;
     EXPECT_EQ(err_.find("link"), std::string::npos) << err_;
+    EXPECT_EQ(err_.find(".old"), std::string::npos) << err_;
     EXPECT_EQ(read(model() / "tickets/config.json"), "{}");
   }
 }
@@ -223,6 +225,17 @@ TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
   write(model() / "attack/config.json", "{}");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
   expect_error("tiny: models/tiny/attack is of an earlier version; name models/guard/attack ");
+  // One's own of that name, and a head that has the name of a model.
+  write(model() / "attack/config.json", R"({"signalbox_trunk": ".."})");
+  write(model() / "guard/config.json", "{}");
+  fs::remove(model() / "model.bin");
+  EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
+  for (const char* name : {"attack", "guard"}) {
+    expect_error(fmt::format(
+        "tiny: models/tiny/{} may have been fitted to files that are replaced now; fit it again",
+        name));
+  }
+  EXPECT_EQ(err_.find("earlier version"), std::string::npos) << err_;
 }
 
 TEST_F(Models, an_old_file_stays_until_a_verified_one_replaces_it) {
