@@ -19,6 +19,7 @@ using grounding::JudgedToken;
 using grounding::ReadText;
 using grounding::Sentence;
 using grounding::SentenceIndex;
+using grounding::Side;
 using grounding::TokenContext;
 using grounding::TokenJudge;
 
@@ -47,8 +48,8 @@ class GroundingContext {
   GroundingContext(std::string context, std::string question)
       : context_(std::move(context)),
         question_(std::move(question)),
-        read_context_(context_),
-        read_question_(question_),
+        read_context_(context_, Side::kContext),
+        read_question_(question_, Side::kContext),
         index_(read_context_) {
     evidence_.add(read_context_);
     evidence_.add(read_question_);

@@ -2,7 +2,7 @@
 
 #include "router/guard/grounding_number.h"
 
-#include <algorithm>
+#include <charconv>
 
 #include "router/guard/grounding_numeral.h"
 
@@ -22,13 +22,14 @@ Hedge hedge_before(const ReadText& text, size_t token) {
   if (one == "to" && two == "close") return Hedge::kAbout;
   if (is_one_of(one, {"over", "above", "exceeding", ">", "exceeds", "exceeded", "least"}))
     return Hedge::kOver;
-  if (one == "than" && is_one_of(two, {"more", "greater", "higher", "longer", "larger", "older"}))
-    return Hedge::kOver;
-  if (is_one_of(one, {"under", "below", "<", "most"})) return Hedge::kUnder;
-  if (one == "than" && is_one_of(two, {"less", "fewer", "lower", "smaller", "shorter", "younger"}))
-    return Hedge::kUnder;
   if (one == "to" && two == "up") return Hedge::kUnder;
-  return Hedge::kNone;
+  if (is_one_of(one, {"under", "below", "<", "most"})) return Hedge::kUnder;
+  if (one != "than") return Hedge::kNone;
+  const bool more = is_one_of(two, {"more", "greater", "higher", "longer", "larger", "older"});
+  const bool less = is_one_of(two, {"less", "fewer", "lower", "smaller", "shorter", "younger"});
+  if (!more && !less) return Hedge::kNone;
+  const bool denied = is_one_of(word(3), {"no", "not", "never"});  // "no more than"
+  return more != denied ? Hedge::kOver : Hedge::kUnder;
 }
 
 Hedge hedge_after(const ReadText& text, size_t token) {
@@ -60,26 +61,113 @@ bool is_year(const ReadText& text, size_t token, const Numeral& part) {
          part.value >= 1000 && part.value < 2200 && part.step == 1 && !part.fraction;
 }
 
-void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity& out) {
-  const auto add = [&](double value, double step, const Unit& unit) {
-    if (out.count < out.readings.size()) out.readings[out.count++] = {value, step, unit};
-  };
-  out.last_token = static_cast<uint32_t>(part.next);
-  if (const auto currency = read_currency_before(text, token)) {
-    double scale = 1;
-    if (text.glued(part.next) && text.at(part.next).is("m")) {  // "£5m"
-      scale = 1e6;
-      out.scaled = true;
-      ++out.last_token;
-    }
-    out.first_token = static_cast<uint32_t>(token - 1);
-    add(part.value * scale, part.step * scale, *currency);
-    // "$5 billion dollars".
-    if (const auto unit = read_unit(text, out.last_token);
-        unit && unit->unit.dimension == Dimension::kMoney)
-      out.last_token = static_cast<uint32_t>(unit->last_token);
+constexpr Unit kInch = {Dimension::kLength, 0.0254}, kFoot = {Dimension::kLength, 0.3048};
+constexpr Unit kMinute = {Dimension::kTime, 60}, kDay = {Dimension::kTime, 86400};
+constexpr Unit kWeek = {Dimension::kTime, 7 * 86400.0};
+
+void add(Quantity& out, double value, double step, const Unit& unit) {
+  if (out.count < out.readings.size()) out.readings[out.count++] = {value, step, unit};
+}
+
+// The number of two digits at most at the token, or -1.
+int small_number(const ReadText& text, size_t token) {
+  const Token& digits = text.at(token);
+  if (digits.kind != TokenKind::kNumber || digits.text.size() > 2) return -1;
+  int value = 0;
+  std::from_chars(digits.text.data(), digits.text.data() + digits.text.size(), value);
+  return value;
+}
+
+bool is_inch_mark(const Token& token) {
+  return is_one_of(token.lower, {"\"", "”", "″"});
+}
+
+// "$5bn", "£5m", "$5 billion dollars".
+void add_money(const ReadText& text, const Numeral& part, const Unit& currency, Quantity& out) {
+  double scale = 1;
+  const std::string_view letter = text.glued(part.next) ? text.at(part.next).text : "";
+  if (is_one_of(letter, {"m", "b", "t"})) {
+    scale = letter == "m" ? 1e6 : letter == "b" ? 1e9 : 1e12;
+    out.scaled = true;
+    ++out.last_token;
+  }
+  add(out, part.value * scale, part.step * scale, currency);
+  if (const auto unit = read_unit(text, out.last_token);
+      unit && unit->unit.dimension == Dimension::kMoney)
+    out.last_token = static_cast<uint32_t>(unit->last_token);
+}
+
+// 5'10".
+bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
+  const size_t mark = part.next;
+  const int inches = small_number(text, mark + 1);
+  if (!is_one_of(text.at(mark).lower, {"'", "’", "′"}) || !text.glued(mark) ||
+      !text.glued(mark + 1) || inches < 0 || inches > 11 || !is_inch_mark(text.at(mark + 2)))
+    return false;
+  add(out, part.value + inches / 12.0, 1 / 12.0, kFoot);
+  out.last_token = static_cast<uint32_t>(mark + 3);
+  return true;
+}
+
+// One letter that is glued to the number: "7d", "2w"; in a context "5m" are minutes too, and 27"
+// inches.
+bool add_glued(const ReadText& text, const Numeral& part, Quantity& out) {
+  const Token& mark = text.at(part.next);
+  if (!text.glued(part.next)) return false;
+  if (mark.text == "d" || mark.text == "w") {
+    add(out, part.value, part.step, mark.text == "d" ? kDay : kWeek);
+    add(out, part.value, part.step, {});
+    ++out.last_token;
+    return true;
+  }
+  if (!text.offers() || !is_inch_mark(mark)) return false;
+  add(out, part.value, part.step, {});
+  add(out, part.value, part.step, kInch);
+  return true;
+}
+
+// Whether "15m" stands behind hours: "2h 15m".
+bool follows_hours(const ReadText& text, size_t token) {
+  return token > 1 && is_one_of(text.at(token - 1).lower, {"h", "hr", "hrs"}) &&
+         text.at(token - 2).kind == TokenKind::kNumber;
+}
+
+// What goes on with a quantity in a finer unit, or without one: "1h45", "5 ft 10 in", "an hour and
+// a half".
+void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantity& out) {
+  const size_t next = out.last_token;
+  if (text.at(next).is("and") && text.at(next + 1).is("a")) {
+    const std::string_view more = text.at(next + 2).lower;
+    if (more != "half" && more != "quarter") return;
+    reading.value += more == "half" ? 0.5 : 0.25;
+    out.last_token += 3;
     return;
   }
+  const int rest = small_number(text, next);
+  if (rest < 0) return;
+  if (text.at(next - 1).is("h") && text.glued(next) && rest < 60 &&
+      text.at(next).text.size() == 2) {
+    reading.value += rest / 60.0;
+    reading.step = 1 / 60.0;
+    ++out.last_token;
+    if (text.glued(next + 1) && is_one_of(text.at(next + 1).lower, {"m", "min"})) ++out.last_token;
+  } else if (unit == kFoot && rest < 12 &&
+             (text.at(next + 1).is("in") || is_inch_mark(text.at(next + 1))) &&
+             text.at(next + 2).kind != TokenKind::kNumber) {
+    reading.value += rest / 12.0;
+    reading.step = 1 / 12.0;
+    out.last_token += 2;
+  }
+}
+
+void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity& out) {
+  out.last_token = static_cast<uint32_t>(part.next);
+  if (const auto currency = read_currency_before(text, token)) {
+    out.first_token = static_cast<uint32_t>(token - 1);
+    add_money(text, part, *currency, out);
+    return;
+  }
+  if (add_feet(text, part, out) || (!part.ordinal && add_glued(text, part, out))) return;
   size_t next = part.next;
   if (part.fraction) {  // "half an hour", "a quarter of a mile"
     if (text.at(next).is("of")) ++next;
@@ -88,29 +176,44 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   const bool counted = next == part.next || dimension_of(text.at(next).lower) != Dimension::kNone;
   const auto unit = part.ordinal || !counted ? std::nullopt : read_unit(text, next);
   if (!unit) {
-    add(part.value, part.step, {});
-    if (part.other) add(*part.other, 1, {});
+    add(out, part.value, part.step, {});
+    if (part.other) add(out, *part.other, 1, {});
+    for (size_t i = 0; i < part.part_count; ++i) add(out, part.parts[i], 1, {});
     return;
   }
   const std::string_view name = text.at(unit->last_token - 1).lower;
+  const bool glued_m = name == "m" && text.glued(part.next);
   out.last_token = static_cast<uint32_t>(unit->last_token);
-  double value = part.value;
-  if (text.at(out.last_token).is("and") && text.at(out.last_token + 1).is("a")) {
-    const std::string_view more = text.at(out.last_token + 2).lower;  // "an hour and a half"
-    if (more == "half" || more == "quarter") {
-      value += more == "half" ? 0.5 : 0.25;
-      out.last_token += 3;
-    }
+  if (glued_m && follows_hours(text, token)) {
+    add(out, part.value, part.step, kMinute);
+    return;
   }
-  add(value, part.step, unit->unit);
-  if (name == "m") add(part.value * 1e6, part.step * 1e6, {});
-  if (name == "pound" || name == "pounds") add(part.value, part.step, {Dimension::kMoney, 1, 0, 3});
-  if (part.other) add(*part.other, 1, unit->unit);
+  add(out, part.value, part.step, unit->unit);
+  take_rest(text, unit->unit, out.readings[0], out);
+  if (name == "m") add(out, part.value * 1e6, part.step * 1e6, {});
+  if (glued_m && text.offers()) add(out, part.value, part.step, kMinute);
+  if (name == "pound" || name == "pounds")
+    add(out, part.value, part.step, {Dimension::kMoney, 1, 0, 3});
+  if (part.other) add(out, *part.other, 1, unit->unit);
+}
+
+// "version 3.10", "Section 4.10": not the same as 3.1 and 4.1.
+bool is_version(const ReadText& text, size_t token) {
+  const std::string_view digits = text.at(token).text;
+  const size_t point = digits.find('.');
+  return text.at(token).kind == TokenKind::kNumber && token > 0 && point != digits.npos &&
+         digits.substr(point) != ".0" &&
+         is_one_of(text.at(token - 1).lower,
+                   {"version", "versions", "v", "release", "section", "§", "clause", "chapter",
+                    "article", "appendix", "figure", "python", "java", "ubuntu", "firmware"}) &&
+         !read_unit(text, token + 1);
 }
 
 }  // namespace
 
 std::optional<Quantity> read_quantity(const ReadText& text, size_t token) {
+  // Of an answer such a one is compared letter by letter, as codes are.
+  if (!text.offers() && is_version(text, token)) return std::nullopt;
   auto numeral = read_numeral(text, token);
   if (!numeral) return std::nullopt;
   Numeral& part = *numeral;
@@ -121,6 +224,7 @@ std::optional<Quantity> read_quantity(const ReadText& text, size_t token) {
   out.scaled = part.scaled;
   out.words = part.words;
   out.scale = part.scale;
+  out.fraction = part.fraction;
   out.year = is_year(text, token, part);
   add_units(text, token, part, out);
   const bool article = is_one_of(text.at(token).lower, {"a", "an"});

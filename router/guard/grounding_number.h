@@ -26,16 +26,17 @@ struct Reading {
 struct Quantity {
   uint32_t begin = 0, end = 0;               // bytes of the text: number and unit
   uint32_t first_token = 0, last_token = 0;  // half-open
-  std::array<Reading, 3> readings = {};
+  std::array<Reading, 4> readings = {};
   uint8_t count = 0;  // of readings, 1 at least
   Hedge hedge = Hedge::kNone;
-  bool year = false;     // four digits that can be one, and no unit
-  bool ordinal = false;  // "3rd", "third"
-  bool scaled = false;   // "1.2 million", "5k": rounded by its way of writing
-  double scale = 1;      // of "million" and the like
-  bool range = false;    // one end of "10-20"
-  bool vague = false;    // what texts do not mean as a figure: "one", "first", "a"
-  bool words = false;    // written in letters
+  bool year = false;      // four digits that can be one, and no unit
+  bool ordinal = false;   // "3rd", "third"
+  bool scaled = false;    // "1.2 million", "5k": rounded by its way of writing
+  double scale = 1;       // of "million" and the like
+  bool range = false;     // one end of "10-20"
+  bool vague = false;     // what texts do not mean as a figure: "one", "first", "a"
+  bool words = false;     // written in letters
+  bool fraction = false;  // a part of one: "half", "3/4", "one in four"
 
   std::span<const Reading> read() const { return {readings.data(), count}; }
 };

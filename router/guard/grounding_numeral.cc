@@ -116,13 +116,27 @@ bool read_tens(const ReadText& text, size_t token, Numeral& out) {
   return false;
 }
 
+// "a hundred" before more of the number.
+bool read_article(const ReadText& text, size_t token, Numeral& out) {
+  const std::string_view scale = text.at(token + 1).lower;
+  if (!text.at(token).is("a") || !is_one_of(scale, {"hundred", "thousand", "million"}))
+    return false;
+  Numeral more;
+  size_t next = token + 2;
+  if (text.at(next).is("and")) ++next;
+  if (!read_tens(text, next, more)) return false;
+  out.value = 1;
+  out.next = token + 1;
+  return true;
+}
+
 // "one hundred and five thousand two hundred".
 bool read_cardinal(const ReadText& text, size_t token, Numeral& out) {
   Numeral part;
   double total = 0, group = 0, scale_before = 1e18;
   size_t at = token;
   bool any = false;
-  while (read_tens(text, at, part)) {
+  while (read_tens(text, at, part) || (!any && read_article(text, at, part))) {
     group = part.value;
     any = true;
     at = part.next;
@@ -183,6 +197,30 @@ bool counts_rank(const Token& next) {
                                  "were", "was", "have", "had", "to"});
 }
 
+// "half-time", "half-life", "the second half": no half of anything that is told.
+bool names_half(const ReadText& text, size_t token) {
+  const size_t next = skip_hyphen(text, token + 1);
+  const Token& noun = text.at(next);
+  if (next > token + 1 && noun.kind == TokenKind::kWord && !noun.is("dozen") &&
+      !find(kScales, noun.lower) && !is_one_of(noun.lower, {"a", "an"}) &&
+      dimension_of(noun.lower) == Dimension::kNone)
+    return true;
+  return noun.is("time") ||
+         (token > 0 && is_one_of(text.at(token - 1).lower, {"first", "second", "1st", "2nd"}));
+}
+
+// "third-party", "third parties".
+bool is_outsider(const ReadText& text, size_t ordinal) {
+  return text.at(ordinal).is("third") && is_one_of(text.at(skip_hyphen(text, ordinal + 1)).lower,
+                                                   {"party", "parties", "person", "world"});
+}
+
+// "Third, bake it": the order of what is said.
+bool orders_speech(const ReadText& text, size_t token) {
+  return is_upper_start(text.at(token).text) && text.at(token + 1).is(",") &&
+         (token == 0 || !text.at(token - 1).is("the"));
+}
+
 // "a hundred", "half a million", "two thirds", "a dozen", "three quarters", "½".
 bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
   const Token& first = text.at(token);
@@ -192,6 +230,7 @@ bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
     out = {.value = *sign, .step = 0.01, .next = second, .fraction = true};
     return true;
   }
+  if (first.is("half") && names_half(text, token)) return false;
   if (first.is("half")) {
     out.value = 0.5;
     out.step = 0.1;
@@ -228,9 +267,11 @@ bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
     out.value = *scale;
     out.step = *scale;
     out.scaled = true;
-  } else if (is_one_of(noun, {"third", "fifth", "tenth"}) && counts_rank(text.at(second + 1))) {
+  } else if (is_one_of(noun, {"third", "fifth", "tenth"}) &&
+             counts_rank(text.at(skip_hyphen(text, second + 1)))) {
     out.value = *find(kOrdinals, noun);  // "a fifth season"
     out.ordinal = true;
+    out.vague = is_outsider(text, second);
   } else if (is_one_of(noun, {"half", "third", "quarter", "fifth", "tenth"})) {
     out.value = 1 / *find(kParts, noun);
     out.step = 0.01;
@@ -245,6 +286,36 @@ bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
   }
   out.next = second + 1;
   return true;
+}
+
+// "and a half", "-and-a-half million".
+void extend_half(const ReadText& text, Numeral& out) {
+  const size_t at = skip_hyphen(text, out.next), article = skip_hyphen(text, at + 1);
+  if (!text.at(at).is("and") || !text.at(article).is("a")) return;
+  const size_t tail = skip_hyphen(text, article + 1);
+  const bool third = text.at(tail).is("third") && out.words;  // not "items 1, 2 and a third"
+  if (!third && !is_one_of(text.at(tail).lower, {"half", "quarter"})) return;
+  out.value += 1 / *find(kParts, text.at(tail).lower);
+  out.step = 0.1;
+  out.next = tail + 1;
+  if (const auto scale = find(kScales, text.at(out.next).lower)) {
+    out.value *= *scale;
+    out.step = *scale / 10;
+    out.scaled = true;
+    ++out.next;
+  }
+}
+
+// "a quarter of a million".
+void extend_part(const ReadText& text, Numeral& out) {
+  if (!out.fraction || !text.at(out.next).is("of") || !text.at(out.next + 1).is("a")) return;
+  const auto scale = find(kScales, text.at(out.next + 2).lower);
+  if (!scale || *scale < 1e3) return;
+  out.value *= *scale;
+  out.step *= *scale;
+  out.scaled = true;
+  out.fraction = false;
+  out.next += 3;
 }
 
 // What may follow a cardinal: "two thirds", "two and a half", "two dozen".
@@ -266,19 +337,7 @@ void extend_words(const ReadText& text, Numeral& out) {
     out.fraction = true;
     return;
   }
-  if (text.at(out.next).is("and") && text.at(out.next + 1).is("a")) {
-    const std::string_view tail = text.at(out.next + 2).lower;
-    if (tail != "half" && tail != "quarter" && tail != "third") return;
-    out.value += 1 / *find(kParts, tail);
-    out.step = 0.1;
-    out.next += 3;
-    if (const auto scale = find(kScales, text.at(out.next).lower)) {
-      out.value *= *scale;
-      out.step = *scale / 10;
-      out.scaled = true;
-      ++out.next;
-    }
-  }
+  extend_half(text, out);
 }
 
 // "1½", "3/4", "1 1/2".
@@ -315,6 +374,24 @@ void extend_fraction(const ReadText& text, size_t token, Numeral& out) {
   }
 }
 
+// "12,15" and "1,50,000" may be cells of a table; "1,200" is not.
+void offer_cells(std::string_view written, Numeral& out) {
+  if (written.find_first_not_of("0123456789,") != std::string_view::npos) return;
+  auto cells = out.parts;
+  size_t count = 0;
+  bool thousands = written.find(',') <= 3;
+  for (size_t at = 0; at < written.size(); ++count) {
+    if (count == cells.size()) return;
+    const size_t end = std::min(written.find(',', at), written.size());
+    std::from_chars(written.data() + at, written.data() + end, cells[count]);
+    thousands = thousands && (count == 0 || end - at == 3);
+    at = end + 1;
+  }
+  if (count < 2 || thousands) return;
+  out.parts = cells;
+  out.part_count = static_cast<uint8_t>(count);
+}
+
 bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   const auto digits = read_digits(text.at(token).text);
   if (!digits) return false;
@@ -322,7 +399,10 @@ bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   out.step = digits->step;
   out.other = digits->other;
   out.next = token + 1;
+  if (text.offers()) offer_cells(text.at(token).text, out);
   extend_fraction(text, token, out);
+  if (out.step == 1 && !out.fraction) extend_half(text, out);
+  if (out.scaled) return true;
   const Token& after = text.at(out.next);
   if (text.glued(out.next) && is_one_of(after.lower, {"st", "nd", "rd", "th"})) {
     out.ordinal = true;
@@ -382,9 +462,9 @@ bool read_ratio(const ReadText& text, const Numeral& first, Numeral& out) {
   } else if (!read_cardinal(text, at, all)) {
     return false;
   }
-  // "5 in 2019" is none.
-  if (first.value < 1 || first.value > all.value || (in && all.value >= 1e3 && all.value < 2200))
-    return false;
+  // "5 in 2019" is none; "1 in 2,000" is.
+  const bool year = in && text.at(at).text.size() == 4 && all.value >= 1e3 && all.value < 2200;
+  if (first.value < 1 || first.value > all.value || year) return false;
   if (dimension_of(text.at(all.next).lower) != Dimension::kNone) return false;  // "one in 5 days"
   out = first;
   out.value = first.value / all.value;
@@ -392,6 +472,24 @@ bool read_ratio(const ReadText& text, const Numeral& first, Numeral& out) {
   out.next = all.next;
   out.fraction = true;
   out.vague = false;
+  out.part_count = 0;
+  if (text.offers()) {
+    out.parts = {first.value, all.value};
+    out.part_count = 2;
+  }
+  return true;
+}
+
+// "twice a day" of a context are two times.
+bool read_times(const ReadText& text, size_t token, Numeral& out) {
+  const Token& word = text.at(token);
+  if (!text.offers() || !is_one_of(word.lower, {"once", "twice", "thrice"})) return false;
+  const bool often =
+      is_one_of(text.at(token + 1).lower, {"a", "an", "per", "every", "each", "daily", "weekly",
+                                           "monthly", "yearly", "annually", "hourly", "nightly"});
+  if (word.is("once") && !often) return false;  // "once it was built"
+  out = {.value = word.is("once") ? 1.0 : word.is("twice") ? 2.0 : 3.0, .next = token + 1};
+  out.words = true;
   return true;
 }
 
@@ -399,27 +497,29 @@ bool read_ratio(const ReadText& text, const Numeral& first, Numeral& out) {
 
 std::optional<Digits> read_digits(std::string_view written) {
   std::string plain;
-  size_t groups = 0, dots = 0, commas = 0, last = std::string_view::npos;
+  size_t dots = 0, commas = 0, last = std::string_view::npos;
   for (size_t i = 0; i < written.size(); ++i) {
     const char c = written[i];
     if (c >= '0' && c <= '9') continue;
-    ++groups;
     dots += c == '.';
     commas += c == ',';
     if (c == '.' || c == ',') last = i;
   }
   // Of separators that occur once each the last one is the decimal point; of one that repeats, all
-  // separate thousands.
+  // separate thousands, or lakhs: "1,50,000".
   const auto digits_after = [&](size_t at) {
     size_t n = 0;
     while (at + 1 + n < written.size() && written[at + 1 + n] >= '0' && written[at + 1 + n] <= '9')
       ++n;
     return n;
   };
+  // Behind four digits or a zero no comma separates thousands.
+  const bool after_whole = commas == 1 && (last > 3 || written[0] == '0');
   std::optional<size_t> point;
   if (dots == 1 && (commas == 0 || written.find('.') > written.rfind(','))) {
     point = written.find('.');
-  } else if (commas == 1 && (dots == 0 ? digits_after(last) != 3 : last == written.find(','))) {
+  } else if (commas == 1 &&
+             (dots == 0 ? digits_after(last) != 3 || after_whole : last == written.find(','))) {
     point = written.find(',');
   } else if (dots > 1 || (dots == 1 && commas > 1)) {
     if (commas > 0) return std::nullopt;
@@ -430,6 +530,8 @@ std::optional<Digits> read_digits(std::string_view written) {
       plain += c;
     } else if (point && i == *point) {
       plain += '.';
+    } else if (c == ',' && commas > 1 && digits_after(i) == 2) {
+      continue;
     } else if ((c == '.' || c == ',') && digits_after(i) != 3) {
       return std::nullopt;  // "1.2.3", "192.168.0.1"
     }
@@ -457,12 +559,15 @@ std::optional<Numeral> read_numeral(const ReadText& text, size_t token) {
     out.vague = out.value == 1 && out.next == token + 1;
   } else if (const auto ordinal = find(kOrdinals, first.lower)) {
     out = {.value = *ordinal, .next = token + 1, .ordinal = true, .words = true};
-    out.vague = *ordinal <= 2;
+    out.vague = *ordinal <= 2 || is_outsider(text, token) || orders_speech(text, token);
+  } else if (read_times(text, token, out)) {
+    return out;
   } else {
     out = {};
     if (!read_idiom(text, token, out)) return std::nullopt;
   }
   Numeral ratio;
+  extend_part(text, out);
   if (!out.ordinal && !out.scaled && read_ratio(text, out, ratio)) return ratio;
   return out;
 }

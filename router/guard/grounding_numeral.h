@@ -2,6 +2,7 @@
 // Numbers without what stands around them: "1,200.5", "1.2 million", "twenty-three", "half a
 // dozen", "3/4", "third", "one in four".
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,9 +16,12 @@ struct Numeral {
   double step = 1;                   // of the last digit that was written
   double scale = 1;                  // of "million" and the like behind digits
   std::optional<double> other = {};  // how else the digits can be read
-  size_t next = 0;                   // the token after it
-  bool ordinal = false;              // "3rd", "third"
-  bool scaled = false;               // "1.2 million", "5k": rounded by its way of writing
+  /// Of a context: plain numbers that it may be made of ("12,15", "3 out of 4").
+  std::array<double, 3> parts = {};
+  uint8_t part_count = 0;
+  size_t next = 0;        // the token after it
+  bool ordinal = false;   // "3rd", "third"
+  bool scaled = false;    // "1.2 million", "5k": rounded by its way of writing
   bool vague = false;     // what texts do not mean as a figure: "one", "first", "an hour"
   bool words = false;     // written in letters
   bool fraction = false;  // a part of one
@@ -25,8 +29,8 @@ struct Numeral {
 
 std::optional<Numeral> read_numeral(const ReadText& text, size_t token);
 
-/// "1,200.5" and how else the digits can be read ("1.234" is also 1234); none when they are no
-/// number ("1.2.3").
+/// Of a token of digits: "1,200.5" and how else the digits can be read ("1.234" is also 1234); none
+/// when they are no number ("1.2.3").
 struct Digits {
   double value = 0, step = 1;
   std::optional<double> other = {};

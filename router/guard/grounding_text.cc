@@ -45,20 +45,25 @@ bool letter_at(std::string_view text, size_t at) {
   return at < text.size() && is_letter(utf8::decode(text, at).code_point);
 }
 
+bool digit_at(std::string_view text, size_t at) {
+  return at < text.size() && ascii::is_digit(text[at]);
+}
+
+size_t digits_end(std::string_view text, size_t at) {
+  while (digit_at(text, at)) ++at;
+  return at;
+}
+
 // Digits with one separator at a time between them; a narrow or plain no-break space separates
 // three digits.
-size_t number_end(std::string_view text, size_t at) {
-  const auto digits = [&](size_t from) {
-    size_t end = from;
-    while (end < text.size() && ascii::is_digit(text[end])) ++end;
-    return end;
-  };
-  size_t end = digits(at);
+size_t run_end(std::string_view text, size_t at, bool commas) {
+  size_t end = digits_end(text, at);
   for (;;) {
     size_t next = end;
-    if (next < text.size() && (text[next] == ',' || text[next] == '.' || text[next] == '\'')) {
+    if (next < text.size() &&
+        ((text[next] == ',' && commas) || text[next] == '.' || text[next] == '\'')) {
       const bool quote = text[next] == '\'';
-      const size_t stop = digits(++next);
+      const size_t stop = digits_end(text, ++next);
       if (stop == next || (quote && stop - next != 3)) return end;
       end = stop;
       continue;
@@ -67,10 +72,111 @@ size_t number_end(std::string_view text, size_t at) {
                        : text.substr(next, 2) == "\u00A0"                                   ? 2
                                                                                             : 0;
     if (gap == 0) return end;
-    const size_t stop = digits(next + gap);
+    const size_t stop = digits_end(text, next + gap);
     if (stop - next - gap != 3) return end;
     end = stop;
   }
+}
+
+// How many digits stand between separators.
+std::vector<size_t> group_sizes(std::string_view run) {
+  std::vector<size_t> out;
+  for (size_t at = 0; at < run.size(); ++at) {
+    if (!ascii::is_digit(run[at])) continue;
+    const size_t end = digits_end(run, at);
+    out.push_back(end - at);
+    at = end;
+  }
+  return out;
+}
+
+// "1,200,000", and as in India "12,50,000".
+bool is_grouped(std::string_view integer) {
+  const std::vector<size_t> sizes = group_sizes(integer);
+  const auto behind = [&](size_t size) {
+    return std::all_of(sizes.begin() + 1, sizes.end() - 1,
+                       [&](size_t each) { return each == size; });
+  };
+  if (sizes.size() == 1) return true;
+  if (sizes.back() != 3) return false;
+  return (sizes[0] <= 3 && behind(3)) || (sizes[0] <= 2 && sizes.size() >= 3 && behind(2));
+}
+
+// Whether a run with commas in it is a number by its look: "1,200.5", "1.200,5", "12,5".
+bool is_one_number(std::string_view run) {
+  const size_t comma = run.find(',');
+  if (comma == run.rfind(',') && digits_end(run, comma + 1) == run.size())
+    return is_grouped(run.substr(0, comma));
+  const size_t point = std::min(run.find('.'), run.size());
+  return point > run.rfind(',') && digits_end(run, std::min(point + 1, run.size())) == run.size() &&
+         is_grouped(run.substr(0, point));
+}
+
+// "2024-03-" or "3/5/" before `at`.
+bool ends_date(std::string_view text, size_t at) {
+  size_t digits = at;
+  const char mark = at > 0 ? text[at - 1] : ' ';
+  if (mark != '-' && mark != '/') return false;
+  while (digits > 1 && ascii::is_digit(text[digits - 2]) && at - digits < 2) --digits;
+  return digits < at && digits > 2 && text[digits - 2] == mark && ascii::is_digit(text[digits - 3]);
+}
+
+// "-03-05" or "/5/24" from `at` on.
+bool begins_date(std::string_view text, size_t at) {
+  if (at >= text.size() || (text[at] != '-' && text[at] != '/')) return false;
+  const size_t end = digits_end(text.substr(0, at + 4), at + 1);
+  return end > at + 1 && end < text.size() && text[end] == text[at] && digit_at(text, end + 1);
+}
+
+// "March 5,2021".
+bool is_day_and_year(std::string_view text, size_t begin, size_t end) {
+  const std::string_view run = text.substr(begin, end - begin);
+  const size_t comma = run.find(',');
+  const std::string_view year = run.substr(comma + 1);
+  return comma <= 2 && year.size() == 4 && (year.starts_with("19") || year.starts_with("20")) &&
+         begin > 1 && text[begin - 1] == ' ' &&
+         (text[begin - 2] == '.' || letter_at(text, begin - 2));
+}
+
+// Whether the commas of the run separate cells, by what stands around it: "[1,2]", "1,200,Anna",
+// "08:03,08:56", "2024-03-05,450".
+bool is_list(std::string_view text, size_t begin, size_t end) {
+  const char before = begin > 0 ? text[begin - 1] : ' ';
+  const char after = end < text.size() ? text[end] : ' ';
+  if (before == '[' && after == ']') return true;
+  if (after == ',' && letter_at(text, end + 1)) return true;
+  if (is_day_and_year(text, begin, end)) return true;
+  if (ends_date(text, begin) || begins_date(text, end)) return true;
+  if (after == ':' && digit_at(text, end + 1) && digit_at(text, end + 2)) return true;
+  const bool scale = text.substr(begin, end - begin).ends_with(",000");  // "1:25,000"
+  return before == ':' && begin > 1 && ascii::is_digit(text[begin - 2]) && !scale;
+}
+
+// A cell that a comma separates from the one before goes up to the next comma, so that no run is
+// looked at twice.
+size_t number_end(std::string_view text, size_t at) {
+  const size_t cell = run_end(text, at, false);
+  if (cell >= text.size() || text[cell] != ',' || (at > 0 && text[at - 1] == ',')) return cell;
+  const size_t end = run_end(text, at, true);
+  if (end == cell || is_list(text, at, end)) return cell;
+  return is_one_number(text.substr(at, end - at)) ? end : cell;
+}
+
+// Whether the letter at `at` stands between two numbers and is a token of its own: "14h30",
+// "1d12h", "5m30s" (and not "80m2"), "2024-03-05T14:30".
+bool parts_numbers(std::string_view text, size_t at) {
+  if (at == 0 || !ascii::is_digit(text[at - 1]) || !digit_at(text, at + 1)) return false;
+  const char letter = ascii::lower(text[at]);
+  const bool two = digit_at(text, at + 2);
+  return letter == 'h' || letter == 'd' || (letter == 'm' && two) ||
+         (letter == 't' && two && text.substr(at + 3, 1) == ":");
+}
+
+// "v2.1" is a word and a number.
+bool marks_version(std::string_view text, size_t at) {
+  const size_t end = digits_end(text, at + 1);
+  return ascii::lower(text[at]) == 'v' && end > at + 1 && text.substr(end, 1) == "." &&
+         digit_at(text, end + 1);
 }
 
 constexpr auto kAbbreviations = std::to_array<std::string_view>(
@@ -135,7 +241,8 @@ bool is_all_upper(std::string_view word) {
   return letters >= 2;
 }
 
-ReadText::ReadText(std::string_view text) : text_(text), lower_(to_lower(text)) {
+ReadText::ReadText(std::string_view text, Side side)
+    : text_(text), side_(side), lower_(to_lower(text)) {
   read_tokens();
   read_sentences();
 }
@@ -147,6 +254,25 @@ const Token& ReadText::at(size_t index) const {
 
 bool ReadText::glued(size_t index) const {
   return index > 0 && index < tokens_.size() && tokens_[index - 1].end == tokens_[index].begin;
+}
+
+size_t ReadText::word_end(size_t at, Token& token) const {
+  token.kind = TokenKind::kWord;
+  if (parts_numbers(text_, at) || marks_version(text_, at)) return at + 1;
+  size_t end = at;
+  for (;;) {
+    if (letter_at(text_, end)) {
+      end += utf8::decode(text_, end).bytes;
+    } else if (digit_at(text_, end)) {
+      token.kind = TokenKind::kIdentifier;
+      ++end;
+    } else if (const size_t mark = apostrophe(text_, end);
+               mark > 0 && letter_at(text_, end + mark)) {
+      end += mark;
+    } else {
+      return end;
+    }
+  }
 }
 
 void ReadText::read_tokens() {
@@ -162,20 +288,7 @@ void ReadText::read_tokens() {
       token.kind = TokenKind::kNumber;
       end = number_end(text_, i);
     } else if (letter_at(text_, i)) {
-      token.kind = TokenKind::kWord;
-      for (;;) {
-        if (letter_at(text_, end)) {
-          end += utf8::decode(text_, end).bytes;
-        } else if (end < text_.size() && ascii::is_digit(text_[end])) {
-          token.kind = TokenKind::kIdentifier;
-          ++end;
-        } else if (const size_t mark = apostrophe(text_, end);
-                   mark > 0 && letter_at(text_, end + mark)) {
-          end += mark;
-        } else {
-          break;
-        }
-      }
+      end = word_end(i, token);
     } else {
       const utf8::Decoded symbol = utf8::decode(text_, i);
       end = i + symbol.bytes;

@@ -12,7 +12,7 @@ namespace signalbox::router::grounding {
 
 enum class TokenKind : uint8_t {
   kWord,        // letters, with apostrophes between them
-  kNumber,      // digits, with single separators between them
+  kNumber,      // digits, with single separators between them; the cells of "1,2,3" are three
   kIdentifier,  // letters and digits that begin with a letter: "H2O", "GPT4"
   kSymbol,      // one character of anything else
 };
@@ -32,15 +32,20 @@ struct Sentence {
   bool code = false;
 };
 
+/// What a text is read for. Where a form can be read in several ways ("12,15", "5m"), an answer
+/// claims the usual one and a context offers all of them.
+enum class Side : uint8_t { kAnswer, kContext };
+
 /// Looks into `text`, which outlives it. Neither copied nor moved: its tokens look into it.
 class ReadText {
  public:
   /// Under 4 GiB.
-  explicit ReadText(std::string_view text);
+  explicit ReadText(std::string_view text, Side side = Side::kAnswer);
   ReadText(const ReadText&) = delete;
   ReadText& operator=(const ReadText&) = delete;
 
   std::string_view text() const { return text_; }
+  bool offers() const { return side_ == Side::kContext; }
   const std::vector<Token>& tokens() const { return tokens_; }
   const std::vector<Sentence>& sentences() const { return sentences_; }
 
@@ -51,10 +56,12 @@ class ReadText {
 
  private:
   void read_tokens();
+  size_t word_end(size_t at, Token& token) const;
   void read_sentences();
   void close(uint32_t begin, uint32_t end, bool code, uint32_t& token);
 
   std::string_view text_;
+  Side side_;
   std::string lower_;  // (text.size())
   std::vector<Token> tokens_;
   std::vector<Sentence> sentences_;
