@@ -17,6 +17,7 @@ struct Named {
 
 constexpr double kDay = 86400, kYear = 365.25 * kDay;
 constexpr double kInch = 0.0254, kFoot = 0.3048, kYard = 0.9144, kMile = 1609.344;
+constexpr uint8_t kDollar = 1, kUsd = 15;  // of any country; from here on of one
 constexpr double kPound = 0.45359237, kGallon = 3.785411784;
 
 using enum Dimension;
@@ -79,6 +80,9 @@ constexpr auto kUnits = std::to_array<Named>({
     {"celsius centigrade", {kTemperature, 1, 273.15}},
     {"fahrenheit", {kTemperature, 5.0 / 9, 273.15 - 32 * 5.0 / 9}},
     {"bit bits", {kData, 0.125}},
+    {"kbit kbits kilobit kilobits kbps", {kData, 125}},
+    {"mbit mbits megabit megabits mbps", {kData, 1.25e5}},
+    {"gbit gbits gigabit gigabits gbps", {kData, 1.25e8}},
     {"byte bytes", {kData, 1}},
     {"kb kilobyte kilobytes kib", {kData, 1e3}},
     {"mb megabyte megabytes mib", {kData, 1e6}},
@@ -96,6 +100,7 @@ constexpr auto kUnits = std::to_array<Named>({
     {"gwh", {kEnergy, 3.6e12}},
     {"twh", {kEnergy, 3.6e15}},
     {"w watt watts", {kPower, 1}},
+    {"milliwatt milliwatts", {kPower, 1e-3}},
     {"kw kilowatt kilowatts", {kPower, 1e3}},
     {"mw megawatt megawatts", {kPower, 1e6}},
     {"gw gigawatt gigawatts", {kPower, 1e9}},
@@ -104,6 +109,8 @@ constexpr auto kUnits = std::to_array<Named>({
     {"kpa kilopascal kilopascals", {kPressure, 1e3}},
     {"mpa megapascal megapascals", {kPressure, 1e6}},
     {"psi", {kPressure, 6894.757}},
+    {"bar", {kPressure, 1e5}},
+    {"mbar millibar millibars", {kPressure, 100}},
     {"atm atmospheres", {kPressure, 101325}},
     {"hz hertz", {kFrequency, 1}},
     {"khz kilohertz", {kFrequency, 1e3}},
@@ -115,8 +122,9 @@ constexpr auto kUnits = std::to_array<Named>({
     {"ma milliamp milliamps", {kCurrent, 1e-3}},
     {"% percent pct", {kShare, 0.01}},
     {"‰", {kShare, 0.001}},
-    {"$ usd dollar dollars buck bucks", {kMoney, 1, 0, 1}},
-    {"cent cents", {kMoney, 0.01, 0, 1}},
+    {"bps", {kShare, 1e-4}},  // basis points
+    {"$ dollar dollars buck bucks", {kMoney, 1, 0, kDollar}},
+    {"cent cents", {kMoney, 0.01, 0, kDollar}},
     {"€ eur euro euros", {kMoney, 1, 0, 2}},
     {"£ gbp", {kMoney, 1, 0, 3}},
     {"pence", {kMoney, 0.01, 0, 3}},
@@ -127,11 +135,32 @@ constexpr auto kUnits = std::to_array<Named>({
     {"₩ krw", {kMoney, 1, 0, 8}},
     {"₽ rub ruble rubles rouble roubles", {kMoney, 1, 0, 9}},
     {"₿ btc bitcoin bitcoins", {kMoney, 1, 0, 10}},
-    {"cad", {kMoney, 1, 0, 11}},
-    {"aud", {kMoney, 1, 0, 12}},
+    {"usd", {kMoney, 1, 0, kUsd}},
+    {"cad", {kMoney, 1, 0, kUsd + 1}},
+    {"aud", {kMoney, 1, 0, kUsd + 2}},
+    {"nzd", {kMoney, 1, 0, kUsd + 3}},
+    {"hkd", {kMoney, 1, 0, kUsd + 4}},
+    {"sgd", {kMoney, 1, 0, kUsd + 5}},
     {"peso pesos mxn", {kMoney, 1, 0, 13}},
     {"krona kronor sek krone kroner nok dkk", {kMoney, 1, 0, 14}},
 });
+
+// Names whose case tells them from another of the table: milliwatt and megawatt, megabit and
+// megabyte.
+constexpr auto kCased = std::to_array<Named>({
+    {"mW", {kPower, 1e-3}},
+    {"mJ", {kEnergy, 1e-3}},
+    {"mPa", {kPressure, 1e-3}},
+    {"Mb", {kData, 1.25e5}},
+    {"Gb", {kData, 1.25e8}},
+    {"Tb", {kData, 1.25e11}},
+    {"MBps", {kData, 1e6}},
+    {"GBps", {kData, 1e9}},
+});
+
+// Of bytes, where they are glued to the number: "512Mi".
+constexpr auto kBinary = std::to_array<Named>(
+    {{"Ki", {kData, 1e3}}, {"Mi", {kData, 1e6}}, {"Gi", {kData, 1e9}}, {"Ti", {kData, 1e12}}});
 
 using Table = std::unordered_map<std::string_view, Unit>;
 
@@ -153,6 +182,26 @@ const Table& table() {
 const Unit* named(std::string_view lower) {
   const auto found = table().find(lower);
   return found == table().end() ? nullptr : &found->second;
+}
+
+// The same of a token whose case may matter.
+const Unit* unit_at(const ReadText& text, size_t token) {
+  const Token& name = text.at(token);
+  const auto cased = std::ranges::find(kCased, name.text, &Named::names);
+  if (cased != kCased.end()) return &cased->unit;
+  const auto binary = std::ranges::find(kBinary, name.text, &Named::names);
+  if (binary != kBinary.end() && text.glued(token)) return &binary->unit;
+  return named(name.lower);
+}
+
+// What stands before the "$" of a country: "A$", "NZ$".
+const Unit* dollar_of(std::string_view country) {
+  if (is_one_of(country, {"US", "U.S"})) return named("usd");
+  if (is_one_of(country, {"A", "AU", "Au"})) return named("aud");
+  if (is_one_of(country, {"C", "CA", "Can"})) return named("cad");
+  if (country == "NZ") return named("nzd");
+  if (country == "HK") return named("hkd");
+  return is_one_of(country, {"S", "SG"}) ? named("sgd") : nullptr;
 }
 
 // "second" after "the" is no unit; after a number it is. One letter is a unit in its usual case.
@@ -212,6 +261,11 @@ std::optional<FoundUnit> money(const ReadText& text, size_t token) {
       return FoundUnit{*named("usd"), token + 2};
     if (first.is("canadian")) return FoundUnit{*named("cad"), token + 2};
     if (first.is("australian")) return FoundUnit{*named("aud"), token + 2};
+    if (first.is("singapore")) return FoundUnit{*named("sgd"), token + 2};
+  }
+  if (is_one_of(text.at(token + 2).lower, {"dollar", "dollars"})) {
+    if (first.is("new") && second.is("zealand")) return FoundUnit{*named("nzd"), token + 3};
+    if (first.is("hong") && second.is("kong")) return FoundUnit{*named("hkd"), token + 3};
   }
   if (is_one_of(first.lower, {"pound", "pounds"}) && second.is("sterling"))
     return FoundUnit{*named("gbp"), token + 2};
@@ -228,10 +282,12 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token) {
   if (is_one_of(first.lower, {"percentage", "percent"}) &&
       is_one_of(text.at(token + 1).lower, {"point", "points"}))
     return FoundUnit{{kShare, 0.01}, token + 2};
+  if (first.is("basis") && is_one_of(text.at(token + 1).lower, {"point", "points"}))
+    return FoundUnit{*named("bps"), token + 2};
   if (auto found = power_of_length(text, token)) return found;
   if (auto found = temperature(text, token)) return found;
   if (auto found = money(text, token)) return found;
-  const Unit* unit = named(first.lower);
+  const Unit* unit = unit_at(text, token);
   if (unit == nullptr && first.kind == TokenKind::kIdentifier) {  // "km2", "m3"
     const std::string_view stem = first.lower.substr(0, first.lower.size() - 1);
     const Unit* length = named(stem);
@@ -255,9 +311,19 @@ std::optional<Unit> read_currency_before(const ReadText& text, size_t token) {
   const Token& before = text.at(token - 1);
   const Unit* unit = named(before.lower);
   if (unit == nullptr || unit->dimension != kMoney) return std::nullopt;
+  if (before.is("$") && token > 1 && text.glued(token - 1)) {
+    const Unit* of_country = dollar_of(text.at(token - 2).text);
+    if (of_country != nullptr) return *of_country;
+  }
   if (before.kind == TokenKind::kSymbol && before.text != "%") return *unit;
   if (is_all_upper(before.text)) return *unit;  // "USD 5"
   return std::nullopt;
+}
+
+bool may_be_currency(uint8_t mine, uint8_t theirs) {
+  if (mine == theirs || mine == 0 || theirs == 0) return true;
+  if (mine == kUsd) return theirs == kDollar;
+  return mine == kDollar && theirs >= kUsd;
 }
 
 std::optional<Unit> unit_named(std::string_view lower) {

@@ -35,7 +35,7 @@ struct Unit {
   Dimension dimension = Dimension::kNone;
   double factor = 1;     // one of it in the base unit
   double offset = 0;     // added after the factor
-  uint8_t currency = 0;  // 0: none or unknown
+  uint8_t currency = 0;  // 0: none or unknown; see may_be_currency
 
   double to_base(double value) const { return value * factor + offset; }
   bool operator==(const Unit&) const = default;
@@ -51,8 +51,12 @@ struct FoundUnit {
 /// number or one space after it.
 std::optional<FoundUnit> read_unit(const ReadText& text, size_t token);
 
-/// The currency that ends before `token`: "$", "US$", "EUR".
+/// The currency that ends before `token`: "$", "US$", "A$", "EUR".
 std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
+
+/// Whether what an answer calls `mine` may be what a context calls `theirs`: "$" may be the dollar
+/// of any country, "USD" may be "$".
+bool may_be_currency(uint8_t mine, uint8_t theirs);
 
 /// The unit that a word names, as a table's heading may; its dimension.
 std::optional<Unit> unit_named(std::string_view lower);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace signalbox::router::grounding {
 namespace {
@@ -11,13 +12,19 @@ namespace {
 constexpr double kSame = 1e-7;  // what decimal fractions and factors of units lose
 
 // Largest relative distances that rounding explains.
-constexpr double kByDecimals = 0.01;    // "3.14"
+constexpr double kByDecimals = 0.01;    // of money and of fractions in words
+constexpr double kByOneDigit = 0.15;    // "0.3"
 constexpr double kByScale = 0.05;       // "1.2 million", "47 %"
 constexpr double kByHedge = 0.1;        // "about 3,000"
 constexpr double kCloseByHedge = 0.03;  // "about 2,950", whatever digits it has
 constexpr double kByConversion = 0.015;
 constexpr double kBeyond = 0.1;  // "over 2,900" for up to 3,190, unless its digits say more
 constexpr double kYearsByHedge = 2;
+// "Roughly a quarter".
+constexpr double kFractionByHedge = 0.03, kFractionByHedgeMost = 0.15;
+// "More than half" goes up to the next of them, "less than half" down.
+constexpr double kFractions[] = {0,       1.0 / 10, 1.0 / 5, 1.0 / 4, 1.0 / 3,
+                                 1.0 / 2, 2.0 / 3,  3.0 / 4, 1};
 
 struct Interval {
   double low, high;
@@ -40,6 +47,34 @@ double meant_step(double value, double step) {
   return step;
 }
 
+// What a hedged fraction of one means, in parts of one.
+Interval hedged(double fraction, Hedge hedge) {
+  constexpr double kApart = 1e-3;  // fractions that are the same but for their digits
+  if (hedge == Hedge::kOver) {
+    const auto next = std::ranges::upper_bound(kFractions, fraction + kApart);
+    return {fraction, next == std::end(kFractions) ? fraction : *next};
+  }
+  if (hedge == Hedge::kUnder) {
+    const auto from = std::ranges::lower_bound(kFractions, fraction - kApart);
+    return {from == std::begin(kFractions) ? fraction : *(from - 1), fraction};
+  }
+  return around(fraction, std::min(kFractionByHedge, fraction * kFractionByHedgeMost));
+}
+
+// How far rounding, or cutting, to the digits that are written may take a value away.
+double rounded_by(const Reading& reading, const Quantity& quantity, double size, double step) {
+  const bool share = reading.unit.dimension == Dimension::kShare;
+  const bool money = reading.unit.dimension == Dimension::kMoney;
+  const double half = step / 2 * (1 + kSame);
+  const bool decimals = reading.step < 1 && !quantity.fraction && !money;
+  if (decimals && !quantity.scaled) {
+    const bool digits = std::abs(reading.value) >= 10 * reading.step * (1 - kSame);  // two of them
+    return digits ? half : std::min(half, size * kByOneDigit);
+  }
+  if (quantity.scaled || share) return std::min(half, size * kByScale);
+  return step < 1 ? std::min(half, size * kByDecimals) : 0;
+}
+
 }  // namespace
 
 void Values::add(double value, const Unit& unit) {
@@ -55,84 +90,84 @@ void Values::seal() {
   for (Bucket& bucket : buckets_) std::ranges::sort(bucket.values);
 }
 
-bool Values::meets(const Bucket& bucket, const Reading& reading, const Quantity& quantity,
-                   bool converted) {
+bool Values::meets(const std::vector<double>& values, const Unit& unit, const Reading& reading,
+                   const Quantity& quantity, bool converted) {
   double value = reading.value, step = reading.step;
   bool factor = false;
   if (converted) {
-    const double base = reading.unit.to_base(value);
-    value = (base - bucket.unit.offset) / bucket.unit.factor;
-    step *= reading.unit.factor / bucket.unit.factor;
-    factor = !(reading.unit == bucket.unit);
+    value = (reading.unit.to_base(value) - unit.offset) / unit.factor;
+    step *= reading.unit.factor / unit.factor;
+    factor = reading.unit.factor != unit.factor || reading.unit.offset != unit.offset;
   }
   const double size = std::abs(value);
-  if (any_in(bucket.values, around(value, kSame * std::max(size, 1e-3)))) return true;
+  if (any_in(values, around(value, kSame * std::max(size, 1e-3)))) return true;
   if (quantity.ordinal) return false;
   if (quantity.year)
-    return quantity.hedge == Hedge::kAbout && any_in(bucket.values, around(value, kYearsByHedge));
+    return quantity.hedge == Hedge::kAbout && any_in(values, around(value, kYearsByHedge));
   // A loss of 5 is -5.
   if (!factor && reading.unit.dimension != Dimension::kTemperature &&
-      any_in(bucket.values, around(-value, kSame * std::max(size, 1e-3))))
+      any_in(values, around(-value, kSame * std::max(size, 1e-3))))
     return true;
-  if (factor && any_in(bucket.values, around(value, std::max(std::min(step / 2, size * 0.05),
-                                                             size * kByConversion))))
+  if (factor && any_in(values, around(value, std::max(std::min(step / 2, size * 0.05),
+                                                      size * kByConversion))))
     return true;
   switch (quantity.hedge) {
     case Hedge::kAbout:
-      return any_in(bucket.values,
+      return any_in(values,
                     around(value, std::max(std::min(meant_step(value, step) / 2, size * kByHedge),
                                            size * kCloseByHedge)));
     case Hedge::kOver:
-      return any_in(bucket.values,
-                    {value, value + std::max(meant_step(value, step), size * kBeyond)});
+      return any_in(values, {value, value + std::max(meant_step(value, step), size * kBeyond)});
     case Hedge::kUnder:
-      return any_in(bucket.values,
-                    {value - std::max(meant_step(value, step), size * kBeyond), value});
+      return any_in(values, {value - std::max(meant_step(value, step), size * kBeyond), value});
     case Hedge::kNone:
       break;
   }
-  // Rounded, or cut, to the digits that are written.
-  const bool share = reading.unit.dimension == Dimension::kShare;
-  const bool whole = step >= 1 && !quantity.scaled && !share;
-  if (whole) return false;
-  const double most = size * (quantity.scaled || share ? kByScale : kByDecimals);
-  return any_in(bucket.values, around(value, std::min(step / 2 * (1 + kSame), most)));
+  const double distance = rounded_by(reading, quantity, size, step);
+  return distance > 0 && any_in(values, around(value, distance));
 }
 
 bool Values::hold(const Reading& reading, const Quantity& quantity, bool of_any_unit) const {
-  for (const Bucket& bucket : buckets_) {
-    const Dimension mine = reading.unit.dimension, theirs = bucket.unit.dimension;
-    if (mine == theirs && mine != Dimension::kMoney) {
-      if (meets(bucket, reading, quantity, mine != Dimension::kNone)) return true;
-    } else if (mine == Dimension::kMoney && theirs == Dimension::kMoney) {
-      const uint8_t a = reading.unit.currency, b = bucket.unit.currency;
-      if ((a == b || a == 0 || b == 0) && meets(bucket, reading, quantity, true)) return true;
-    } else if (mine == Dimension::kShare && theirs == Dimension::kNone) {
-      // "half" for 50 %, read the other way round below.
-      Reading plain = reading;
-      plain.value = reading.unit.to_base(reading.value);
-      plain.step = reading.step * reading.unit.factor;
-      plain.unit = {};
-      if (std::abs(plain.value) <= 1 && meets(bucket, plain, quantity, false)) return true;
-    } else if (mine == Dimension::kNone && theirs == Dimension::kShare &&
-               std::abs(reading.value) <= 1) {
-      Reading share = reading;
-      share.unit = {Dimension::kShare, 1};
-      if (meets(bucket, share, quantity, true)) return true;
-      if (of_any_unit && meets(bucket, reading, quantity, false)) return true;
-    } else if (mine == Dimension::kNone && of_any_unit) {
-      if (meets(bucket, reading, quantity, false)) return true;
+  constexpr Unit kWhole = {Dimension::kShare, 1};
+  const Dimension mine = reading.unit.dimension;
+  // 100 % is no plain 1, and 1 no 100 %.
+  const bool part = std::abs(reading.unit.to_base(reading.value)) < 1;
+  // "More than half" goes far: not for what is only derived, as the rest of 35 % is.
+  const bool stretches =
+      quantity.fraction && mine == Dimension::kNone &&
+      (quantity.hedge == Hedge::kAbout || (quantity.hedge != Hedge::kNone && of_any_unit));
+  return std::ranges::any_of(buckets_, [&](const Bucket& bucket) {
+    const Dimension theirs = bucket.unit.dimension;
+    const auto meet = [&](const Unit& unit, const Reading& as, bool converted) {
+      return meets(bucket.values, unit, as, quantity, converted);
+    };
+    if (mine == Dimension::kMoney && theirs == Dimension::kMoney)
+      return may_be_currency(reading.unit.currency, bucket.unit.currency) &&
+             meet(bucket.unit, reading, true);
+    if (stretches && (theirs == Dimension::kNone || theirs == Dimension::kShare)) {
+      const Interval meant = hedged(reading.value, quantity.hedge);
+      const double one = theirs == Dimension::kShare ? 1 / bucket.unit.factor : 1;
+      if (any_in(bucket.values, {meant.low * one, meant.high * one})) return true;
     }
-  }
-  return false;
+    if (mine == theirs) return meet(bucket.unit, reading, mine != Dimension::kNone);
+    // "half" for 50 %, and the other way round.
+    if (mine == Dimension::kShare && theirs == Dimension::kNone)
+      return part && meet(kWhole, reading, true);
+    if (mine != Dimension::kNone) return false;
+    if (theirs == Dimension::kShare && part) {
+      Reading share = reading;
+      share.unit = kWhole;
+      if (meet(bucket.unit, share, true)) return true;
+    }
+    return of_any_unit && meet(bucket.unit, reading, false);
+  });
 }
 
 bool Values::hold_plain(const Reading& reading, const Quantity& quantity) const {
-  for (const Bucket& bucket : buckets_) {
-    if (bucket.unit.dimension == Dimension::kNone && meets(bucket, reading, quantity, false))
-      return true;
-  }
-  return false;
+  return std::ranges::any_of(buckets_, [&](const Bucket& bucket) {
+    return bucket.unit.dimension == Dimension::kNone &&
+           meets(bucket.values, bucket.unit, reading, quantity, false);
+  });
 }
 
 }  // namespace signalbox::router::grounding

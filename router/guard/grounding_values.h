@@ -26,8 +26,8 @@ class Values {
     Unit unit;
     std::vector<double> values;  // ascending once sealed
   };
-  static bool meets(const Bucket& bucket, const Reading& reading, const Quantity& quantity,
-                    bool converted);
+  static bool meets(const std::vector<double>& values, const Unit& unit, const Reading& reading,
+                    const Quantity& quantity, bool converted);
 
   std::vector<Bucket> buckets_;
 };
