@@ -1,7 +1,7 @@
 #pragma once
 // Dates as texts write them, whole or in part: "March 3, 2021", "3rd of March", "2021-03-03",
-// "03/04/2021", "the 1990s", "21st century", "Monday", "Q3 2021", "3:30 pm". A lone year is a
-// number that can be one: see Quantity::year.
+// "03/04/2021", "2021-03", "the 1990s", "21st century", "Monday", "Q3 2021", "FY24", "3:30 pm". A
+// lone year is a number that can be one: see Quantity::year.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,9 @@ struct Date {
   int32_t other_month = -1, other_day = -1;  // "03/04/2021" read the other way round
   int32_t weekday = -1;                      // 0: Monday
   int32_t quarter = -1;                      // from 1
+  int32_t quarters = 1;                      // 2 for a half of the year
   int32_t minute = -1;                       // of the day
+  int32_t other_minute = -1;                 // the end of "9-17"
   bool half_day = false;                     // "3:30", with neither am nor pm
 
   bool has_year() const { return year != kNoYear; }

@@ -61,9 +61,9 @@ bool is_year(const ReadText& text, size_t token, const Numeral& part) {
          part.value >= 1000 && part.value < 2200 && part.step == 1 && !part.fraction;
 }
 
-constexpr Unit kInch = {Dimension::kLength, 0.0254}, kFoot = {Dimension::kLength, 0.3048};
-constexpr Unit kMinute = {Dimension::kTime, 60}, kDay = {Dimension::kTime, 86400};
-constexpr Unit kWeek = {Dimension::kTime, 7 * 86400.0};
+constexpr Unit kInInches = {Dimension::kLength, 0.0254}, kInFeet = {Dimension::kLength, 0.3048};
+constexpr Unit kInMinutes = {Dimension::kTime, 60}, kInDays = {Dimension::kTime, 86400};
+constexpr Unit kInWeeks = {Dimension::kTime, 7 * 86400.0};
 
 void add(Quantity& out, double value, double step, const Unit& unit) {
   if (out.count < out.readings.size()) out.readings[out.count++] = {value, step, unit};
@@ -104,7 +104,7 @@ bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
   if (!is_one_of(text.at(mark).lower, {"'", "’", "′"}) || !text.glued(mark) ||
       !text.glued(mark + 1) || inches < 0 || inches > 11 || !is_inch_mark(text.at(mark + 2)))
     return false;
-  add(out, part.value + inches / 12.0, 1 / 12.0, kFoot);
+  add(out, part.value + inches / 12.0, 1 / 12.0, kInFeet);
   out.last_token = static_cast<uint32_t>(mark + 3);
   return true;
 }
@@ -115,14 +115,14 @@ bool add_glued(const ReadText& text, const Numeral& part, Quantity& out) {
   const Token& mark = text.at(part.next);
   if (!text.glued(part.next)) return false;
   if (mark.text == "d" || mark.text == "w") {
-    add(out, part.value, part.step, mark.text == "d" ? kDay : kWeek);
+    add(out, part.value, part.step, mark.text == "d" ? kInDays : kInWeeks);
     add(out, part.value, part.step, {});
     ++out.last_token;
     return true;
   }
   if (!text.offers() || !is_inch_mark(mark)) return false;
   add(out, part.value, part.step, {});
-  add(out, part.value, part.step, kInch);
+  add(out, part.value, part.step, kInInches);
   return true;
 }
 
@@ -151,7 +151,7 @@ void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantit
     reading.step = 1 / 60.0;
     ++out.last_token;
     if (text.glued(next + 1) && is_one_of(text.at(next + 1).lower, {"m", "min"})) ++out.last_token;
-  } else if (unit == kFoot && rest < 12 &&
+  } else if (unit == kInFeet && rest < 12 &&
              (text.at(next + 1).is("in") || is_inch_mark(text.at(next + 1))) &&
              text.at(next + 2).kind != TokenKind::kNumber) {
     reading.value += rest / 12.0;
@@ -185,13 +185,13 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   const bool glued_m = name == "m" && text.glued(part.next);
   out.last_token = static_cast<uint32_t>(unit->last_token);
   if (glued_m && follows_hours(text, token)) {
-    add(out, part.value, part.step, kMinute);
+    add(out, part.value, part.step, kInMinutes);
     return;
   }
   add(out, part.value, part.step, unit->unit);
   take_rest(text, unit->unit, out.readings[0], out);
   if (name == "m") add(out, part.value * 1e6, part.step * 1e6, {});
-  if (glued_m && text.offers()) add(out, part.value, part.step, kMinute);
+  if (glued_m && text.offers()) add(out, part.value, part.step, kInMinutes);
   if (name == "pound" || name == "pounds")
     add(out, part.value, part.step, {Dimension::kMoney, 1, 0, 3});
   if (part.other) add(out, *part.other, 1, unit->unit);

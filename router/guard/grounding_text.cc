@@ -224,6 +224,10 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
+bool is_dash(const Token& token) {
+  return is_one_of(token.lower, {"-", "–", "—"});
+}
+
 bool is_upper_start(std::string_view word) {
   if (word.empty()) return false;
   if (ascii::is_upper(word[0])) return true;

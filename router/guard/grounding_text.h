@@ -69,6 +69,9 @@ class ReadText {
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
 
+/// Of a range: "9-17".
+bool is_dash(const Token& token);
+
 /// Whether the word's first letter is a capital; whether all are, of two at least.
 bool is_upper_start(std::string_view word);
 bool is_all_upper(std::string_view word);
