@@ -446,12 +446,15 @@ bool read_era(const ReadText& text, size_t& token, Date& date) {
   return true;
 }
 
-// "Mon", "Sat" of a context; no "Sun Microsystems".
+// "Mon", "Sat" of a context; no "Sun Microsystems", "the Sun", "Sat down".
 int32_t short_weekday(const ReadText& text, size_t token) {
+  if (!text.offers() || (token > 0 && text.at(token - 1).is("the"))) return -1;
   const Token& next = text.at(token + 1);
-  const bool name = next.kind == TokenKind::kWord && is_upper_start(next.text) &&
-                    find(kMonths, next.lower) < 0 && find(kShortWeekdays, next.lower) < 0;
-  return text.offers() && !name ? find(kShortWeekdays, text.at(token).lower) : -1;
+  const bool fits = next.kind != TokenKind::kWord || find(kMonths, next.lower) >= 0 ||
+                    find(kShortWeekdays, next.lower) >= 0 ||
+                    is_one_of(next.lower, {"to", "and", "or", "from", "at", "open", "closed",
+                                           "only", "morning", "afternoon", "evening", "night"});
+  return fits ? find(kShortWeekdays, text.at(token).lower) : -1;
 }
 
 bool read_weekday(const ReadText& text, size_t& token, Date& date) {

@@ -194,6 +194,7 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   if (glued_m && text.offers()) add(out, part.value, part.step, kInMinutes);
   if (name == "pound" || name == "pounds")
     add(out, part.value, part.step, {Dimension::kMoney, 1, 0, 3});
+  if (name == "bar" && text.offers()) add(out, part.value, part.step, {});  // "5 bar stools"
   if (part.other) add(out, *part.other, 1, unit->unit);
 }
 

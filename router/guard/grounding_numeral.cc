@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
 
+#include "router/guard/grounding_digits.h"
 #include "router/guard/grounding_units.h"
 
 namespace signalbox::router::grounding {
@@ -199,13 +199,9 @@ bool counts_rank(const Token& next) {
 
 // "half-time", "half-life", "the second half": no half of anything that is told.
 bool names_half(const ReadText& text, size_t token) {
-  const size_t next = skip_hyphen(text, token + 1);
-  const Token& noun = text.at(next);
-  if (next > token + 1 && noun.kind == TokenKind::kWord && !noun.is("dozen") &&
-      !find(kScales, noun.lower) && !is_one_of(noun.lower, {"a", "an"}) &&
-      dimension_of(noun.lower) == Dimension::kNone)
-    return true;
-  return noun.is("time") ||
+  const std::string_view noun = text.at(skip_hyphen(text, token + 1)).lower;
+  return is_one_of(noun, {"time", "life", "lives", "way", "hearted", "brother", "brothers",
+                          "sister", "sisters", "moon", "term", "marathon", "timbered"}) ||
          (token > 0 && is_one_of(text.at(token - 1).lower, {"first", "second", "1st", "2nd"}));
 }
 
@@ -374,22 +370,34 @@ void extend_fraction(const ReadText& text, size_t token, Numeral& out) {
   }
 }
 
-// "12,15" and "1,50,000" may be cells of a table; "1,200" is not.
-void offer_cells(std::string_view written, Numeral& out) {
-  if (written.find_first_not_of("0123456789,") != std::string_view::npos) return;
-  auto cells = out.parts;
-  size_t count = 0;
-  bool thousands = written.find(',') <= 3;
-  for (size_t at = 0; at < written.size(); ++count) {
-    if (count == cells.size()) return;
-    const size_t end = std::min(written.find(',', at), written.size());
-    std::from_chars(written.data() + at, written.data() + end, cells[count]);
-    thousands = thousands && (count == 0 || end - at == 3);
-    at = end + 1;
+// "1.496 × 10^8", "3.2e5".
+void extend_power(const ReadText& text, Numeral& out) {
+  const Token& mark = text.at(out.next);
+  size_t exponent = 0;
+  if (is_one_of(mark.lower, {"×", "x", "*", "·"}) && text.at(out.next + 1).text == "10" &&
+      text.at(out.next + 2).is("^")) {
+    exponent = out.next + 3;
+  } else if (mark.kind != TokenKind::kIdentifier || !text.glued(out.next) || mark.lower[0] != 'e') {
+    return;
   }
-  if (count < 2 || thousands) return;
-  out.parts = cells;
-  out.part_count = static_cast<uint8_t>(count);
+  const std::string_view digits = exponent > 0 ? text.at(exponent).text : mark.text.substr(1);
+  int power = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), power);
+  if (error != std::errc() || end != digits.data() + digits.size() || power < 1 || power > 99)
+    return;
+  out.scale = std::pow(10, power);
+  out.value *= out.scale;
+  out.step *= out.scale;
+  out.other.reset();
+  out.scaled = true;
+  out.next = exponent > 0 ? exponent + 1 : out.next + 1;
+}
+
+void offer_cells(std::string_view written, Numeral& out) {
+  const std::vector<double> cells = cells_of(written);
+  if (cells.size() > out.parts.size()) return;
+  std::ranges::copy(cells, out.parts.begin());
+  out.part_count = static_cast<uint8_t>(cells.size());
 }
 
 bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
@@ -402,6 +410,7 @@ bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   if (text.offers()) offer_cells(text.at(token).text, out);
   extend_fraction(text, token, out);
   if (out.step == 1 && !out.fraction) extend_half(text, out);
+  extend_power(text, out);
   if (out.scaled) return true;
   const Token& after = text.at(out.next);
   if (text.glued(out.next) && is_one_of(after.lower, {"st", "nd", "rd", "th"})) {
@@ -494,59 +503,6 @@ bool read_times(const ReadText& text, size_t token, Numeral& out) {
 }
 
 }  // namespace
-
-std::optional<Digits> read_digits(std::string_view written) {
-  std::string plain;
-  size_t dots = 0, commas = 0, last = std::string_view::npos;
-  for (size_t i = 0; i < written.size(); ++i) {
-    const char c = written[i];
-    if (c >= '0' && c <= '9') continue;
-    dots += c == '.';
-    commas += c == ',';
-    if (c == '.' || c == ',') last = i;
-  }
-  // Of separators that occur once each the last one is the decimal point; of one that repeats, all
-  // separate thousands, or lakhs: "1,50,000".
-  const auto digits_after = [&](size_t at) {
-    size_t n = 0;
-    while (at + 1 + n < written.size() && written[at + 1 + n] >= '0' && written[at + 1 + n] <= '9')
-      ++n;
-    return n;
-  };
-  // Behind four digits or a zero no comma separates thousands.
-  const bool after_whole = commas == 1 && (last > 3 || written[0] == '0');
-  std::optional<size_t> point;
-  if (dots == 1 && (commas == 0 || written.find('.') > written.rfind(','))) {
-    point = written.find('.');
-  } else if (commas == 1 &&
-             (dots == 0 ? digits_after(last) != 3 || after_whole : last == written.find(','))) {
-    point = written.find(',');
-  } else if (dots > 1 || (dots == 1 && commas > 1)) {
-    if (commas > 0) return std::nullopt;
-  }
-  for (size_t i = 0; i < written.size(); ++i) {
-    const char c = written[i];
-    if (c >= '0' && c <= '9') {
-      plain += c;
-    } else if (point && i == *point) {
-      plain += '.';
-    } else if (c == ',' && commas > 1 && digits_after(i) == 2) {
-      continue;
-    } else if ((c == '.' || c == ',') && digits_after(i) != 3) {
-      return std::nullopt;  // "1.2.3", "192.168.0.1"
-    }
-  }
-  Digits out;
-  const auto read = std::from_chars(plain.data(), plain.data() + plain.size(), out.value);
-  if (read.ec != std::errc() || !std::isfinite(out.value)) return std::nullopt;
-  if (point) {
-    const size_t decimals = plain.size() - plain.find('.') - 1;
-    out.step = std::pow(10, -static_cast<double>(decimals));
-    if (decimals == 3 && written[*point] == '.' && *point <= 3 && written[0] != '0')
-      out.other = out.value * 1000;
-  }
-  return out;
-}
 
 std::optional<Numeral> read_numeral(const ReadText& text, size_t token) {
   const Token& first = text.at(token);

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "router/guard/grounding_text.h"
 
@@ -28,13 +27,5 @@ struct Numeral {
 };
 
 std::optional<Numeral> read_numeral(const ReadText& text, size_t token);
-
-/// Of a token of digits: "1,200.5" and how else the digits can be read ("1.234" is also 1234); none
-/// when they are no number ("1.2.3").
-struct Digits {
-  double value = 0, step = 1;
-  std::optional<double> other = {};
-};
-std::optional<Digits> read_digits(std::string_view written);
 
 }  // namespace signalbox::router::grounding

@@ -54,8 +54,8 @@ size_t digits_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Digits with one separator at a time between them; a narrow or plain no-break space separates
-// three digits.
+// Digits with one separator at a time between them; apostrophes and no-break spaces separate three
+// digits.
 size_t run_end(std::string_view text, size_t at, bool commas) {
   size_t end = digits_end(text, at);
   for (;;) {
@@ -68,9 +68,10 @@ size_t run_end(std::string_view text, size_t at, bool commas) {
       end = stop;
       continue;
     }
-    const size_t gap = text.substr(next, 3) == "\u202F" || text.substr(next, 3) == "\u2009" ? 3
-                       : text.substr(next, 2) == "\u00A0"                                   ? 2
-                                                                                            : 0;
+    const std::string_view wide = text.substr(next, 3);
+    const size_t gap = wide == "\u202F" || wide == "\u2009" || wide == "\u2019" ? 3
+                       : text.substr(next, 2) == "\u00A0"                       ? 2
+                                                                                : 0;
     if (gap == 0) return end;
     const size_t stop = digits_end(text, next + gap);
     if (stop - next - gap != 3) return end;
