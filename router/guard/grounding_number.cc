@@ -109,21 +109,24 @@ bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
   return true;
 }
 
-// One letter that is glued to the number: "7d", "2w"; in a context "5m" are minutes too, and 27"
-// inches.
-bool add_glued(const ReadText& text, const Numeral& part, Quantity& out) {
-  const Token& mark = text.at(part.next);
-  if (!text.glued(part.next)) return false;
-  if (mark.text == "d" || mark.text == "w") {
-    add(out, part.value, part.step, mark.text == "d" ? kInDays : kInWeeks);
-    add(out, part.value, part.step, {});
-    ++out.last_token;
-    return true;
-  }
-  if (!text.offers() || !is_inch_mark(mark)) return false;
+// "7d", "2w".
+bool add_days(const ReadText& text, const Numeral& part, Quantity& out) {
+  const std::string_view letter = text.at(part.next).text;
+  if (part.ordinal || !text.glued(part.next) || (letter != "d" && letter != "w")) return false;
+  add(out, part.value, part.step, letter == "d" ? kInDays : kInWeeks);
   add(out, part.value, part.step, {});
-  add(out, part.value, part.step, kInInches);
+  ++out.last_token;
   return true;
+}
+
+// A number without a unit. In a context it may be several, and a mark behind it may close a
+// quotation or mean inches.
+void add_plain(const ReadText& text, const Numeral& part, Quantity& out) {
+  add(out, part.value, part.step, {});
+  if (part.other) add(out, *part.other, 1, {});
+  for (size_t i = 0; i < part.part_count; ++i) add(out, part.parts[i], 1, {});
+  if (text.offers() && text.glued(part.next) && is_inch_mark(text.at(part.next)))
+    add(out, part.value, part.step, kInInches);
 }
 
 // Whether "15m" stands behind hours: "2h 15m".
@@ -167,7 +170,7 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
     add_money(text, part, *currency, out);
     return;
   }
-  if (add_feet(text, part, out) || (!part.ordinal && add_glued(text, part, out))) return;
+  if (add_feet(text, part, out) || add_days(text, part, out)) return;
   size_t next = part.next;
   if (part.fraction) {  // "half an hour", "a quarter of a mile"
     if (text.at(next).is("of")) ++next;
@@ -176,9 +179,7 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   const bool counted = next == part.next || dimension_of(text.at(next).lower) != Dimension::kNone;
   const auto unit = part.ordinal || !counted ? std::nullopt : read_unit(text, next);
   if (!unit) {
-    add(out, part.value, part.step, {});
-    if (part.other) add(out, *part.other, 1, {});
-    for (size_t i = 0; i < part.part_count; ++i) add(out, part.parts[i], 1, {});
+    add_plain(text, part, out);
     return;
   }
   const std::string_view name = text.at(unit->last_token - 1).lower;
