@@ -141,7 +141,7 @@ void take_year(const ReadText& text, size_t& token, Date& date) {
   }
   if (text.at(at).is(",") || text.at(at).is("of") || text.at(at).is("in")) ++at;
   const int32_t year = year_at(text, at);
-  if (year == Date::kNoYear) return;
+  if (year == Date::kNoYear || text.opens_sentence(at)) return;
   date.year = year;
   token = at + 1;
 }

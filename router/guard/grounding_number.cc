@@ -177,7 +177,9 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
     if (is_one_of(text.at(next).lower, {"a", "an"})) ++next;
   }
   const bool counted = next == part.next || dimension_of(text.at(next).lower) != Dimension::kNone;
-  const auto unit = part.ordinal || !counted ? std::nullopt : read_unit(text, next);
+  // "Rooms: 5" does not take its unit from a next line "Hours: 9-17".
+  const bool none = part.ordinal || !counted || text.opens_sentence(next);
+  const auto unit = none ? std::nullopt : read_unit(text, next);
   if (!unit) {
     add_plain(text, part, out);
     return;

@@ -420,6 +420,7 @@ bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   }
   double scale = 1;
   size_t next = skip_hyphen(text, out.next);
+  if (text.opens_sentence(next)) return true;
   if (const auto found = find(kScales, text.at(next).lower)) {
     scale = *found;
     ++next;

@@ -261,6 +261,11 @@ bool ReadText::glued(size_t index) const {
   return index > 0 && index < tokens_.size() && tokens_[index - 1].end == tokens_[index].begin;
 }
 
+bool ReadText::opens_sentence(size_t index) const {
+  const auto found = std::ranges::lower_bound(sentences_, index, {}, &Sentence::first_token);
+  return found != sentences_.end() && found->first_token == index;
+}
+
 size_t ReadText::word_end(size_t at, Token& token) const {
   token.kind = TokenKind::kWord;
   if (parts_numbers(text_, at) || marks_version(text_, at)) return at + 1;

@@ -53,6 +53,8 @@ class ReadText {
   const Token& at(size_t index) const;
   /// True when nothing stands between the token and the one before it.
   bool glued(size_t index) const;
+  /// True when a sentence begins with the token.
+  bool opens_sentence(size_t index) const;
 
  private:
   void read_tokens();
