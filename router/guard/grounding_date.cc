@@ -335,6 +335,15 @@ bool read_digits_only(const ReadText& text, size_t& token, Date& date) {
   return true;
 }
 
+// "the 30s", "her 30s", "90s music"; in "a timeout of 30s" they are seconds.
+bool names_decade(const ReadText& text, size_t token, int32_t digits) {
+  if (token > 0 && is_one_of(text.at(token - 1).lower, {"the", "early", "late", "mid", "-", "'",
+                                                        "’", "his", "her", "their", "my"}))
+    return true;
+  const size_t noun = token + 2;
+  return digits >= 50 && text.at(noun).kind == TokenKind::kWord && !text.opens_sentence(noun);
+}
+
 // "the 1990s", "1990's", "the nineties", "the '90s".
 bool read_decade(const ReadText& text, size_t& token, Date& date) {
   date.years = 10;
@@ -349,10 +358,7 @@ bool read_decade(const ReadText& text, size_t& token, Date& date) {
   const size_t width = text.at(token).text.size();
   if (digits < 0 || digits % 10 != 0 || (width != 4 && width != 2) || !text.glued(token + 1))
     return false;
-  if (width == 2 &&
-      (token == 0 || !is_one_of(text.at(token - 1).lower, {"the", "early", "late", "mid", "-", "'",
-                                                           "’", "his", "her", "their", "my"})))
-    return false;  // "30s" are seconds
+  if (width == 2 && !names_decade(text, token, digits)) return false;
   size_t at = token + 1;
   if (is_one_of(text.at(at).lower, {"'", "’"}) && text.glued(at + 1)) ++at;
   if (!text.at(at).is("s")) return false;
