@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <unordered_set>
 
@@ -68,7 +69,7 @@ class Checker {
   bool enumerates(const Asked& asked, const Quantity& quantity) const {
     const Reading& reading = quantity.readings[0];
     return reading.unit == Unit{} && !quantity.ordinal && reading.value >= 2 &&
-           reading.value <= 64 &&
+           reading.value <= 64 && reading.value == std::floor(reading.value) &&
            own_items_.hold(static_cast<size_t>(reading.value), text_, asked.sentence);
   }
 

@@ -146,6 +146,14 @@ void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
   }
 }
 
+void Evidence::add_bare(const Quantity& quantity) {
+  for (const Reading& reading : quantity.read()) {
+    if (reading.unit.dimension != Dimension::kNone) continue;
+    bare_.add(reading.value, {});
+    if (bare_values_.size() < kConvertedMax) bare_values_.push_back(reading.value);
+  }
+}
+
 void Evidence::add_measured() {
   for (const double value : bare_values_) {
     for (const Unit& unit : named_) {
@@ -367,8 +375,10 @@ bool Evidence::has_value(const Quantity& quantity) const {
 bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
   if (quantity.ordinal) return false;
   return std::ranges::any_of(quantity.read(), [&](const Reading& reading) {
+    // "More than half" reckons with nothing.
+    const bool hedged = quantity.fraction && quantity.hedge != Hedge::kNone;
     return follows_.hold(reading, quantity, false) ||
-           (asked.reckons && may_follow_.hold(reading, quantity, false));
+           (asked.reckons && !hedged && may_follow_.hold(reading, quantity, false));
   });
 }
 

@@ -47,6 +47,7 @@ class Evidence {
   void derive_times(const Facts& facts);
   void derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near);
   void add_words(const ReadText& text, const std::vector<bool>& taken);
+  void add_bare(const Quantity& quantity);
   void add_measured();
   bool ranks(const Asked& asked, const Quantity& quantity) const;
   bool derives(const Asked& asked, const Quantity& quantity) const;

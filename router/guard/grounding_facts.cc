@@ -37,9 +37,16 @@ size_t skip_marks(const ReadText& text, size_t at, size_t end) {
   return at;
 }
 
+// Whether a context has values between brackets, as JSON does: "[1, 2]" at the beginning, or behind
+// another mark.
+bool is_list_of_values(const ReadText& text, size_t bracket) {
+  return text.offers() && (bracket == 0 || is_one_of(text.at(bracket - 1).lower,
+                                                     {":", ",", "[", "{", "=", "(", "\""}));
+}
+
 // Past "[3]", "[1, 2]", "(3)" and addresses of pages; `at` where nothing of that stands.
 size_t skip_reference(const ReadText& text, size_t at, size_t end) {
-  if (text.at(at).is("[")) {
+  if (text.at(at).is("[") && !is_list_of_values(text, at)) {
     size_t next = at + 1;
     while (next < end && (text.at(next).kind == TokenKind::kNumber || text.at(next).is(",") ||
                           text.at(next).is("-") || text.at(next).is("–")))
@@ -133,6 +140,7 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
   if (!is_capital(token) || (is_common_word(token.lower) && !is_all_upper(token.text))) return name;
   size_t next = at + 1;
   while (next < end) {
+    if (read_date(text, next)) break;  // "Open Mon 9-17"
     if (is_capital(text.at(next)) && !is_common_word(text.at(next).lower)) {
       ++next;
     } else if (const size_t joined = past_joins(text, next, end); joined > next) {

@@ -71,6 +71,8 @@ constexpr auto kCalled =
                                                     {"irish", "ireland"},
                                                     {"finnish", "finland"},
                                                     {"filipino", "philippines"},
+                                                    {"utc", "z"},
+                                                    {"utc", "gmt"},
                                                     {"ii", "2"},
                                                     {"iii", "3"},
                                                     {"iv", "4"}});
