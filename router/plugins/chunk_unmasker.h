@@ -42,9 +42,18 @@ class ChunkUnmasker {
     std::string_view said = {};              // its last piece in this chunk, ...
     std::optional<Edit> now = std::nullopt;  // ... and what becomes of it, not quoted yet
   };
+  struct ByParts {  // keys of strings and of views of them
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      const auto parts = [](const auto& key) {
+        return std::tuple<std::string_view, std::string_view, int64_t>(key);
+      };
+      return parts(a) < parts(b);
+    }
+  };
   struct Choice {
     std::string kind;  // of what it says now: texts of others hold nothing
-    std::map<std::tuple<std::string, std::string, int64_t>, Text, std::less<>> texts;
+    std::map<std::tuple<std::string, std::string, int64_t>, Text, ByParts> texts;
     std::vector<Text*> holding;  // or have held
   };
   using Choices = std::map<int64_t, Choice>;
