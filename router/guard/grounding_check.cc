@@ -8,6 +8,9 @@
 #include <cmath>
 #include <string>
 #include <unordered_set>
+#include <vector>
+
+#include "router/guard/grounding_shown.h"
 
 namespace signalbox::router::grounding {
 namespace {
@@ -43,13 +46,15 @@ class Checker {
       Facts facts;
       read_facts(text_, sentence, text_.sentences().size() == 1, facts);
       const Asked asked(text_, sentence);
-      for (const Quantity& quantity : facts.quantities) check_quantity(asked, facts, quantity);
+      check_quantities(asked, facts);
       for (const Date& date : facts.dates) {
         if (!evidence_.supports(date))
           add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
       }
       for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
     }
+    for (const auto& [begin, end] : evidence_.addresses().unknown(text_))
+      add(begin, end, GroundingVerdict::kFabricatedName, kSureOfName);
     std::ranges::sort(spans_, {}, &GroundingSpan::begin);
     return std::move(spans_);
   }
@@ -83,17 +88,35 @@ class Checker {
     }
   }
 
-  void check_quantity(const Asked& asked, const Facts& facts, const Quantity& quantity) {
-    if (quantity.vague) return;
-    if (evidence_.supports(asked, quantity) || enumerates(asked, quantity)) {
-      check_qualifiers(asked, quantity);
-      return;
-    }
+  bool is_supported(const Asked& asked, const Facts& facts, const Quantity& quantity) const {
+    if (evidence_.supports(asked, quantity) || enumerates(asked, quantity)) return true;
     // At most two have it as a part.
     auto both = std::ranges::lower_bound(facts.compounds, quantity.end, {}, &Quantity::end);
     for (; both != facts.compounds.end() && both->begin <= quantity.begin; ++both) {
-      if (evidence_.supports(asked, *both)) return;
+      if (evidence_.supports(asked, *both)) return true;
     }
+    return false;
+  }
+
+  void check_quantities(const Asked& asked, const Facts& facts) {
+    std::vector<Quantity> known, unknown;
+    for (const Quantity& quantity : facts.quantities) {
+      if (is_supported(asked, facts, quantity)) {
+        check_qualifiers(asked, quantity);
+        known.push_back(quantity);
+      } else if (!quantity.vague) {
+        unknown.push_back(quantity);
+      }
+    }
+    if (unknown.empty()) return;
+    const Values shown = shown_by(known);
+    for (const Quantity& quantity : unknown) {
+      if (quantity.ordinal || quantity.year || !shown.hold(quantity.readings[0], quantity, false))
+        add_unknown(quantity);
+    }
+  }
+
+  void add_unknown(const Quantity& quantity) {
     if (quantity.year && stands_as_year(quantity)) {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
       return;
@@ -111,7 +134,8 @@ class Checker {
   bool is_known(const Name& name, const Token& token) const {
     if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text)))
       return true;
-    if (is_common_word(token.lower) || token.text.size() < 2 || evidence_.words().hold(token))
+    if (is_common_word(token.lower) || is_everyday_acronym(token.text) || token.text.size() < 2 ||
+        evidence_.words().hold(token))
       return true;
     // "the World Health Organization (WHO)" explains itself.
     return is_all_upper(token.text) && initials_.contains(std::string(token.lower));

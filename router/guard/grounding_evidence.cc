@@ -26,7 +26,7 @@ std::array<std::string_view, 2> nouns(const ReadText& text, const Quantity& quan
   size_t found = 0;
   for (size_t at = quantity.last_token; at < quantity.last_token + 4 && found < out.size(); ++at) {
     const Token& token = text.at(at);
-    if (token.kind != TokenKind::kWord) break;
+    if (token.kind != TokenKind::kWord || text.opens_line(at)) break;
     if (!is_common_word(token.lower)) out[found++] = stem_of(token.lower);
   }
   return out;
@@ -44,7 +44,7 @@ bool counts_things(const ReadText& text, const Quantity& quantity) {
   size_t next = quantity.last_token;
   if (text.at(next).is("-")) ++next;
   const Token& thing = text.at(next);
-  return thing.kind == TokenKind::kWord && !is_common_word(thing.lower) &&
+  return thing.kind == TokenKind::kWord && !text.opens_line(next) && !is_common_word(thing.lower) &&
          dimension_of(thing.lower) == Dimension::kNone &&
          dimension_of(text.at(next + 1).lower) == Dimension::kNone;  // "5 additional minutes"
 }
@@ -59,6 +59,23 @@ double heading_scale(const ReadText& text, size_t token) {
   const bool heading =
       (token > 0 && is_one_of(text.at(token - 1).lower, {"in", "("})) || text.at(token + 1).is(")");
   return heading ? scale : 1;
+}
+
+// "distance (km)", "wind_kmh", "temperature_c".
+std::optional<Unit> heading_unit(const ReadText& text, size_t token) {
+  const Token& at = text.at(token);
+  const bool suffix = token > 0 && text.at(token - 1).is("_") && text.glued(token);
+  if (suffix && at.is("c")) return Unit{Dimension::kTemperature, 1, 273.15};
+  if (suffix && at.is("f")) return unit_named("fahrenheit");
+  if (at.text.size() == 1 && at.kind != TokenKind::kSymbol && !suffix) return std::nullopt;
+  return unit_named(at.lower);
+}
+
+// "aged 60 to 75 years (mean 66.8)": has the unit of what stands before it.
+bool is_statistic(const ReadText& text, const Quantity& quantity) {
+  return quantity.first_token > 0 &&
+         is_one_of(text.at(quantity.first_token - 1).lower,
+                   {"mean", "median", "average", "avg", "minimum", "maximum", "min", "max"});
 }
 
 const Unit& unit_of(const Quantity& quantity) {
@@ -80,8 +97,8 @@ const std::unordered_set<std::string_view>& reckoning() {
       "overall", "apart",     "gap",        "margin",      "net",        "others",    "other",
       "both",    "exceeds",   "exceeded",   "outnumbered", "ahead",      "older",     "younger",
       "longer",  "shorter",   "taller",     "cheaper",     "not",        "later",     "earlier",
-      "after",   "saved",     "saving",     "savings",     "adding",     "plus",      "minus",
-      "=",       "change",    "reduced",    "reduction",   "amount"};
+      "saved",   "saving",    "savings",    "adding",      "plus",       "minus",     "=",
+      "change",  "reduced",   "reduction",  "amount"};
   return kWords;
 }
 
@@ -126,6 +143,7 @@ void Evidence::add(const ReadText& text) {
   add_words(text, taken);
   items_.add(text);
   words_.add(text);
+  addresses_.add(text);
 }
 
 // `taken`: of each token, whether it is part of a quantity.
@@ -136,8 +154,8 @@ void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
   };
   for (size_t i = 0; i < text.tokens().size(); ++i) {
     const Token& token = text.at(i);
-    if (!taken[i] && (token.text.size() > 1 || token.kind == TokenKind::kSymbol)) {
-      if (const auto unit = unit_named(token.lower)) note(named_, *unit);
+    if (!taken[i]) {
+      if (const auto unit = heading_unit(text, i)) note(named_, *unit);
       if (const double scale = heading_scale(text, i); scale > 1) note(scales_, scale);
     }
     if (token.kind == TokenKind::kSymbol) continue;
@@ -169,15 +187,17 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   const auto take = [&](const Quantity& quantity) {
     Values& into = quantity.ordinal ? ordinals_ : values_;
     for (const Reading& reading : quantity.read()) into.add(reading.value, reading.unit);
-    if (is_plain(quantity) && !quantity.ordinal && !counts_things(text, quantity)) {
-      bare_.add(quantity.readings[0].value, {});
-      if (bare_values_.size() < kConvertedMax) bare_values_.push_back(quantity.readings[0].value);
-    }
+    if (!quantity.ordinal && !counts_things(text, quantity)) add_bare(quantity);
     if (quantity.year) {
       years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
     }
   };
   std::ranges::for_each(facts.quantities, take);
+  for (size_t i = 1; i < facts.quantities.size(); ++i) {
+    const Quantity &before = facts.quantities[i - 1], &quantity = facts.quantities[i];
+    if (is_plain(quantity) && !is_plain(before) && is_statistic(text, quantity))
+      measured_.add(quantity.readings[0].value, unit_of(before));
+  }
   std::ranges::for_each(facts.compounds, take);
   for (const Date& date : facts.dates) {
     if (dates_.size() < kDatesMax) dates_.push_back(date);
@@ -207,6 +227,7 @@ void Evidence::derive_years(const Facts& facts, std::deque<std::vector<int32_t>>
     for (const int32_t a : others) {
       for (const int32_t b : own) {
         const double years = std::abs(a - b);
+        if (a == b) continue;
         follows_.add(years, {Dimension::kTime, kYear});
         if (years > 1) follows_.add(years - 1, {Dimension::kTime, kYear});
       }
@@ -318,6 +339,7 @@ void Evidence::derive_times(const Facts& facts) {
       const Date &a = facts.dates[i], &b = facts.dates[j];
       if (a.minute >= 0 && b.minute >= 0) {
         const int32_t minutes = (b.minute - a.minute + 1440) % 1440;
+        if (minutes == 0) continue;
         follows_.add(minutes, {Dimension::kTime, 60});
         if (a.half_day || b.half_day) follows_.add(minutes % 720, {Dimension::kTime, 60});
       }
@@ -385,8 +407,9 @@ bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
 // Small plain numbers of what the texts enumerate.
 bool Evidence::counts(const Asked& asked, const Quantity& quantity) const {
   const double value = quantity.readings[0].value;
-  if (!is_plain(quantity) || quantity.ordinal || quantity.year || value < 2 || value > kCountsMax ||
-      value != std::floor(value))
+  const bool both_days = value == 2 && unit_of(quantity).dimension == Dimension::kTime;
+  if (!(is_plain(quantity) || both_days) || quantity.ordinal || quantity.year || value < 2 ||
+      value > kCountsMax || value != std::floor(value))
     return false;
   const std::string_view before =
       quantity.first_token > 0 ? asked.text.at(quantity.first_token - 1).lower : "";

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "router/guard/grounding_addresses.h"
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
 #include "router/guard/grounding_qualifiers.h"
@@ -36,6 +37,7 @@ class Evidence {
   bool supports(const Date& date) const;
   const KnownWords& words() const { return words_; }
   const Qualifiers& qualifiers() const { return qualifiers_; }
+  const Addresses& addresses() const { return addresses_; }
 
  private:
   void add_sentence(const ReadText& text, const Facts& facts);
@@ -69,6 +71,7 @@ class Evidence {
   std::vector<double> scales_;       // likewise: "in millions"
   KnownWords words_;
   Qualifiers qualifiers_;
+  Addresses addresses_;
   bool denies_ = false;  // "no", "none", "without": zero
 };
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "router/guard/grounding_addresses.h"
+
 namespace signalbox::router::grounding {
 namespace {
 
@@ -53,11 +55,7 @@ size_t skip_reference(const ReadText& text, size_t at, size_t end) {
       ++next;
     if (next > at + 1 && text.at(next).is("]")) return next + 1;
   }
-  const bool page = is_one_of(text.at(at).lower, {"http", "https"}) && text.at(at + 1).is(":");
-  if (!page && !(text.at(at).is("www") && text.at(at + 1).is("."))) return at;
-  size_t next = at + 1;
-  while (next < end && text.glued(next)) ++next;
-  return next;
+  return past_address(text, at, end);
 }
 
 const std::unordered_set<std::string_view>& common_words() {

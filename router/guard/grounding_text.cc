@@ -261,6 +261,12 @@ bool ReadText::glued(size_t index) const {
   return index > 0 && index < tokens_.size() && tokens_[index - 1].end == tokens_[index].begin;
 }
 
+bool ReadText::opens_line(size_t index) const {
+  if (index == 0 || index >= tokens_.size()) return index == 0;
+  const uint32_t begin = tokens_[index - 1].end, end = tokens_[index].begin;
+  return text_.substr(begin, end - begin).find('\n') != std::string_view::npos;
+}
+
 bool ReadText::opens_sentence(size_t index) const {
   const auto found = std::ranges::lower_bound(sentences_, index, {}, &Sentence::first_token);
   return found != sentences_.end() && found->first_token == index;

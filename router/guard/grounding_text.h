@@ -45,6 +45,7 @@ class ReadText {
   ReadText& operator=(const ReadText&) = delete;
 
   std::string_view text() const { return text_; }
+  std::string_view lower() const { return lower_; }  // of Latin letters, as long as the text
   bool offers() const { return side_ == Side::kContext; }
   const std::vector<Token>& tokens() const { return tokens_; }
   const std::vector<Sentence>& sentences() const { return sentences_; }
@@ -53,6 +54,8 @@ class ReadText {
   const Token& at(size_t index) const;
   /// True when nothing stands between the token and the one before it.
   bool glued(size_t index) const;
+  /// True when the token is the first of its line.
+  bool opens_line(size_t index) const;
   /// True when a sentence begins with the token.
   bool opens_sentence(size_t index) const;
 

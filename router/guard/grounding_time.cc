@@ -208,7 +208,7 @@ bool read_announced_time(const ReadText& text, size_t& token, Date& date) {
       !is_one_of(text.at(token).lower,
                  {"at",      "um",      "dep",    "departs", "departure", "leaves", "arr",
                   "arrives", "arrival", "open",   "opens",   "opening",   "hours",  "closes",
-                  "closing", "starts",  "begins", "ends",    "until",     "till"}))
+                  "closing", "starts",  "begins", "ends",    "until",     "till",   "daily"}))
     return false;
   const size_t next = token + (text.at(token + 1).is(":") ? 2 : 1);
   if (!read_unmarked_time(text, next, date)) return false;

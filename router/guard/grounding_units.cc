@@ -17,7 +17,9 @@ struct Named {
 
 constexpr double kDay = 86400, kYear = 365.25 * kDay;
 constexpr double kInch = 0.0254, kFoot = 0.3048, kYard = 0.9144, kMile = 1609.344;
-constexpr uint8_t kDollar = 1, kUsd = 15;  // of any country; from here on of one
+// Of any country; of one, from the one to before the other.
+constexpr uint8_t kDollar = 1, kUsd = 15, kDollarsEnd = 21;
+constexpr uint8_t kCrown = 14, kSek = 21, kCrownsEnd = 25;
 constexpr double kPound = 0.45359237, kGallon = 3.785411784;
 
 using enum Dimension;
@@ -124,7 +126,7 @@ constexpr auto kUnits = std::to_array<Named>({
     {"‰", {kShare, 0.001}},
     {"bps", {kShare, 1e-4}},  // basis points
     {"$ dollar dollars buck bucks", {kMoney, 1, 0, kDollar}},
-    {"cent cents", {kMoney, 0.01, 0, kDollar}},
+    {"cent cents ct cts", {kMoney, 0.01}},
     {"€ eur euro euros", {kMoney, 1, 0, 2}},
     {"£ gbp", {kMoney, 1, 0, 3}},
     {"pence", {kMoney, 0.01, 0, 3}},
@@ -142,7 +144,20 @@ constexpr auto kUnits = std::to_array<Named>({
     {"hkd", {kMoney, 1, 0, kUsd + 4}},
     {"sgd", {kMoney, 1, 0, kUsd + 5}},
     {"peso pesos mxn", {kMoney, 1, 0, 13}},
-    {"krona kronor sek krone kroner nok dkk", {kMoney, 1, 0, 14}},
+    {"krona kronor krone kroner kr", {kMoney, 1, 0, kCrown}},
+    {"sek", {kMoney, 1, 0, kSek}},
+    {"nok", {kMoney, 1, 0, kSek + 1}},
+    {"dkk", {kMoney, 1, 0, kSek + 2}},
+    {"isk", {kMoney, 1, 0, kSek + 3}},
+    {"pln zloty zlotys", {kMoney, 1, 0, 25}},
+    {"czk koruna korunas", {kMoney, 1, 0, 26}},
+    {"huf forint forints", {kMoney, 1, 0, 27}},
+    {"zar", {kMoney, 1, 0, 28}},
+    {"thb baht", {kMoney, 1, 0, 29}},
+    {"brl", {kMoney, 1, 0, 30}},
+    {"lira liras", {kMoney, 1, 0, 31}},
+    {"dinar dinars", {kMoney, 1, 0, 32}},
+    {"aed dirham dirhams", {kMoney, 1, 0, 33}},
 });
 
 // Names whose case tells them from another of the table: milliwatt and megawatt, megabit and
@@ -323,7 +338,9 @@ std::optional<Unit> read_currency_before(const ReadText& text, size_t token) {
 bool may_be_currency(uint8_t mine, uint8_t theirs) {
   if (mine == theirs || mine == 0 || theirs == 0) return true;
   if (mine == kUsd) return theirs == kDollar;
-  return mine == kDollar && theirs >= kUsd;
+  if (mine == kDollar) return theirs >= kUsd && theirs < kDollarsEnd;
+  if (mine == kCrown) return theirs >= kSek && theirs < kCrownsEnd;
+  return theirs == kCrown && mine >= kSek && mine < kCrownsEnd;
 }
 
 std::optional<Unit> unit_named(std::string_view lower) {

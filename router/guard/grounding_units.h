@@ -55,7 +55,7 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token);
 std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
 
 /// Whether what an answer calls `mine` may be what a context calls `theirs`: "$" may be the dollar
-/// of any country, "USD" may be "$".
+/// of any country, "USD" may be "$", "kroner" may be NOK.
 bool may_be_currency(uint8_t mine, uint8_t theirs);
 
 /// The unit that a word names, as a table's heading may; its dimension.

@@ -16,6 +16,9 @@ namespace signalbox::router::grounding {
 /// is "who".
 std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
 
+/// One that anybody uses for what a text has in other words: "GDP" for the economy, "PDF".
+bool is_everyday_acronym(std::string_view word);
+
 /// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
 /// text; asking costs some searches.
 class KnownWords {

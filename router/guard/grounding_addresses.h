@@ -1,0 +1,35 @@
+#pragma once
+// Addresses of pages and servers: those of an answer have to stand in its context, if that has any.
+
+#include <cstdint>
+#include <vector>
+
+#include "router/guard/grounding_text.h"
+
+namespace signalbox::router::grounding {
+
+/// The end (half-open) of the address that begins with the token, or the token where none does:
+/// "https://...", "www....".
+size_t past_address(const ReadText& text, size_t token, size_t end);
+
+/// Filled, then immutable and free for any number of threads.
+class Addresses {
+ public:
+  /// The text is looked into as long as this lives.
+  void add(const ReadText& text);
+
+  /// An address of an answer that the texts do not have, with or without what follows it, although
+  /// they have addresses.
+  struct Span {
+    uint32_t begin, end;  // bytes of the answer
+  };
+  std::vector<Span> unknown(const ReadText& answer) const;
+
+ private:
+  bool hold(std::string_view address) const;
+
+  std::vector<const ReadText*> texts_;  // those that have addresses or may be asked for them
+  bool any_ = false;
+};
+
+}  // namespace signalbox::router::grounding
