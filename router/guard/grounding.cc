@@ -12,6 +12,7 @@
 
 namespace signalbox::router {
 
+using grounding::ByteSpan;
 using grounding::Evidence;
 using grounding::Inference;
 using grounding::InferenceJudge;
@@ -147,13 +148,18 @@ class Check {
       : options_(options), context_(context), answer_(answer) {}
 
   void facts() {
-    facts_ = grounding::check_facts(context_.evidence(), answer_);
+    auto [unsupported, verified] = grounding::check_facts(context_.evidence(), answer_);
+    facts_ = std::move(unsupported);
+    verified_ = std::move(verified);
     report_.facts = true;
   }
 
   Result<void> tokens(const TokenJudge& judge) {
     SIGNALBOX_TRY(judged_, judge.judge(context_.text(), context_.tokens, context_.index(), answer_,
                                        options_.windows_max));
+    for (JudgedToken& token : judged_) {
+      if (is_verified(token)) token.hallucinated = 0;
+    }
     marked_ = spans_of(answer_.text(), judged_, options_.threshold);
     report_.tokens = true;
     return {};
@@ -183,6 +189,13 @@ class Check {
   }
 
  private:
+  // Models that mark tokens are poor at numbers, too: what was counted and is there is not theirs
+  // to doubt.
+  bool is_verified(const JudgedToken& token) const {
+    const auto at = std::ranges::lower_bound(verified_, token.begin + 1, {}, &ByteSpan::end);
+    return at != verified_.end() && at->begin <= token.begin;
+  }
+
   static bool is_in(const GroundingSpan& span, const Sentence& sentence) {
     return span.begin < sentence.end && sentence.begin < span.end;
   }
@@ -225,6 +238,7 @@ class Check {
   const GroundingContext& context_;
   const ReadText answer_;
   std::vector<GroundingSpan> facts_, marked_;
+  std::vector<ByteSpan> verified_;  // numbers and dates
   std::vector<JudgedToken> judged_;
   GroundingReport report_;
 };

@@ -53,8 +53,8 @@ bool Addresses::hold(std::string_view address) const {
   });
 }
 
-std::vector<Addresses::Span> Addresses::unknown(const ReadText& answer) const {
-  std::vector<Span> out;
+std::vector<ByteSpan> Addresses::unknown(const ReadText& answer) const {
+  std::vector<ByteSpan> out;
   const size_t size = answer.tokens().size();
   size_t asked = 0;
   for (size_t at = 0; any_ && at < size && asked < kAskedMax;) {

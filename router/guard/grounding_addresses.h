@@ -18,12 +18,9 @@ class Addresses {
   /// The text is looked into as long as this lives.
   void add(const ReadText& text);
 
-  /// An address of an answer that the texts do not have, with or without what follows it, although
+  /// Those of an answer that the texts do not have, with or without what follows them, although
   /// they have addresses.
-  struct Span {
-    uint32_t begin, end;  // bytes of the answer
-  };
-  std::vector<Span> unknown(const ReadText& answer) const;
+  std::vector<ByteSpan> unknown(const ReadText& answer) const;
 
  private:
   bool hold(std::string_view address) const;

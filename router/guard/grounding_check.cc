@@ -40,7 +40,7 @@ class Checker {
     own_items_.add(answer);
   }
 
-  std::vector<GroundingSpan> run() {
+  CheckedFacts run() {
     for (const Sentence& sentence : text_.sentences()) {
       if (sentence.code) continue;
       Facts facts;
@@ -48,15 +48,19 @@ class Checker {
       const Asked asked(text_, sentence);
       check_quantities(asked, facts);
       for (const Date& date : facts.dates) {
-        if (!evidence_.supports(date))
+        if (evidence_.supports(date)) {
+          verified_.push_back({date.begin, date.end});
+        } else {
           add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
+        }
       }
       for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
     }
     for (const auto& [begin, end] : evidence_.addresses().unknown(text_))
       add(begin, end, GroundingVerdict::kFabricatedName, kSureOfName);
     std::ranges::sort(spans_, {}, &GroundingSpan::begin);
-    return std::move(spans_);
+    std::ranges::sort(verified_, {}, &ByteSpan::begin);
+    return {std::move(spans_), std::move(verified_)};
   }
 
  private:
@@ -85,6 +89,8 @@ class Checker {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedUnit, kSureOfUnit);
     } else if (known.bounded_otherwise(text_, asked.sentence, quantity)) {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedNumber, kSureOfUnit);
+    } else {
+      verified_.push_back({quantity.begin, quantity.end});
     }
   }
 
@@ -190,12 +196,13 @@ class Checker {
   const bool names_;  // whether capitals say something
   Enumerations own_items_;
   std::vector<GroundingSpan> spans_;
+  std::vector<ByteSpan> verified_;
   std::unordered_set<std::string> initials_;  // of names that the answer has had
 };
 
 }  // namespace
 
-std::vector<GroundingSpan> check_facts(const Evidence& evidence, const ReadText& answer) {
+CheckedFacts check_facts(const Evidence& evidence, const ReadText& answer) {
   return Checker(evidence, answer).run();
 }
 

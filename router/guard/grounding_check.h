@@ -8,7 +8,11 @@
 
 namespace signalbox::router::grounding {
 
-/// What the evidence does not support, in the order of the answer.
-std::vector<GroundingSpan> check_facts(const Evidence& evidence, const ReadText& answer);
+struct CheckedFacts {
+  std::vector<GroundingSpan> unsupported;  // in the order of the answer
+  std::vector<ByteSpan> verified;          // numbers and dates that are as the evidence has them
+};
+
+CheckedFacts check_facts(const Evidence& evidence, const ReadText& answer);
 
 }  // namespace signalbox::router::grounding

@@ -25,6 +25,11 @@ struct Token {
   bool is(std::string_view word) const { return lower == word; }
 };
 
+/// A stretch of a text, half-open.
+struct ByteSpan {
+  uint32_t begin = 0, end = 0;
+};
+
 /// A sentence, a list item, a line that stands alone, or a block of code.
 struct Sentence {
   uint32_t begin = 0, end = 0;               // bytes of the text, white space around left out

@@ -241,6 +241,13 @@ TEST(GroundingModels, tokens_that_a_model_marks_become_spans_beside_those_of_the
   EXPECT_NEAR(checker.check("the cat", "", "the cat")->supported, 0.9, 1e-6);
 }
 
+TEST(GroundingModels, a_number_that_the_facts_have_verified_is_not_the_models_to_doubt) {
+  const GroundingChecker checker = checker_of({}, models_of(marker(), nullptr));
+  const std::string answer = "the grey cat has 12 kittens";
+  EXPECT_EQ(describe(answer, checker.check("the cat has twelve kittens", "", answer).value()),
+            "grey (hallucinated 0.80) 0.20");
+}
+
 TEST(GroundingModels, a_long_context_goes_by_in_windows_that_hold_the_whole_answer) {
   std::string context;
   for (int i = 0; i < 60; ++i) context += fmt::format("Filler sentence with w{} in it. ", i);
