@@ -1,5 +1,6 @@
 #pragma once
-// Addresses of pages and servers: those of an answer have to stand in its context, if that has any.
+// Addresses of pages, servers and mail: those of an answer have to stand in its context, if that
+// has any.
 
 #include <cstdint>
 #include <vector>
@@ -24,9 +25,10 @@ class Addresses {
 
  private:
   bool hold(std::string_view address) const;
+  bool is_unknown(const ReadText& answer, ByteSpan& span) const;
 
   std::vector<const ReadText*> texts_;  // those that have addresses or may be asked for them
-  bool any_ = false;
+  bool pages_ = false, mails_ = false;  // whether they have any
 };
 
 }  // namespace signalbox::router::grounding

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "router/guard/grounding_shown.h"
@@ -105,7 +106,8 @@ class Checker {
   }
 
   void check_quantities(const Asked& asked, const Facts& facts) {
-    std::vector<Quantity> known, unknown;
+    std::vector<Quantity> known = std::exchange(known_before_, {}), unknown;
+    const size_t before = known.size();
     for (const Quantity& quantity : facts.quantities) {
       if (is_supported(asked, facts, quantity)) {
         check_qualifiers(asked, quantity);
@@ -114,12 +116,14 @@ class Checker {
         unknown.push_back(quantity);
       }
     }
-    if (unknown.empty()) return;
-    const Values shown = shown_by(known);
-    for (const Quantity& quantity : unknown) {
-      if (quantity.ordinal || quantity.year || !shown.hold(quantity.readings[0], quantity, false))
-        add_unknown(quantity);
+    if (!unknown.empty()) {
+      const Values shown = shown_by(known, asked.reckons);
+      for (const Quantity& quantity : unknown) {
+        if (quantity.ordinal || quantity.year || !shown.hold(quantity.readings[0], quantity, false))
+          add_unknown(quantity);
+      }
     }
+    known_before_.assign(known.begin() + static_cast<std::ptrdiff_t>(before), known.end());
   }
 
   void add_unknown(const Quantity& quantity) {
@@ -197,6 +201,7 @@ class Checker {
   Enumerations own_items_;
   std::vector<GroundingSpan> spans_;
   std::vector<ByteSpan> verified_;
+  std::vector<Quantity> known_before_;        // in the sentence before
   std::unordered_set<std::string> initials_;  // of names that the answer has had
 };
 

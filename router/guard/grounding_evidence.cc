@@ -89,16 +89,16 @@ bool is_plain(const Quantity& quantity) {
 // Words of sentences that reckon.
 const std::unordered_set<std::string_view>& reckoning() {
   static const std::unordered_set<std::string_view> kWords = {
-      "total",   "totals",    "totaling",   "totalling",   "altogether", "combined",  "together",
-      "sum",     "summing",   "difference", "differ",      "more",       "fewer",     "less",
-      "higher",  "lower",     "increase",   "increased",   "decrease",   "decreased", "rise",
-      "rose",    "gain",      "gained",     "drop",        "dropped",    "fell",      "grew",
-      "growth",  "remaining", "remain",     "remained",    "remainder",  "rest",      "left",
-      "overall", "apart",     "gap",        "margin",      "net",        "others",    "other",
-      "both",    "exceeds",   "exceeded",   "outnumbered", "ahead",      "older",     "younger",
-      "longer",  "shorter",   "taller",     "cheaper",     "not",        "later",     "earlier",
-      "saved",   "saving",    "savings",    "adding",      "plus",       "minus",     "=",
-      "change",  "reduced",   "reduction",  "amount"};
+      "total",   "totals",    "totaling",   "totalling", "altogether", "combined",  "together",
+      "sum",     "summing",   "difference", "differ",    "more",       "fewer",     "less",
+      "higher",  "lower",     "increase",   "increased", "decrease",   "decreased", "rise",
+      "rose",    "gain",      "gained",     "drop",      "dropped",    "fell",      "grew",
+      "growth",  "remaining", "remain",     "remained",  "remainder",  "rest",      "left",
+      "overall", "deficit",   "lead",       "advantage", "apart",      "gap",       "margin",
+      "net",     "others",    "other",      "both",      "exceeds",    "exceeded",  "outnumbered",
+      "ahead",   "older",     "younger",    "longer",    "shorter",    "taller",    "cheaper",
+      "not",     "later",     "earlier",    "saved",     "saving",     "savings",   "adding",
+      "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount"};
   return kWords;
 }
 
@@ -200,6 +200,9 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   }
   std::ranges::for_each(facts.compounds, take);
   for (const Date& date : facts.dates) {
+    // "1:17 h" is a span of time.
+    if (date.minute > 0 && is_one_of(text.at(date.last_token).lower, {"h", "hr", "hrs", "hours"}))
+      values_.add(date.minute, {Dimension::kTime, 60});
     if (dates_.size() < kDatesMax) dates_.push_back(date);
     if (date.has_year()) years_.push_back(date.year);
     if (date.day > 0) ordinals_.add(date.day, {});
@@ -368,7 +371,10 @@ bool Evidence::ranks(const Asked& asked, const Quantity& quantity) const {
   if (quantity.ordinal) return ordinals_.hold(reading, quantity, false);
   if (!is_plain(quantity) || quantity.words || quantity.first_token == 0) return false;
   const Token& before = asked.text.at(quantity.first_token - 1);
-  const bool titled = is_upper_start(before.text) || is_one_of(before.lower, {"#", "no", "number"});
+  const bool titled = is_upper_start(before.text) ||
+                      is_one_of(before.lower, {"#", "no", "number", "minute", "day", "week",
+                                               "month", "page", "chapter", "section", "round",
+                                               "step", "place", "stage", "season", "lap", "level"});
   return titled && ordinals_.hold(reading, quantity, false);
 }
 

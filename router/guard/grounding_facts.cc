@@ -158,14 +158,15 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
 // Whether one token alone stands between two quantities, and joins them.
 bool ranges(const ReadText& text, const Quantity& a, const Quantity& b) {
   return a.last_token + 1 == b.first_token &&
-         is_one_of(text.at(a.last_token).lower, {"-", "–", "—", "−", "to", "and", "or", "through"});
+         is_one_of(text.at(a.last_token).lower,
+                   {"-", "–", "—", "−", "to", "and", "or", "through", "/", "×", "x"});
 }
 
 // "10-20 %", "1 to 2 million", "2019-20": the first takes the unit of the second, the second the
 // century of the first.
 void share_between(const ReadText& text, Quantity& a, Quantity& b) {
   if (!ranges(text, a, b)) return;
-  const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or"});
+  const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or", "/", "×", "x"});
   const bool between = a.first_token > 0 && text.at(a.first_token - 1).is("between");
   a.range = b.range = tight || between;
   Reading& last = b.readings[0];
@@ -253,8 +254,8 @@ void read_facts(const ReadText& text, const Sentence& sentence, bool headings, F
     }
     first = opens(text.at(at - 1)) || (first && text.at(at - 1).kind == TokenKind::kSymbol);
   }
-  for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i)
-    share_between(text, out.quantities[i], out.quantities[i + 1]);
+  for (size_t i = out.quantities.size(); i > first_quantity + 1; --i)  // "2 / 3 / 4 mm"
+    share_between(text, out.quantities[i - 2], out.quantities[i - 1]);
   for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i)
     add_compound(text, out.quantities[i], out.quantities[i + 1], out);
 }

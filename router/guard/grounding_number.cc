@@ -20,16 +20,17 @@ Hedge hedge_before(const ReadText& text, size_t token) {
     return Hedge::kAbout;
   if (one == "." && is_one_of(two, {"approx", "ca", "c"})) return Hedge::kAbout;
   if (one == "to" && two == "close") return Hedge::kAbout;
-  if (is_one_of(one, {"over", "above", "exceeding", ">", "exceeds", "exceeded", "least"}))
+  if (is_one_of(one, {"over", "above", "exceeding", ">", "exceeds", "exceeded"}))
     return Hedge::kOver;
-  if (one == "to" && two == "up") return Hedge::kUnder;
-  if (is_one_of(one, {"under", "below", "<", "most"})) return Hedge::kUnder;
+  if (one == "least") return Hedge::kAtLeast;
+  if (one == "most" || (one == "to" && two == "up")) return Hedge::kAtMost;
+  if (is_one_of(one, {"under", "below", "<"})) return Hedge::kUnder;
   if (one != "than") return Hedge::kNone;
   const bool more = is_one_of(two, {"more", "greater", "higher", "longer", "larger", "older"});
   const bool less = is_one_of(two, {"less", "fewer", "lower", "smaller", "shorter", "younger"});
   if (!more && !less) return Hedge::kNone;
-  const bool denied = is_one_of(word(3), {"no", "not", "never"});  // "no more than"
-  return more != denied ? Hedge::kOver : Hedge::kUnder;
+  if (is_one_of(word(3), {"no", "not", "never"})) return more ? Hedge::kAtMost : Hedge::kAtLeast;
+  return more ? Hedge::kOver : Hedge::kUnder;
 }
 
 Hedge hedge_after(const ReadText& text, size_t token) {
@@ -37,9 +38,9 @@ Hedge hedge_after(const ReadText& text, size_t token) {
   if (next.is("or") && is_one_of(text.at(token + 1).lower, {"so", "thereabouts"}))
     return Hedge::kAbout;
   if (next.is("or") && is_one_of(text.at(token + 1).lower, {"more", "above", "higher"}))
-    return Hedge::kOver;
+    return Hedge::kAtLeast;
   if (next.is("or") && is_one_of(text.at(token + 1).lower, {"less", "fewer", "below"}))
-    return Hedge::kUnder;
+    return Hedge::kAtMost;
   if (next.is("+") && text.glued(token)) return Hedge::kOver;
   if (is_one_of(next.lower, {"approximately", "roughly"})) return Hedge::kAbout;
   return Hedge::kNone;

@@ -15,7 +15,7 @@
 namespace signalbox::router::grounding {
 
 /// What a word before or after a number says of its precision.
-enum class Hedge : uint8_t { kNone, kAbout, kOver, kUnder };
+enum class Hedge : uint8_t { kNone, kAbout, kOver, kUnder, kAtLeast, kAtMost };
 
 struct Reading {
   double value = 0;  // as written, times "million" and the like; not converted

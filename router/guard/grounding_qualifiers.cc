@@ -1,4 +1,5 @@
-// A bound in a sentence that denies something is none: "do not store above 25" is "store below 25".
+// A bound in a sentence that denies something is none. "Above 10" goes with "up to 10": of what is
+// beyond a limit, texts say other things.
 
 #include "router/guard/grounding_qualifiers.h"
 
@@ -78,7 +79,7 @@ Qualifiers::Qualified Qualifiers::read(const ReadText& text, const Sentence& sen
                 .dimension = reading.unit.dimension,
                 .currency = reading.unit.currency,
                 .period = period_after(text, quantity.last_token, sentence.last_token)};
-  const bool bound = quantity.hedge == Hedge::kOver || quantity.hedge == Hedge::kUnder;
+  const bool bound = quantity.hedge == Hedge::kAtLeast || quantity.hedge == Hedge::kAtMost;
   if (bound && !quantity.range && !denies(text, sentence)) out.bound = quantity.hedge;
   return out;
 }

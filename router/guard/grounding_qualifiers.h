@@ -31,7 +31,7 @@ class Qualifiers {
     Dimension dimension = Dimension::kNone;
     uint8_t currency = 0;
     std::string_view period;     // "day"; none: empty
-    Hedge bound = Hedge::kNone;  // kOver, kUnder or kNone
+    Hedge bound = Hedge::kNone;  // kAtLeast, kAtMost or kNone
   };
   static Qualified read(const ReadText& text, const Sentence& sentence, const Quantity& quantity);
   template <class Differs>

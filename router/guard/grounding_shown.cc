@@ -13,12 +13,13 @@ constexpr double kPlainMin = 10;
 
 }  // namespace
 
-Values shown_by(std::span<const Quantity> operands) {
+Values shown_by(std::span<const Quantity> operands, bool plain) {
   Values out;
   const auto add = [&](double value, const Unit& unit) {
-    if (unit.dimension != Dimension::kNone || std::abs(value) >= kPlainMin) out.add(value, unit);
+    if (unit.dimension != Dimension::kNone || (plain && std::abs(value) >= kPlainMin))
+      out.add(value, unit);
   };
-  operands = operands.first(std::min(operands.size(), kOperandsMax));
+  operands = operands.last(std::min(operands.size(), kOperandsMax));
   for (size_t i = 0; i < operands.size(); ++i) {
     const Reading& a = operands[i].readings[0];
     double sum = a.value;

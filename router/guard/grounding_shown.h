@@ -9,7 +9,7 @@
 namespace signalbox::router::grounding {
 
 /// Sums and differences of quantities of one unit, the sum of all of them, and products of a plain
-/// number and a quantity; sealed. Of the first twelve.
-Values shown_by(std::span<const Quantity> operands);
+/// number and a quantity; sealed. Of the last twelve. `plain`: those without a unit, too.
+Values shown_by(std::span<const Quantity> operands, bool plain);
 
 }  // namespace signalbox::router::grounding

@@ -125,11 +125,15 @@ constexpr auto kUnits = std::to_array<Named>({
     {"% percent pct", {kShare, 0.01}},
     {"‰", {kShare, 0.001}},
     {"bps", {kShare, 1e-4}},  // basis points
+    {"mol mole moles", {kSubstance, 1}},
+    {"mmol millimole millimoles", {kSubstance, 1e-3}},
+    {"µmol μmol micromole micromoles", {kSubstance, 1e-6}},
+    {"nmol nanomole nanomoles", {kSubstance, 1e-9}},
     {"$ dollar dollars buck bucks", {kMoney, 1, 0, kDollar}},
     {"cent cents ct cts", {kMoney, 0.01}},
     {"€ eur euro euros", {kMoney, 1, 0, 2}},
     {"£ gbp", {kMoney, 1, 0, 3}},
-    {"pence", {kMoney, 0.01, 0, 3}},
+    {"pence p", {kMoney, 0.01, 0, 3}},
     {"¥ jpy yen", {kMoney, 1, 0, 4}},
     {"₹ inr rupee rupees", {kMoney, 1, 0, 5}},
     {"cny rmb yuan renminbi", {kMoney, 1, 0, 6}},
@@ -312,7 +316,8 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token) {
       return FoundUnit{{kVolume, length->factor * length->factor * length->factor * 1e3},
                        token + 1};
   }
-  if (unit == nullptr || !fits_case(first)) return std::nullopt;
+  const bool pence = first.text == "p" && text.glued(token);  // "15p", and no "15 p"
+  if (unit == nullptr || !(fits_case(first) || pence)) return std::nullopt;
   if (text.at(token + 1).is("²") && unit->dimension == kLength)
     return FoundUnit{{kArea, unit->factor * unit->factor}, token + 2};
   if (text.at(token + 1).is("³") && unit->dimension == kLength)

@@ -26,10 +26,11 @@ enum class Dimension : uint8_t {
   kFrequency,    // hertz
   kVoltage,      // volt
   kCurrent,      // ampere
+  kSubstance,    // mole
   kShare,        // one: percent is 0.01
   kMoney,        // of the currency
 };
-inline constexpr size_t kDimensions = 17;
+inline constexpr size_t kDimensions = 18;
 
 struct Unit {
   Dimension dimension = Dimension::kNone;

@@ -18,7 +18,6 @@ constexpr double kByScale = 0.05;       // "1.2 million", "47 %"
 constexpr double kByHedge = 0.1;        // "about 3,000"
 constexpr double kCloseByHedge = 0.03;  // "about 2,950", whatever digits it has
 constexpr double kByConversion = 0.015;
-constexpr double kBeyond = 0.1;  // "over 2,900" for up to 3,190, unless its digits say more
 constexpr double kYearsByHedge = 2;
 // "Roughly a quarter".
 constexpr double kFractionByHedge = 0.03, kFractionByHedgeMost = 0.15;
@@ -50,11 +49,11 @@ double meant_step(double value, double step) {
 // What a hedged fraction of one means, in parts of one.
 Interval hedged(double fraction, Hedge hedge) {
   constexpr double kApart = 1e-3;  // fractions that are the same but for their digits
-  if (hedge == Hedge::kOver) {
+  if (hedge == Hedge::kOver || hedge == Hedge::kAtLeast) {
     const auto next = std::ranges::upper_bound(kFractions, fraction + kApart);
     return {fraction, next == std::end(kFractions) ? fraction : *next};
   }
-  if (hedge == Hedge::kUnder) {
+  if (hedge == Hedge::kUnder || hedge == Hedge::kAtMost) {
     const auto from = std::ranges::lower_bound(kFractions, fraction - kApart);
     return {from == std::begin(kFractions) ? fraction : *(from - 1), fraction};
   }
@@ -117,9 +116,11 @@ bool Values::meets(const std::vector<double>& values, const Unit& unit, const Re
                     around(value, std::max(std::min(meant_step(value, step) / 2, size * kByHedge),
                                            size * kCloseByHedge)));
     case Hedge::kOver:
-      return any_in(values, {value, value + std::max(meant_step(value, step), size * kBeyond)});
+    case Hedge::kAtLeast:
+      return any_in(values, {value, value + meant_step(value, step)});
     case Hedge::kUnder:
-      return any_in(values, {value - std::max(meant_step(value, step), size * kBeyond), value});
+    case Hedge::kAtMost:
+      return any_in(values, {value - meant_step(value, step), value});
     case Hedge::kNone:
       break;
   }

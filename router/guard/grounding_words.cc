@@ -116,10 +116,10 @@ std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
 }
 
 bool is_everyday_acronym(std::string_view word) {
-  return is_one_of(word,
-                   {"GDP",  "AI",  "API", "URL", "PDF", "CSV", "JSON", "XML", "YAML", "HTML", "SQL",
-                    "HTTP", "ID",  "PIN", "FAQ", "TV",  "USB", "GPS",  "CPU", "GPU",  "RAM",  "VAT",
-                    "OK",   "TBD", "DIY", "AM",  "PM",  "KPI", "SLA",  "VPN", "SMS"});
+  return is_one_of(
+      word, {"GDP",  "AI",  "API", "URL", "PDF", "CSV", "JSON", "XML", "YAML", "HTML", "SQL",
+             "HTTP", "ID",  "PIN", "FAQ", "TV",  "USB", "GPS",  "CPU", "GPU",  "RAM",  "VAT",
+             "OK",   "TBD", "DIY", "AM",  "PM",  "KPI", "SLA",  "VPN", "SMS",  "EPS",  "IPO"});
 }
 
 void KnownWords::add(const ReadText& text) {
