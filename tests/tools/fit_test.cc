@@ -291,6 +291,17 @@ TEST_F(Fit, a_refit_that_cannot_be_written_leaves_the_head_as_it_was) {
   EXPECT_EQ(names, (std::set<std::string>{"config.json", "model.safetensors"}));
 }
 
+TEST_F(Fit, a_refit_whose_weights_cannot_be_put_in_place_leaves_the_configuration) {
+  FitOptions chosen = options(rows_of_a_and_b(200));
+  ASSERT_TRUE(fit_classifier(chosen));
+  const auto config = read_file(chosen.out / "config.json", 1 << 20).value();
+  std::filesystem::remove(chosen.out / "model.safetensors");
+  std::filesystem::create_directories(chosen.out / "model.safetensors" / "in the way");
+  ASSERT_FALSE(fit_classifier(chosen));
+  EXPECT_EQ(read_file(chosen.out / "config.json", 1 << 20).value(), config);
+  EXPECT_FALSE(std::filesystem::exists(chosen.out / ".config.json.old"));
+}
+
 TEST_F(Fit, what_is_left_of_a_fit_that_ended_between_its_files_is_no_head_and_is_replaced) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));

@@ -58,6 +58,25 @@ class NewFile {
   fs::path target_, path_;
 };
 
+// Without a configuration nothing is opened, so a fit that ends between the two leaves no old names
+// on new weights.
+Result<void> replace_head(const fs::path& head, const NewFile& weights, const NewFile& config) {
+  const fs::path current = head / kConfig, aside = head / ".config.json.old";
+  std::error_code error;
+  fs::rename(current, aside, error);
+  const bool was_there = !error;
+  if (error && error != std::errc::no_such_file_or_directory)
+    return fail(Code::kIo, "{}: {}", current.string(), error.message());
+  auto put = weights.put();
+  if (put) {
+    put = config.put();
+    fs::remove(aside, error);
+  } else if (was_there) {
+    fs::rename(aside, current, error);
+  }
+  return put;
+}
+
 bool was_fitted(const fs::path& head) {
   const auto config = weights::HfConfig::open(head / kConfig);
   return config && !config->root().string(kTrunkKey, "").value_or("").empty();
@@ -138,12 +157,7 @@ Result<void> write_head(const FitOptions& options, const char* architecture,
   auto written = weights::write_safetensors(weights_file.path(), tensors);
   if (written) written = write_file(config_file.path(), config.take() + "\n");
   if (!written) return fail_in(options.out.string(), std::move(written).error());
-  // Without a configuration nothing is opened, so a fit that ends between the two leaves no old
-  // names on new weights.
-  fs::remove(options.out / kConfig, error);
-  if (error) return fail(Code::kIo, "{}: {}", (options.out / kConfig).string(), error.message());
-  SIGNALBOX_TRY_VOID(weights_file.put());
-  return config_file.put();
+  return replace_head(options.out, weights_file, config_file);
 }
 
 }  // namespace signalbox::tools
