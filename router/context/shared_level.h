@@ -25,7 +25,8 @@ struct Shared {
 /// What another router has done.
 struct SharedChange {
   Shared what;
-  bool is_gone = false;  // dropped; otherwise it is there, pinned as it says
+  bool is_gone = false;  // dropped; otherwise it is there, or was, pinned as it says: without
+                         // packed bytes that is all it says
 };
 
 /// Thread-safe; calls block, each no longer than a limit. Errors of all: kUpstream when the server

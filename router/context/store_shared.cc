@@ -277,6 +277,8 @@ bool Store::take(const SharedChange& change, int64_t now) {
     const std::lock_guard lock(mutex_);
     auto at = entries_.find(context.key);
     if (at == entries_.end()) {
+      // A pin of one that has been dropped before its router was told of that.
+      if (change.what.packed_bytes == 0) return true;
       if (stats_.contexts >= limits_.contexts_max) return true;  // it is found when it is asked for
       at = take_up(context, false, now);
     }

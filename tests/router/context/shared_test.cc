@@ -117,6 +117,19 @@ TEST_P(EachShared, pins_are_shared) {
   EXPECT_EQ(a->stats().pinned_bytes, 0U);
 }
 
+TEST_P(EachShared, a_pin_of_what_another_has_dropped_brings_nothing_back) {
+  const auto a = router(), b = router();
+  const Key key = put(*a, said("x"));
+  ASSERT_TRUE(b->follow(kNoWait, kNow));
+  ASSERT_TRUE(b->drop(key));
+  ASSERT_TRUE(a->pin(key, true));  // not told yet
+  ASSERT_TRUE(b->follow(kNoWait, kNow));
+  EXPECT_EQ(b->stats().contexts, 0U);
+  ASSERT_TRUE(a->follow(kNoWait, kNow));
+  EXPECT_EQ(a->stats().contexts, 0U);
+  EXPECT_EQ(a->stats().pinned_bytes, 0U);
+}
+
 TEST_P(EachShared, one_that_is_idle_is_left_to_it_and_comes_back) {
   Limits limits;
   limits.idle_s = 10;
