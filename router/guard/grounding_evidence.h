@@ -1,12 +1,11 @@
 #pragma once
-// What a context and a question offer to those who check an answer: values with their units, and
-// what simply follows from them (sums, differences, counts, spans of time), dates, and words.
+// What a context and a question offer to those who check an answer: values with their units, what
+// is counted there, dates, words, and what follows from them.
 
-#include <deque>
-#include <span>
 #include <vector>
 
 #include "router/guard/grounding_addresses.h"
+#include "router/guard/grounding_derived.h"
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
 #include "router/guard/grounding_qualifiers.h"
@@ -41,13 +40,6 @@ class Evidence {
 
  private:
   void add_sentence(const ReadText& text, const Facts& facts);
-  void derive(const ReadText& text, const Sentence& sentence, const Facts& facts);
-  void derive_pair(const ReadText& text, const Quantity& a, const Quantity& b);
-  void derive_growth(std::span<const Quantity> from);
-  void derive_year(const ReadText& text, const Quantity& span, const Facts& facts);
-  void derive_days(const Date& a, const Date& b);
-  void derive_times(const Facts& facts);
-  void derive_years(const Facts& facts, std::deque<std::vector<int32_t>>& near);
   void add_words(const ReadText& text, const std::vector<bool>& taken);
   void add_bare(const Quantity& quantity);
   void add_measured();
@@ -57,12 +49,11 @@ class Evidence {
   bool ages(const Asked& asked, const Quantity& quantity) const;
   bool spans_years(const Asked& asked, const Quantity& quantity) const;
 
-  Values values_;      // as the texts have them
-  Values bare_;        // plain numbers that count nothing, as in tables
-  Values measured_;    // those, in each unit that is named away from any number
-  Values ordinals_;    // "third", the days of dates
-  Values follows_;     // from quantities of the same things
-  Values may_follow_;  // from any two that stand together, where the answer says that it reckons
+  Values values_;    // as the texts have them
+  Values bare_;      // plain numbers that count nothing, as in tables
+  Values measured_;  // those, in each unit that is named away from any number
+  Values ordinals_;  // "third", the days of dates
+  Derived derived_;  // what follows from them
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;

@@ -39,6 +39,8 @@ struct Quantity {
   bool fraction = false;  // a part of one: "half", "3/4", "one in four"
 
   std::span<const Reading> read() const { return {readings.data(), count}; }
+  const Unit& unit() const { return readings[0].unit; }
+  bool is_plain() const { return unit().dimension == Dimension::kNone; }
 };
 
 /// The quantity that begins at the token, if one does.
