@@ -115,8 +115,9 @@ test("the first page answers before anything is clicked", async (t) => {
     const painted = [];
     for (let i = 0; i < kPaints; ++i) {
       await page.reload();
-      await answer.waitFor();
-      painted.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+      // It stands in the page before it is painted.
+      const paint = await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+      painted.push(await paint.jsonValue());
     }
     t.diagnostic(`first paint after ${painted.map((each) => each.toFixed(0)).join(", ")} ms`);
     assert.ok(Math.min(...painted) < kPaintMsMax, `first paint after ${painted} ms`);
