@@ -18,8 +18,8 @@
 #include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "tools/fit/head_folder.h"
 #include "tools/process.h"
-#include "weights/hf_config.h"
 #include "weights/shipped.h"
 
 namespace signalbox::tools {
@@ -222,11 +222,6 @@ std::vector<std::string> others_within(const fs::path& directory, const Manifest
   return out;
 }
 
-bool is_fitted(const fs::path& head) {
-  const auto config = weights::HfConfig::open(head / "config.json");
-  return config && config->root().has("signalbox_trunk");
-}
-
 const ManifestModel* model_with_head(const Manifest& manifest, const std::string& head) {
   const auto found = std::ranges::find_if(manifest.models, [&](const ManifestModel& model) {
     return std::ranges::find(model.heads, head) != model.heads.end();
@@ -239,7 +234,7 @@ void warn_of_others(const Manifest& manifest, const ManifestModel& model,
                     const ManifestSource& source, const PullOptions& options) {
   for (const std::string& name : others_within(options.to / model.name, source)) {
     const fs::path place = options.to / model.name / name;
-    const ManifestModel* home = is_fitted(place) ? nullptr : model_with_head(manifest, name);
+    const ManifestModel* home = was_fitted(place) ? nullptr : model_with_head(manifest, name);
     options.say(home == nullptr
                     ? fmt::format("{}: {} may have been fitted to files that are replaced now; fit "
                                   "it again",

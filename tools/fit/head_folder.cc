@@ -77,11 +77,6 @@ Result<void> replace_head(const fs::path& head, const NewFile& weights, const Ne
   return put;
 }
 
-bool was_fitted(const fs::path& head) {
-  const auto config = weights::HfConfig::open(head / kConfig);
-  return config && !config->root().string(kTrunkKey, "").value_or("").empty();
-}
-
 // Of a fit that ended between its two files.
 bool is_rest_of_a_head(const fs::path& head) {
   const auto file = weights::SafeTensors::open(head / kWeights);
@@ -97,6 +92,11 @@ bool is_foreign(const fs::path& out) {
 }
 
 }  // namespace
+
+bool was_fitted(const fs::path& head) {
+  const auto config = weights::HfConfig::open(head / kConfig);
+  return config && !config->root().string(kTrunkKey, "").value_or("").empty();
+}
 
 Result<void> check_out(const FitOptions& options) {
   const fs::path& out = options.out;

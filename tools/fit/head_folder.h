@@ -2,6 +2,7 @@
 // Where a head that is fitted comes to lie: config.json and model.safetensors in a folder of their
 // own.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "tools/fit/softmax_regression.h"
 
 namespace signalbox::tools {
+
+/// Whether a fit has written the head in this directory, as its configuration says.
+bool was_fitted(const std::filesystem::path& head);
 
 /// Whether a head may be written to options.out, before hours go into it. Errors name the folder:
 /// kInvalid where a model, an adapter or a head that was not fitted stands, or no folder can; kIo
