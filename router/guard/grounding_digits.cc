@@ -61,6 +61,13 @@ std::optional<Digits> read_digits(std::string_view written) {
   return out;
 }
 
+int32_t small_number(std::string_view written) {
+  int32_t value = -1;
+  const char* end = written.data() + written.size();
+  const auto [stop, error] = std::from_chars(written.data(), end, value);
+  return written.size() <= 2 && error == std::errc() && stop == end ? value : -1;
+}
+
 std::vector<double> cells_of(std::string_view written) {
   std::vector<double> out;
   bool thousands = written.find(',') <= 3;

@@ -2,8 +2,7 @@
 
 #include "router/guard/grounding_number.h"
 
-#include <charconv>
-
+#include "router/guard/grounding_digits.h"
 #include "router/guard/grounding_numeral.h"
 
 namespace signalbox::router::grounding {
@@ -70,15 +69,6 @@ void add(Quantity& out, double value, double step, const Unit& unit) {
   if (out.count < out.readings.size()) out.readings[out.count++] = {value, step, unit};
 }
 
-// The number of two digits at most at the token, or -1.
-int small_number(const ReadText& text, size_t token) {
-  const Token& digits = text.at(token);
-  if (digits.kind != TokenKind::kNumber || digits.text.size() > 2) return -1;
-  int value = 0;
-  std::from_chars(digits.text.data(), digits.text.data() + digits.text.size(), value);
-  return value;
-}
-
 bool is_inch_mark(const Token& token) {
   return is_one_of(token.lower, {"\"", "”", "″"});
 }
@@ -101,7 +91,7 @@ void add_money(const ReadText& text, const Numeral& part, const Unit& currency, 
 // 5'10".
 bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
   const size_t mark = part.next;
-  const int inches = small_number(text, mark + 1);
+  const int32_t inches = small_number(text.at(mark + 1).text);
   if (!is_one_of(text.at(mark).lower, {"'", "’", "′"}) || !text.glued(mark) ||
       !text.glued(mark + 1) || inches < 0 || inches > 11 || !is_inch_mark(text.at(mark + 2)))
     return false;
@@ -147,7 +137,7 @@ void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantit
     out.last_token += 3;
     return;
   }
-  const int rest = small_number(text, next);
+  const int32_t rest = small_number(text.at(next).text);
   if (rest < 0) return;
   if (text.at(next - 1).is("h") && text.glued(next) && rest < 60 &&
       text.at(next).text.size() == 2) {

@@ -3,8 +3,7 @@
 
 #include "router/guard/grounding_time.h"
 
-#include <charconv>
-
+#include "router/guard/grounding_digits.h"
 #include "router/guard/grounding_numeral.h"
 
 namespace signalbox::router::grounding {
@@ -19,12 +18,10 @@ struct Clock {
   int32_t minutes() const { return (hour * kMinutes + minute) % (kHours * kMinutes); }
 };
 
-// A number without separators that is at most `most`, or -1.
+// A number that is at most `most`, or -1.
 int32_t small(std::string_view digits, int32_t most) {
-  int32_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  return digits.size() <= 2 && error == std::errc() && stop == end && value <= most ? value : -1;
+  const int32_t value = small_number(digits);
+  return value <= most ? value : -1;
 }
 
 int32_t hour_at(const ReadText& text, size_t token) {
