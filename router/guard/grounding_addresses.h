@@ -27,7 +27,7 @@ class Addresses {
   bool hold(std::string_view address) const;
   bool is_unknown(const ReadText& answer, ByteSpan& span) const;
 
-  std::vector<const ReadText*> texts_;  // those that have addresses or may be asked for them
+  std::vector<const ReadText*> texts_;
   bool pages_ = false, mails_ = false;  // whether they have any
 };
 

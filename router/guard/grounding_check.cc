@@ -88,7 +88,7 @@ class Checker {
     const Qualifiers& known = evidence_.qualifiers();
     if (known.of_another_period(text_, asked.sentence, quantity)) {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedUnit, kSureOfUnit);
-    } else if (known.bounded_otherwise(text_, asked.sentence, quantity)) {
+    } else if (!asked.denies && known.bounded_otherwise(text_, asked.sentence, quantity)) {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedNumber, kSureOfUnit);
     } else {
       verified_.push_back({quantity.begin, quantity.end});
@@ -178,9 +178,7 @@ class Checker {
 
   void check_name(const Sentence& sentence, const Facts& facts, size_t i) {
     const Name& name = facts.names[i];
-    for (std::string& letters : initials_of(text_, name)) {
-      if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
-    }
+    add_initials(text_, name, initials_);
     uint32_t first = name.first_token, last = name.last_token;
     while (first < last && is_known(name, text_.at(first))) ++first;
     while (last > first && is_known(name, text_.at(last - 1))) --last;

@@ -69,7 +69,6 @@ void Derived::seal() {
 // Spans between the years of a sentence and those of the few before it; a year less where the
 // months may be the other way round.
 void Derived::add_years(const Facts& facts) {
-  constexpr double kYear = 365.25 * 86400;
   std::vector<int32_t> own;
   const auto take = [&](int32_t year) {
     if (own.size() < kTogetherMax) own.push_back(year);
@@ -85,10 +84,10 @@ void Derived::add_years(const Facts& facts) {
   for (const auto& others : near_) {
     for (const int32_t a : others) {
       for (const int32_t b : own) {
-        const double years = std::abs(a - b);
         if (a == b) continue;
-        follows_.add(years, {Dimension::kTime, kYear});
-        if (years > 1) follows_.add(years - 1, {Dimension::kTime, kYear});
+        const double years = std::abs(a - b);
+        follows_.add(years, kYears);
+        if (years > 1) follows_.add(years - 1, kYears);
       }
     }
   }
@@ -129,7 +128,7 @@ void Derived::add_growth(std::span<const Quantity> from) {
 // "15 years after 1990", "since 5 March 1932 ... 8 years earlier".
 void Derived::add_year(const ReadText& text, const Quantity& span, const Facts& facts) {
   if (span.unit().dimension != Dimension::kTime) return;
-  const double years = span.readings[0].value * span.unit().factor / (365.25 * 86400);
+  const double years = span.readings[0].value * span.unit().factor / kYears.factor;
   if (years < 1 || years > 1000 || years != std::floor(years)) return;
   const bool back = is_one_of(text.at(span.last_token).lower,
                               {"before", "ago", "earlier", "prior", "previously"});

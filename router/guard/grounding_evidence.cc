@@ -3,7 +3,6 @@
 #include "router/guard/grounding_evidence.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -79,7 +78,8 @@ Asked::Asked(const ReadText& answer, const Sentence& of)
       sentence(of),
       reckons(std::any_of(answer.tokens().begin() + of.first_token,
                           answer.tokens().begin() + of.last_token,
-                          [](const Token& token) { return reckoning().contains(token.lower); })) {}
+                          [](const Token& token) { return reckoning().contains(token.lower); })),
+      denies(grounding::denies(answer, of)) {}
 
 void Evidence::add(const ReadText& text) {
   std::vector<bool> taken(text.tokens().size());  // as part of a quantity
@@ -87,10 +87,9 @@ void Evidence::add(const ReadText& text) {
     Facts facts;
     read_facts(text, sentence, true, facts);
     add_sentence(text, facts);
-    for (const Quantity& quantity : facts.quantities) {
-      qualifiers_.add(text, sentence, quantity);
+    qualifiers_.add(text, sentence, facts.quantities);
+    for (const Quantity& quantity : facts.quantities)
       std::fill(taken.begin() + quantity.first_token, taken.begin() + quantity.last_token, true);
-    }
     derived_.add(text, sentence, std::move(facts));
   }
   derived_.end_text();
@@ -120,14 +119,13 @@ void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
 
 void Evidence::add_bare(const Quantity& quantity) {
   for (const Reading& reading : quantity.read()) {
-    if (reading.unit.dimension != Dimension::kNone) continue;
-    bare_.add(reading.value, {});
-    if (bare_values_.size() < kConvertedMax) bare_values_.push_back(reading.value);
+    if (reading.unit.dimension == Dimension::kNone) bare_.add(reading.value, {});
   }
 }
 
 void Evidence::add_measured() {
-  for (const double value : bare_values_) {
+  const std::span<const double> bare = bare_.plain();
+  for (const double value : bare.first(std::min(bare.size(), kConvertedMax))) {
     for (const Unit& unit : named_) {
       measured_.add(value, unit);
       if (unit.dimension != Dimension::kMoney) continue;
@@ -142,9 +140,7 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
     Values& into = quantity.ordinal ? ordinals_ : values_;
     for (const Reading& reading : quantity.read()) into.add(reading.value, reading.unit);
     if (!quantity.ordinal && !counts_things(text, quantity)) add_bare(quantity);
-    if (quantity.year) {
-      years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
-    }
+    if (quantity.year) years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
   };
   std::ranges::for_each(facts.quantities, take);
   for (size_t i = 1; i < facts.quantities.size(); ++i) {
@@ -256,7 +252,7 @@ bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
       quantity.first_token > 1 ? asked.text.at(quantity.first_token - 2).lower : "";
   if (!is_one_of(before, {"aged", "at"}) && !(before == "of" && before_that == "age")) return false;
   Reading years = quantity.readings[0];
-  years.unit = {Dimension::kTime, 365.25 * 86400};
+  years.unit = kYears;
   return derived_.follows().hold(years, quantity, false);
 }
 

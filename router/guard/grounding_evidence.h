@@ -20,6 +20,7 @@ struct Asked {
   const ReadText& text;
   const Sentence& sentence;
   bool reckons;  // the sentence says so: "in total", "more than", "increased"
+  bool denies;   // something, "not"
 };
 
 /// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
@@ -57,9 +58,8 @@ class Evidence {
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;
-  std::vector<double> bare_values_;  // of bare_
-  std::vector<Unit> named_;          // away from any number: "distance (km)"
-  std::vector<double> scales_;       // likewise: "in millions"
+  std::vector<Unit> named_;     // away from any number: "distance (km)"
+  std::vector<double> scales_;  // likewise: "in millions"
   KnownWords words_;
   Qualifiers qualifiers_;
   Addresses addresses_;

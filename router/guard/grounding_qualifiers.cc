@@ -60,6 +60,8 @@ std::string_view period_after(const ReadText& text, size_t token, size_t end) {
   return {};
 }
 
+}  // namespace
+
 bool denies(const ReadText& text, const Sentence& sentence) {
   return std::any_of(text.tokens().begin() + sentence.first_token,
                      text.tokens().begin() + sentence.last_token, [](const Token& token) {
@@ -70,8 +72,6 @@ bool denies(const ReadText& text, const Sentence& sentence) {
                      });
 }
 
-}  // namespace
-
 Qualifiers::Qualified Qualifiers::read(const ReadText& text, const Sentence& sentence,
                                        const Quantity& quantity) {
   const Reading& reading = quantity.readings[0];
@@ -80,12 +80,17 @@ Qualifiers::Qualified Qualifiers::read(const ReadText& text, const Sentence& sen
                 .currency = reading.unit.currency,
                 .period = period_after(text, quantity.last_token, sentence.last_token)};
   const bool bound = quantity.hedge == Hedge::kAtLeast || quantity.hedge == Hedge::kAtMost;
-  if (bound && !quantity.range && !denies(text, sentence)) out.bound = quantity.hedge;
+  if (bound && !quantity.range) out.bound = quantity.hedge;
   return out;
 }
 
-void Qualifiers::add(const ReadText& text, const Sentence& sentence, const Quantity& quantity) {
-  qualified_.push_back(read(text, sentence, quantity));
+void Qualifiers::add(const ReadText& text, const Sentence& sentence,
+                     std::span<const Quantity> quantities) {
+  const bool denied = denies(text, sentence);
+  for (const Quantity& quantity : quantities) {
+    Qualified& added = qualified_.emplace_back(read(text, sentence, quantity));
+    if (denied) added.bound = Hedge::kNone;
+  }
 }
 
 void Qualifiers::seal() {

@@ -2,6 +2,7 @@
 // What the words around a quantity limit it to: "$29 a month" is not "$29 a year", "at most 5" is
 // not "at least 5". Only where the texts always say it of that value can an answer say otherwise.
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,18 +11,23 @@
 
 namespace signalbox::router::grounding {
 
+/// Whether a sentence says no to something: what bounds a quantity there may bound it from the
+/// other side. Linear in the sentence.
+bool denies(const ReadText& text, const Sentence& sentence);
+
 /// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
 /// text; asking costs a search.
 class Qualifiers {
  public:
-  /// The text is looked into as long as this lives.
-  void add(const ReadText& text, const Sentence& sentence, const Quantity& quantity);
+  /// All quantities of a sentence. The text is looked into as long as this lives.
+  void add(const ReadText& text, const Sentence& sentence, std::span<const Quantity> quantities);
   void seal();
 
   /// Whether the texts have the value, and each time of another period: second to year.
   bool of_another_period(const ReadText& text, const Sentence& sentence,
                          const Quantity& quantity) const;
-  /// Whether the texts have the value, and each time as a bound from the other side.
+  /// Whether the texts have the value, and each time as a bound from the other side. Not for
+  /// sentences that deny something.
   bool bounded_otherwise(const ReadText& text, const Sentence& sentence,
                          const Quantity& quantity) const;
 

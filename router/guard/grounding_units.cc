@@ -15,7 +15,7 @@ struct Named {
   Unit unit;
 };
 
-constexpr double kDay = 86400, kYear = 365.25 * kDay;
+constexpr double kDay = 86400, kYear = kYears.factor;
 constexpr double kInch = 0.0254, kFoot = 0.3048, kYard = 0.9144, kMile = 1609.344;
 // Of any country; of one, from the one to before the other.
 constexpr uint8_t kDollar = 1, kUsd = 15, kDollarsEnd = 21;

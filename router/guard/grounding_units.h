@@ -42,6 +42,8 @@ struct Unit {
   bool operator==(const Unit&) const = default;
 };
 
+inline constexpr Unit kYears = {Dimension::kTime, 365.25 * 86400};
+
 struct FoundUnit {
   Unit unit;
   size_t last_token;  // half-open

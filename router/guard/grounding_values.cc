@@ -85,6 +85,11 @@ void Values::add(double value, const Unit& unit) {
   bucket->values.push_back(value);
 }
 
+std::span<const double> Values::plain() const {
+  const auto bucket = std::ranges::find(buckets_, Unit{}, &Bucket::unit);
+  return bucket == buckets_.end() ? std::span<const double>() : bucket->values;
+}
+
 void Values::seal() {
   for (Bucket& bucket : buckets_) std::ranges::sort(bucket.values);
 }

@@ -2,6 +2,7 @@
 // Values that a context offers, and whether one that an answer names is among them: the same, the
 // same in another unit, or what rounding makes of it.
 
+#include <span>
 #include <vector>
 
 #include "router/guard/grounding_number.h"
@@ -19,7 +20,8 @@ class Values {
   bool hold(const Reading& reading, const Quantity& quantity, bool of_any_unit) const;
   /// The same of plain values only, whatever the reading's unit.
   bool hold_plain(const Reading& reading, const Quantity& quantity) const;
-  bool empty() const { return buckets_.empty(); }
+  /// The plain ones; until something is added.
+  std::span<const double> plain() const;
 
  private:
   struct Bucket {

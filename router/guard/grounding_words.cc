@@ -4,6 +4,8 @@
 #include "router/guard/grounding_words.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "router/signals/fold.h"
 
@@ -102,8 +104,7 @@ std::string with_e(std::string_view lower) {
   return out;
 }
 
-}  // namespace
-
+// With and without those of its small words: "World Health Organization" is "who".
 std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
   std::array<std::string, 2> out;
   for (size_t i = name.first_token; i < name.last_token; ++i) {
@@ -113,6 +114,14 @@ std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
     if (is_upper_start(token.text)) out[1] += token.lower[0];
   }
   return out;
+}
+
+}  // namespace
+
+void add_initials(const ReadText& text, const Name& name, std::unordered_set<std::string>& into) {
+  for (std::string& letters : initials_of(text, name)) {
+    if (letters.size() >= 2 && letters.size() <= 8) into.insert(std::move(letters));
+  }
 }
 
 bool is_everyday_acronym(std::string_view word) {
@@ -159,10 +168,7 @@ void KnownWords::add_initials_of_runs(const ReadText& text) {
 }
 
 void KnownWords::add(const ReadText& text, const Name& name) {
-  if (initials_.size() > kInitialsMax) return;
-  for (std::string& letters : initials_of(text, name)) {
-    if (letters.size() >= 2 && letters.size() <= 8) initials_.insert(std::move(letters));
-  }
+  if (initials_.size() <= kInitialsMax) add_initials(text, name, initials_);
 }
 
 void KnownWords::seal() {

@@ -2,7 +2,6 @@
 // The words of a context and a question, for names that an answer has: the same word, a form of it,
 // what else it is called, and initials in both directions.
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -12,9 +11,9 @@
 
 namespace signalbox::router::grounding {
 
-/// The initials of a name, with and without those of its small words: "World Health Organization"
-/// is "who".
-std::array<std::string, 2> initials_of(const ReadText& text, const Name& name);
+/// The initials of a name, with and without those of its small words, if they may be an acronym:
+/// "World Health Organization" is "who".
+void add_initials(const ReadText& text, const Name& name, std::unordered_set<std::string>& into);
 
 /// One that anybody uses for what a text has in other words: "GDP" for the economy, "PDF".
 bool is_everyday_acronym(std::string_view word);
