@@ -100,6 +100,7 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
 Result<Store::Content> Store::get(const Key& key, int64_t now) {
   SIGNALBOX_TRY_VOID(meet(key));
   Context known;
+  uint64_t number = 0;
   bool is_below = false;
   {
     const std::lock_guard lock(mutex_);
@@ -114,12 +115,14 @@ Result<Store::Content> Store::get(const Key& key, int64_t now) {
       return found->second.content;
     }
     known = found->second.context;
+    number = found->second.number;
     is_below = found->second.is_below;
   }
-  return page_in(known, is_below, now);
+  return page_in(known, number, is_below, now);
 }
 
-Result<Store::Content> Store::page_in(const Context& context, bool is_below, int64_t now) {
+Result<Store::Content> Store::page_in(const Context& context, uint64_t number, bool is_below,
+                                      int64_t now) {
   bool is_far = false;
   Result<std::string> read = this->read(context, is_below, is_far);
   Content content;
@@ -131,6 +134,12 @@ Result<Store::Content> Store::page_in(const Context& context, bool is_below, int
     if (found != entries_.end() && found->second.content != nullptr) {  // another was faster
       ++(is_far ? stats_.shared_hits : stats_.below_hits);
       return found->second.content;
+    }
+    // Dropped and stored again meanwhile: what was read is no word of this one. A client that asked
+    // before it was there is told so.
+    if (found != entries_.end() && is_missing && found->second.number != number) {
+      ++stats_.misses;
+      return not_found(context.key);
     }
     // Somebody has dropped it, or is about to; or it was nowhere else and is no longer there.
     if (found == entries_.end() || (is_missing && (is_changing || !is_below))) {

@@ -116,6 +116,7 @@ class Store {
     int64_t used = 0;
     Content content = nullptr;  // null: not in memory
     bool is_below = false;
+    uint64_t number = 0;              // of this entry among all that there have been
     uint64_t shared_bytes = 0;        // packed, in the shared level
     int64_t touched = 0;              // when the shared level was last told that it is used
     std::optional<Code> unread = {};  // why it could not be put there, as the log was told
@@ -134,7 +135,7 @@ class Store {
   // of the levels
   static tl::unexpected<Error> no_answer(const Key& key);
   Result<std::string> read(const Context& context, bool is_below, bool& is_far);
-  Result<Content> page_in(const Context& context, bool is_below, int64_t now);
+  Result<Content> page_in(const Context& context, uint64_t number, bool is_below, int64_t now);
   Result<void> keep_pin(Context wanted, bool is_below, int64_t ttl_s);
   void make_room(int64_t now);
   bool page_out_one(int64_t now);
@@ -185,6 +186,7 @@ class Store {
   Key settled_;         // the last that it was
   bool is_compared_ = false;
   std::map<std::string, Usage, std::less<>> usage_;  // by tenant, of what is and what is being put
+  uint64_t entries_made_ = 0;
   Stats stats_;
 };
 

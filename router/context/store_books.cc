@@ -132,6 +132,7 @@ void Store::hold(Entry& entry, Content content) {
 Store::Entries::iterator Store::insert(Context context, Content content, bool is_below,
                                        int64_t now) {
   Entry entry;
+  entry.number = ++entries_made_;
   entry.used = now;
   entry.context = std::move(context);
   entry.context.shared = false;  // as be_shared() counts it
