@@ -53,7 +53,7 @@ class GroundingContext {
         read_question_(question_, Side::kContext),
         index_(read_context_) {
     evidence_.add(read_context_);
-    evidence_.add(read_question_);
+    evidence_.add_question(read_question_);
     evidence_.seal();
   }
 

@@ -1,11 +1,12 @@
-// Sentence by sentence. What an answer has drawn from the context itself (a total, a count of its
-// own list) supports what it says later.
+// Sentence by sentence what the context has; then what an answer has drawn from that itself: a
+// total, a count of its own list.
 
 #include "router/guard/grounding_check.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -22,6 +23,10 @@ constexpr double kSureOfDate = 0.95;
 constexpr double kSureOfUnit = 0.85;
 constexpr double kSureOfName = 0.7;
 
+constexpr size_t kSentencesBefore = 2;  // whose figures a sentence reckons with
+constexpr size_t kOperandsMax = 12;
+constexpr size_t kRounds = 3;  // "3 at £38 are £114, less 10 % (£11.40): £102.60"
+
 // Whether the text is in a language whose every noun has a capital.
 bool capitalises_nouns(const ReadText& text) {
   constexpr std::string_view kGerman[] = {"die", "das", "und",  "ist",  "mit", "nicht",
@@ -34,6 +39,12 @@ bool capitalises_nouns(const ReadText& text) {
   return std::ranges::count(seen, true) >= 2;
 }
 
+// The operands that are nearest to what they may give.
+template <class Operand>
+std::span<const Operand> last_of(const std::vector<Operand>& operands) {
+  return std::span(operands).last(std::min(operands.size(), kOperandsMax));
+}
+
 class Checker {
  public:
   Checker(const Evidence& evidence, const ReadText& answer)
@@ -43,20 +54,9 @@ class Checker {
 
   CheckedFacts run() {
     for (const Sentence& sentence : text_.sentences()) {
-      if (sentence.code) continue;
-      Facts facts;
-      read_facts(text_, sentence, text_.sentences().size() == 1, facts);
-      const Asked asked(text_, sentence);
-      check_quantities(asked, facts);
-      for (const Date& date : facts.dates) {
-        if (evidence_.supports(date)) {
-          verified_.push_back({date.begin, date.end});
-        } else {
-          add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
-        }
-      }
-      for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
+      if (!sentence.code) check_sentence(sentence);
     }
+    for (size_t i = 0; i < claims_.size(); ++i) check_reckoned(i);
     for (const auto& [begin, end] : evidence_.addresses().unknown(text_))
       add(begin, end, GroundingVerdict::kFabricatedName, kSureOfName);
     std::ranges::sort(spans_, {}, &GroundingSpan::begin);
@@ -65,6 +65,32 @@ class Checker {
   }
 
  private:
+  // What a sentence says of numbers and dates.
+  struct Claims {
+    std::vector<Quantity> known, unknown;
+    std::vector<Quantity> compounds;  // of which an unknown one is part
+    std::vector<Date> known_dates, unknown_dates;
+    bool reckons = false;
+  };
+
+  void check_sentence(const Sentence& sentence) {
+    Facts facts;
+    read_facts(text_, sentence, text_.sentences().size() == 1, facts);
+    const Asked asked(text_, sentence);
+    Claims& claims = claims_.emplace_back();
+    claims.reckons = asked.reckons;
+    check_quantities(asked, facts, claims);
+    for (const Date& date : facts.dates) {
+      if (evidence_.supports(date)) {
+        verified_.push_back({date.begin, date.end});
+        claims.known_dates.push_back(date);
+      } else {
+        claims.unknown_dates.push_back(date);
+      }
+    }
+    for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
+  }
+
   void add(uint32_t begin, uint32_t end, GroundingVerdict verdict, double score) {
     spans_.push_back({begin, end, verdict, score});
   }
@@ -96,34 +122,90 @@ class Checker {
   }
 
   bool is_supported(const Asked& asked, const Facts& facts, const Quantity& quantity) const {
-    if (evidence_.supports(asked, quantity) || enumerates(asked, quantity)) return true;
-    // At most two have it as a part.
-    auto both = std::ranges::lower_bound(facts.compounds, quantity.end, {}, &Quantity::end);
-    for (; both != facts.compounds.end() && both->begin <= quantity.begin; ++both) {
-      if (evidence_.supports(asked, *both)) return true;
+    return evidence_.supports(asked, quantity) || enumerates(asked, quantity) ||
+           any_compound(facts.compounds, quantity,
+                        [&](const Quantity& both) { return evidence_.supports(asked, both); });
+  }
+
+  // Of those that have the quantity as a part, two at most.
+  template <class Holds>
+  static bool any_compound(std::span<const Quantity> compounds, const Quantity& quantity,
+                           Holds holds) {
+    auto both = std::ranges::lower_bound(compounds, quantity.end, {}, &Quantity::end);
+    for (; both != compounds.end() && both->begin <= quantity.begin; ++both) {
+      if (holds(*both)) return true;
     }
     return false;
   }
 
-  void check_quantities(const Asked& asked, const Facts& facts) {
-    std::vector<Quantity> known = std::exchange(known_before_, {}), unknown;
-    const size_t before = known.size();
+  void check_quantities(const Asked& asked, const Facts& facts, Claims& claims) {
     for (const Quantity& quantity : facts.quantities) {
       if (is_supported(asked, facts, quantity)) {
         check_qualifiers(asked, quantity);
-        known.push_back(quantity);
+        claims.known.push_back(quantity);
       } else if (!quantity.vague) {
-        unknown.push_back(quantity);
+        claims.unknown.push_back(quantity);
       }
     }
-    if (!unknown.empty()) {
-      const Values shown = shown_by(known, asked.reckons);
-      for (const Quantity& quantity : unknown) {
-        if (quantity.ordinal || quantity.year || !shown.hold(quantity.readings[0], quantity, false))
-          add_unknown(quantity);
-      }
+    if (!claims.unknown.empty()) claims.compounds = facts.compounds;
+  }
+
+  // What the known figures around sentence `at` give is known too, and gives more.
+  void check_reckoned(size_t at) {
+    Claims& claims = claims_[at];
+    for (size_t round = 0; round < kRounds; ++round) {
+      if (claims.unknown.empty() && claims.unknown_dates.empty()) return;
+      if (!take_shown(at)) break;
     }
-    known_before_.assign(known.begin() + static_cast<std::ptrdiff_t>(before), known.end());
+    for (const Quantity& quantity : claims.unknown) add_unknown(quantity);
+    for (const Date& date : claims.unknown_dates)
+      add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
+  }
+
+  bool take_shown(size_t at) {
+    Claims& claims = claims_[at];
+    std::vector<Quantity> quantities = evidence_.asked();
+    std::vector<Date> dates;
+    const auto append = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    const auto around = [&](size_t other) {
+      if (other == at || other >= claims_.size()) return;
+      append(quantities, claims_[other].known);
+      append(dates, claims_[other].known_dates);
+    };
+    for (size_t before = kSentencesBefore; before > 0; --before) around(at - before);
+    around(at + 1);
+    append(quantities, claims.known);
+    append(dates, claims.known_dates);
+    const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
+    const size_t count = claims.unknown.size() + claims.unknown_dates.size();
+    std::erase_if(claims.unknown, [&](const Quantity& quantity) {
+      if (!is_shown(shown, last_of(claims.known), last_of(dates), quantity) &&
+          !any_compound(claims.compounds, quantity, [&](const Quantity& both) {
+            return is_shown(shown, last_of(claims.known), last_of(dates), both);
+          }))
+        return false;
+      claims.known.push_back(quantity);
+      verified_.push_back({quantity.begin, quantity.end});
+      return true;
+    });
+    std::erase_if(claims.unknown_dates, [&](const Date& date) {
+      if (!shown.gives(date)) return false;
+      claims.known_dates.push_back(date);
+      verified_.push_back({date.begin, date.end});
+      return true;
+    });
+    return claims.unknown.size() + claims.unknown_dates.size() < count;
+  }
+
+  bool is_shown(const Shown& shown, std::span<const Quantity> known, std::span<const Date> dates,
+                const Quantity& quantity) const {
+    return shown.gives(quantity) || evidence_.spans_times(dates, quantity) ||
+           std::ranges::any_of(known, [&](const Quantity& times) {
+             return evidence_.has_price(quantity,
+                                        times.readings[0].value);  // "two tickets are €40"
+           });
   }
 
   void add_unknown(const Quantity& quantity) {
@@ -148,7 +230,8 @@ class Checker {
         evidence_.words().hold(token))
       return true;
     // "the World Health Organization (WHO)" explains itself.
-    return is_all_upper(token.text) && initials_.contains(std::string(token.lower));
+    return is_all_upper(token.text.substr(0, token.lower.size())) &&
+           initials_.contains(std::string(token.lower));
   }
 
   // Name `i` of the facts, with its neighbour where "and" joins them: "National Aeronautics and
@@ -199,7 +282,7 @@ class Checker {
   Enumerations own_items_;
   std::vector<GroundingSpan> spans_;
   std::vector<ByteSpan> verified_;
-  std::vector<Quantity> known_before_;        // in the sentence before
+  std::vector<Claims> claims_;                // a sentence each
   std::unordered_set<std::string> initials_;  // of names that the answer has had
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "router/guard/grounding_calendar.h"
 #include "router/guard/grounding_items.h"
 
 namespace signalbox::router::grounding {
@@ -34,13 +35,6 @@ bool share_noun(const ReadText& text, const Quantity& a, const Quantity& b) {
   return std::ranges::any_of(mine, [&](std::string_view noun) {
     return !noun.empty() && std::ranges::find(theirs, noun) != theirs.end();
   });
-}
-
-// Days since an epoch, of a date with all its parts; the years before 1 are none of them.
-int64_t day_number(const Date& date, int32_t year) {
-  const int64_t y = date.month <= 2 ? year - 1 : year;
-  const int64_t m = (date.month + 9) % 12;
-  return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + date.day - 1;
 }
 
 }  // namespace
@@ -95,6 +89,9 @@ void Derived::add_years(const Facts& facts) {
 
 void Derived::add_pair(const ReadText& text, const Quantity& a, const Quantity& b) {
   const Unit& unit = a.unit();
+  // "It raised £2,365. Half goes to the school."
+  if (a.fraction != b.fraction && (a.is_plain() != b.is_plain()))
+    follows_.add(a.readings[0].value * b.readings[0].value, a.is_plain() ? b.unit() : unit);
   if (!(unit == b.unit()) || a.ordinal || b.ordinal || a.year || b.year) return;
   const double x = a.readings[0].value, y = b.readings[0].value;
   Values& into = share_noun(text, a, b) ? follows_ : may_follow_;
@@ -102,9 +99,10 @@ void Derived::add_pair(const ReadText& text, const Quantity& a, const Quantity& 
   into.add(std::abs(x - y), unit);
   const std::string_view between = text.at(b.first_token - 1).lower;
   const bool close = b.first_token <= a.last_token + 6;
-  // "30 of the 120", and "from 100 to 120".
+  // "30 of the 120", "120, of which 30", and "from 100 to 120".
   for (size_t i = a.last_token; close && i < b.first_token; ++i) {
-    if (text.at(i).is("of") && x < y && y > 0) follows_.add(100 * x / y, {Dimension::kShare, 0.01});
+    if (text.at(i).is("of") && std::min(x, y) > 0)
+      follows_.add(100 * std::min(x, y) / std::max(x, y), {Dimension::kShare, 0.01});
   }
   if (close && between == "to" && x != 0)
     follows_.add(100 * std::abs(y - x) / std::abs(x), {Dimension::kShare, 0.01});
@@ -112,10 +110,12 @@ void Derived::add_pair(const ReadText& text, const Quantity& a, const Quantity& 
 
 // "Revenue was $100 million in 2023 and $120 million in 2024": by how much it grew. Of the next
 // alone: shares of all pairs would be nearly all there are.
-void Derived::add_growth(std::span<const Quantity> from) {
+void Derived::add_growth(std::span<const Quantity> from, bool row) {
   const Unit& unit = from[0].unit();
   const double x = from[0].readings[0].value;
-  if (from[0].is_plain() || unit.dimension == Dimension::kShare || x == 0) return;
+  if ((from[0].is_plain() && !row) || from[0].year || from[0].ordinal ||
+      unit.dimension == Dimension::kShare || x == 0)
+    return;
   const auto next = std::ranges::find_if(
       from.subspan(1), [&](const Quantity& other) { return other.unit() == unit; });
   if (next == from.end()) return;
@@ -146,12 +146,13 @@ void Derived::add_year(const ReadText& text, const Quantity& span, const Facts& 
 void Derived::combine(const ReadText& text, const Sentence& sentence, const Facts& facts) {
   const size_t count = std::min(facts.quantities.size(), kTogetherMax);
   const auto last = std::span(facts.quantities).last(count);
+  const bool row = text.at(sentence.first_token).is("|");  // of a table
   for (size_t i = 0; i < count; ++i) {
     const Quantity& a = last[i];
     if (a.unit().dimension == Dimension::kShare)
       may_follow_.add(1 / a.unit().factor - a.readings[0].value, a.unit());
     for (size_t j = i + 1; j < count; ++j) add_pair(text, a, last[j]);
-    add_growth(last.subspan(i));
+    add_growth(last.subspan(i), row);
     add_year(text, a, facts);
   }
   // The sum of all that one sentence has of a kind.
@@ -183,8 +184,8 @@ void Derived::add_days(const Date& a, const Date& b) {
     for (const Date& to : {b, turned(b)}) {
       const int64_t days =
           std::abs(day_number(to, year) - day_number(from, a.has_year() ? a.year : year));
-      follows_.add(static_cast<double>(days), {Dimension::kTime, 86400});
-      follows_.add(static_cast<double>(days + 1), {Dimension::kTime, 86400});
+      follows_.add(static_cast<double>(days), kInDays);
+      follows_.add(static_cast<double>(days + 1), kInDays);
     }
   }
 }
@@ -198,8 +199,8 @@ void Derived::add_times(const Facts& facts) {
       if (a.minute >= 0 && b.minute >= 0) {
         const int32_t minutes = (b.minute - a.minute + 1440) % 1440;
         if (minutes == 0) continue;
-        follows_.add(minutes, {Dimension::kTime, 60});
-        if (a.half_day || b.half_day) follows_.add(minutes % 720, {Dimension::kTime, 60});
+        follows_.add(minutes, kInMinutes);
+        if (a.half_day || b.half_day) follows_.add(minutes % 720, kInMinutes);
       }
       add_days(a, b);
     }

@@ -33,7 +33,7 @@ class Derived {
   void add_years(const Facts& facts);
   void combine(const ReadText& text, const Sentence& sentence, const Facts& facts);
   void add_pair(const ReadText& text, const Quantity& a, const Quantity& b);
-  void add_growth(std::span<const Quantity> from);
+  void add_growth(std::span<const Quantity> from, bool row);
   void add_year(const ReadText& text, const Quantity& span, const Facts& facts);
 
   Values follows_, may_follow_;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kDatesMax = 1u << 14;  // different ones that are kept
 constexpr double kCountsMax = 64;       // up to which enumerations are counted
+constexpr size_t kQuestionMax = 4;      // quantities of a question that are reckoned with
+constexpr double kTimesMax = 60;        // "12 months at 1,450"
 constexpr size_t kNamedMax = 16;        // units of headings that plain numbers are converted from,
 constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
 
@@ -23,7 +25,8 @@ bool counts_things(const ReadText& text, const Quantity& quantity) {
   const Token& thing = text.at(next);
   return thing.kind == TokenKind::kWord && !text.opens_line(next) && !is_common_word(thing.lower) &&
          dimension_of(thing.lower) == Dimension::kNone &&
-         dimension_of(text.at(next + 1).lower) == Dimension::kNone;  // "5 additional minutes"
+         dimension_of(text.at(next + 1).lower) == Dimension::kNone &&  // "5 additional minutes",
+         dimension_of(text.at(next + 2).lower) == Dimension::kNone;    // "5 full working days"
 }
 
 // A thousand, million or billion of a heading: "in millions", "($ million)"; otherwise 1.
@@ -45,14 +48,39 @@ std::optional<Unit> heading_unit(const ReadText& text, size_t token) {
   if (suffix && at.is("c")) return Unit{Dimension::kTemperature, 1, 273.15};
   if (suffix && at.is("f")) return unit_named("fahrenheit");
   if (at.text.size() == 1 && at.kind != TokenKind::kSymbol && !suffix) return std::nullopt;
-  return unit_named(at.lower);
+  if (at.kind != TokenKind::kIdentifier) return unit_named(at.lower);
+  const auto power = read_unit(text, token);  // "m3"
+  return power ? std::optional(power->unit) : std::nullopt;
 }
 
-// "aged 60 to 75 years (mean 66.8)": has the unit of what stands before it.
+// "aged 60 to 75 years (mean 66.8)", "640 sq ft (320 per floor)": has the unit of what stands
+// before it.
 bool is_statistic(const ReadText& text, const Quantity& quantity) {
   return quantity.first_token > 0 &&
          is_one_of(text.at(quantity.first_token - 1).lower,
-                   {"mean", "median", "average", "avg", "minimum", "maximum", "min", "max"});
+                   {"mean", "median", "average", "avg", "minimum", "maximum", "min", "max", "("});
+}
+
+// "17 minutes to the town, to the city 48.": has the unit of the one before it, too.
+bool lacks_unit(const ReadText& text, const Quantity& quantity) {
+  return !quantity.year && text.at(quantity.first_token - 1).kind == TokenKind::kWord &&
+         is_one_of(text.at(quantity.last_token).lower, {".", ",", ";", ""});
+}
+
+// "Schedule IV": what an answer may call its 4th, or 4.
+double roman_number(const ReadText& text, size_t token) {
+  constexpr std::string_view kRoman[] = {"I",   "II",   "III", "IV", "V",  "VI",
+                                         "VII", "VIII", "IX",  "X",  "XI", "XII"};
+  const auto found = std::ranges::find(kRoman, text.at(token).text);
+  if (found == std::end(kRoman) || token == 0 || !is_upper_start(text.at(token - 1).text)) return 0;
+  return static_cast<double>(found - std::begin(kRoman) + 1);
+}
+
+// What a question asks for a part or a multiple with: "I only want to make half".
+double asked_scale(const Token& token) {
+  if (token.is("half") || token.is("halve")) return 0.5;
+  if (is_one_of(token.lower, {"double", "twice"})) return 2;
+  return token.is("triple") ? 3 : 1;
 }
 
 // Words of sentences that reckon.
@@ -67,8 +95,20 @@ const std::unordered_set<std::string_view>& reckoning() {
       "net",     "others",    "other",      "both",      "exceeds",    "exceeded",  "outnumbered",
       "ahead",   "older",     "younger",    "longer",    "shorter",    "taller",    "cheaper",
       "not",     "later",     "earlier",    "saved",     "saving",     "savings",   "adding",
-      "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount"};
+      "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount",
+      "average", "averages",  "loses",      "lose",      "lost",       "gains",     "raise",
+      "raises",  "raised",    "cut",        "makes",     "works",      "slipped"};
   return kWords;
+}
+
+// By a word, or "23 withdrew: 9 of one group and 14 of the other".
+bool reckons(const ReadText& text, const Sentence& sentence) {
+  for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
+    if (reckoning().contains(text.at(i).lower)) return true;
+    if (text.at(i).is(":") && text.at(i + 1).kind == TokenKind::kNumber && !text.glued(i + 1))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -76,9 +116,7 @@ const std::unordered_set<std::string_view>& reckoning() {
 Asked::Asked(const ReadText& answer, const Sentence& of)
     : text(answer),
       sentence(of),
-      reckons(std::any_of(answer.tokens().begin() + of.first_token,
-                          answer.tokens().begin() + of.last_token,
-                          [](const Token& token) { return reckoning().contains(token.lower); })),
+      reckons(grounding::reckons(answer, of)),
       denies(grounding::denies(answer, of)) {}
 
 void Evidence::add(const ReadText& text) {
@@ -99,6 +137,20 @@ void Evidence::add(const ReadText& text) {
   addresses_.add(text);
 }
 
+void Evidence::add_question(const ReadText& text) {
+  add(text);
+  for (const Sentence& sentence : text.sentences()) {
+    Facts facts;
+    read_facts(text, sentence, true, facts);
+    for (const Quantity& quantity : facts.quantities) {
+      if (asked_.size() < kQuestionMax && !quantity.vague) asked_.push_back(quantity);
+    }
+  }
+  for (const Token& token : text.tokens()) {
+    if (asked_scale(token) != 1) scale_ = asked_scale(token);
+  }
+}
+
 // `taken`: of each token, whether it is part of a quantity.
 void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
   const auto note = [](auto& list, const auto& each) {
@@ -112,6 +164,7 @@ void Evidence::add_words(const ReadText& text, const std::vector<bool>& taken) {
       if (const double scale = heading_scale(text, i); scale > 1) note(scales_, scale);
     }
     if (token.kind == TokenKind::kSymbol) continue;
+    if (const double number = roman_number(text, i); number > 0) ordinals_.add(number, {});
     denies_ = denies_ || is_one_of(token.lower, {"no", "none", "without", "never", "zero", "nobody",
                                                  "nothing", "neither"});
   }
@@ -138,6 +191,9 @@ void Evidence::add_measured() {
 void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   const auto take = [&](const Quantity& quantity) {
     Values& into = quantity.ordinal ? ordinals_ : values_;
+    if (quantity.ordinal && !quantity.words && quantity.first_token > 0 &&
+        text.at(quantity.first_token - 1).is("the"))
+      days_.set(static_cast<size_t>(quantity.readings[0].value) % days_.size());
     for (const Reading& reading : quantity.read()) into.add(reading.value, reading.unit);
     if (!quantity.ordinal && !counts_things(text, quantity)) add_bare(quantity);
     if (quantity.year) years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
@@ -145,15 +201,19 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   std::ranges::for_each(facts.quantities, take);
   for (size_t i = 1; i < facts.quantities.size(); ++i) {
     const Quantity &before = facts.quantities[i - 1], &quantity = facts.quantities[i];
-    if (quantity.is_plain() && !before.is_plain() && is_statistic(text, quantity))
+    if (quantity.is_plain() && !before.is_plain() && !quantity.ordinal &&
+        (is_statistic(text, quantity) || lacks_unit(text, quantity)))
       measured_.add(quantity.readings[0].value, before.unit());
   }
   std::ranges::for_each(facts.compounds, take);
   for (const Date& date : facts.dates) {
     // "1:17 h" is a span of time.
     if (date.minute > 0 && is_one_of(text.at(date.last_token).lower, {"h", "hr", "hrs", "hours"}))
-      values_.add(date.minute, {Dimension::kTime, 60});
+      values_.add(date.minute, kInMinutes);
     if (dates_.size() < kDatesMax) dates_.push_back(date);
+    if (date.minute >= 0) minutes_.set(static_cast<size_t>(date.minute) % minutes_.size());
+    if (date.other_minute >= 0)
+      minutes_.set(static_cast<size_t>(date.other_minute) % minutes_.size());
     if (date.has_year()) years_.push_back(date.year);
     if (date.day > 0) ordinals_.add(date.day, {});
   }
@@ -196,11 +256,55 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
          bare_.hold_plain(reading, quantity)))
       return true;
     if (reading.value == 0 && denies_) return true;
+    if (reading.value == 1 && reading.unit.dimension == Dimension::kTime &&
+        std::ranges::find(named_, reading.unit) != named_.end())
+      return true;  // "one month's rent" of "1,450 a month"
+    if (is_as_asked(reading, quantity)) return true;
     if (quantity.year && std::ranges::binary_search(years_, static_cast<int32_t>(reading.value)))
       return true;
   }
   return ranks(asked, quantity) || derives(asked, quantity) || counts(asked, quantity) ||
          spans_years(asked, quantity) || ages(asked, quantity);
+}
+
+// In proportion to what the question asks for; what it names, and as much more as the context says:
+// "the next service?" at 30,000 km where one is due every 15,000 km.
+bool Evidence::is_as_asked(const Reading& reading, const Quantity& quantity) const {
+  if (quantity.ordinal || quantity.year) return false;
+  Reading part = reading;
+  part.value /= scale_;
+  part.step /= scale_;
+  if (scale_ != 1 && values_.hold(part, quantity, true)) return true;
+  return std::ranges::any_of(asked_, [&](const Quantity& asked) {
+    if (asked.is_plain() || !(asked.unit() == reading.unit)) return false;
+    Reading more = reading;
+    more.value -= asked.readings[0].value;
+    return more.value > 0 && values_.hold(more, quantity, false);
+  });
+}
+
+bool Evidence::spans_times(std::span<const Date> dates, const Quantity& quantity) const {
+  const Reading& reading = quantity.readings[0];
+  if (reading.unit.dimension != Dimension::kTime || quantity.ordinal) return false;
+  const auto day = static_cast<int32_t>(minutes_.size());
+  const double minutes = reading.value * reading.unit.factor / 60;
+  if (minutes < 1 || minutes >= day || std::abs(minutes - std::round(minutes)) > 1e-6) return false;
+  const auto span = static_cast<int32_t>(std::round(minutes));
+  return std::ranges::any_of(dates, [&](const Date& date) {
+    if (date.minute < 0) return false;
+    return minutes_.test(static_cast<size_t>((date.minute + span) % day)) ||
+           minutes_.test(static_cast<size_t>((date.minute + day - span) % day));
+  });
+}
+
+bool Evidence::has_price(const Quantity& quantity, double times) const {
+  Reading one = quantity.readings[0];
+  if (one.unit.dimension != Dimension::kMoney || times < 2 || times > kTimesMax ||
+      times != std::floor(times))
+    return false;
+  one.value /= times;
+  one.step /= times;
+  return values_.hold(one, quantity, false);
 }
 
 bool Evidence::has_value(const Quantity& quantity) const {
@@ -209,13 +313,28 @@ bool Evidence::has_value(const Quantity& quantity) const {
   return values_.hold(plain, quantity, true);
 }
 
+// Of plain cells below a heading "in $ million".
+bool Evidence::follows_in_rows(const Reading& reading, const Quantity& quantity) const {
+  if (reading.unit.dimension != Dimension::kMoney || scales_.empty() ||
+      std::ranges::find(named_, reading.unit) == named_.end())
+    return false;
+  return std::ranges::any_of(scales_, [&](double scale) {
+    Reading cell = reading;
+    cell.value /= scale;
+    cell.step /= scale;
+    return derived_.may_follow().hold_plain(cell, quantity);
+  });
+}
+
 bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
   if (quantity.ordinal) return false;
   return std::ranges::any_of(quantity.read(), [&](const Reading& reading) {
     // "More than half" reckons with nothing.
     const bool hedged = quantity.fraction && quantity.hedge != Hedge::kNone;
     return derived_.follows().hold(reading, quantity, false) ||
-           (asked.reckons && !hedged && derived_.may_follow().hold(reading, quantity, false));
+           (asked.reckons && !hedged &&
+            (derived_.may_follow().hold(reading, quantity, false) ||
+             follows_in_rows(reading, quantity)));
   });
 }
 
@@ -258,6 +377,11 @@ bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
 
 bool Evidence::supports(const Date& date) const {
   if (std::ranges::any_of(dates_, [&](const Date& by) { return follows_from(date, by); }))
+    return true;
+  // "The 12th" in one place, a month in others.
+  if (!date.has_year() && date.month > 0 && date.day > 0 && date.minute < 0 && date.weekday < 0 &&
+      days_.test(static_cast<size_t>(date.day) % days_.size()) &&
+      std::ranges::any_of(dates_, [&](const Date& by) { return by.month == date.month; }))
     return true;
   const auto year_known = [&](const Date& part) {
     const auto from = std::ranges::lower_bound(years_, part.year);

@@ -2,6 +2,8 @@
 // What a context and a question offer to those who check an answer: values with their units, what
 // is counted there, dates, words, and what follows from them.
 
+#include <bitset>
+#include <span>
 #include <vector>
 
 #include "router/guard/grounding_addresses.h"
@@ -29,12 +31,20 @@ class Evidence {
  public:
   /// The text is looked into as long as the evidence lives.
   void add(const ReadText& text);
+  /// The same of a question, whose quantities answers reckon with.
+  void add_question(const ReadText& text);
   void seal();
 
   bool supports(const Asked& asked, const Quantity& quantity) const;
   /// Whether the number occurs at all, whatever it counts or measures.
   bool has_value(const Quantity& quantity) const;
   bool supports(const Date& date) const;
+  /// Whether the quantity is the time from one of the times of day to one that the texts have, or
+  /// back.
+  bool spans_times(std::span<const Date> dates, const Quantity& quantity) const;
+  /// Whether the quantity is a price of the texts so many times.
+  bool has_price(const Quantity& quantity, double times) const;
+  const std::vector<Quantity>& asked() const { return asked_; }
   const KnownWords& words() const { return words_; }
   const Qualifiers& qualifiers() const { return qualifiers_; }
   const Addresses& addresses() const { return addresses_; }
@@ -48,13 +58,19 @@ class Evidence {
   bool derives(const Asked& asked, const Quantity& quantity) const;
   bool counts(const Asked& asked, const Quantity& quantity) const;
   bool ages(const Asked& asked, const Quantity& quantity) const;
+  bool is_as_asked(const Reading& reading, const Quantity& quantity) const;
+  bool follows_in_rows(const Reading& reading, const Quantity& quantity) const;
   bool spans_years(const Asked& asked, const Quantity& quantity) const;
 
-  Values values_;    // as the texts have them
-  Values bare_;      // plain numbers that count nothing, as in tables
-  Values measured_;  // those, in each unit that is named away from any number
-  Values ordinals_;  // "third", the days of dates
-  Derived derived_;  // what follows from them
+  Values values_;                // as the texts have them
+  Values bare_;                  // plain numbers that count nothing, as in tables
+  Values measured_;              // those, in each unit that is named away from any number
+  Values ordinals_;              // "third", the days of dates
+  Derived derived_;              // what follows from them
+  std::vector<Quantity> asked_;  // in the question
+  double scale_ = 1;             // that it asks for: 0.5 of "half of it"
+  std::bitset<32> days_;         // "the 12th"
+  std::bitset<1440> minutes_;    // of the day, that are times
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;

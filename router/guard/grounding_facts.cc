@@ -166,6 +166,8 @@ bool ranges(const ReadText& text, const Quantity& a, const Quantity& b) {
 // century of the first.
 void share_between(const ReadText& text, Quantity& a, Quantity& b) {
   if (!ranges(text, a, b)) return;
+  // "rose 2.6 % to $310 million" is no range.
+  if (!a.is_plain() && !b.is_plain() && a.unit().dimension != b.unit().dimension) return;
   const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or", "/", "×", "x"});
   const bool between = a.first_token > 0 && text.at(a.first_token - 1).is("between");
   a.range = b.range = tight || between;
@@ -174,6 +176,11 @@ void share_between(const ReadText& text, Quantity& a, Quantity& b) {
       b.end - b.begin == 2) {
     last.value += static_cast<int32_t>(a.readings[0].value) / 100 * 100;
     b.year = true;
+    return;
+  }
+  if (a.unit().dimension == Dimension::kMoney && b.is_plain() && tight && !b.words &&
+      !b.fraction) {  // "EUR 68.000 to 78.000"
+    for (Reading& reading : std::span(b.readings).first(b.count)) reading.unit = a.unit();
     return;
   }
   if (a.count == a.readings.size() || a.year) return;

@@ -62,7 +62,6 @@ bool is_year(const ReadText& text, size_t token, const Numeral& part) {
 }
 
 constexpr Unit kInInches = {Dimension::kLength, 0.0254}, kInFeet = {Dimension::kLength, 0.3048};
-constexpr Unit kInMinutes = {Dimension::kTime, 60}, kInDays = {Dimension::kTime, 86400};
 constexpr Unit kInWeeks = {Dimension::kTime, 7 * 86400.0};
 
 void add(Quantity& out, double value, double step, const Unit& unit) {
@@ -76,13 +75,16 @@ bool is_inch_mark(const Token& token) {
 // "$5bn", "£5m", "$5 billion dollars".
 void add_money(const ReadText& text, const Numeral& part, const Unit& currency, Quantity& out) {
   double scale = 1;
-  const std::string_view letter = text.glued(part.next) ? text.at(part.next).text : "";
+  // "$5m", and "NOK 5 m" where nothing else can be meant.
+  const bool near = text.glued(part.next) || text.at(part.next + 1).kind == TokenKind::kSymbol;
+  const std::string_view letter = near ? text.at(part.next).text : "";
   if (is_one_of(letter, {"m", "b", "t"})) {
     scale = letter == "m" ? 1e6 : letter == "b" ? 1e9 : 1e12;
     out.scaled = true;
     ++out.last_token;
   }
   add(out, part.value * scale, part.step * scale, currency);
+  if (part.other && scale == 1) add(out, *part.other, 1, currency);
   if (const auto unit = read_unit(text, out.last_token);
       unit && unit->unit.dimension == Dimension::kMoney)
     out.last_token = static_cast<uint32_t>(unit->last_token);
@@ -129,7 +131,8 @@ bool follows_hours(const ReadText& text, size_t token) {
 // What goes on with a quantity in a finer unit, or without one: "1h45", "5 ft 10 in", "an hour and
 // a half".
 void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantity& out) {
-  const size_t next = out.last_token;
+  const bool dot = unit == kInFeet && text.at(out.last_token).is(".");  // "5 ft. 10 in."
+  const size_t next = out.last_token + (dot ? 1 : 0);
   if (text.at(next).is("and") && text.at(next + 1).is("a")) {
     const std::string_view more = text.at(next + 2).lower;
     if (more != "half" && more != "quarter") return;
@@ -150,8 +153,17 @@ void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantit
              text.at(next + 2).kind != TokenKind::kNumber) {
     reading.value += rest / 12.0;
     reading.step = 1 / 12.0;
-    out.last_token += 2;
+    out.last_token = static_cast<uint32_t>(next + 2);
   }
+}
+
+// "2.83 ± 0.04 d".
+std::optional<FoundUnit> unit_of_error(const ReadText& text, size_t token) {
+  if (!text.at(token).is("±") || text.at(token + 1).kind != TokenKind::kNumber) return std::nullopt;
+  auto unit = read_unit(text, token + 2);
+  if (!unit && text.at(token + 2).text == "d") unit = FoundUnit{kInDays, token};
+  if (unit) unit->last_token = token;  // the error is a quantity of its own
+  return unit;
 }
 
 void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity& out) {
@@ -170,7 +182,8 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   const bool counted = next == part.next || dimension_of(text.at(next).lower) != Dimension::kNone;
   // "Rooms: 5" does not take its unit from a next line "Hours: 9-17".
   const bool none = part.ordinal || !counted || text.opens_sentence(next);
-  const auto unit = none ? std::nullopt : read_unit(text, next);
+  auto unit = none ? std::nullopt : read_unit(text, next);
+  if (!unit && !none) unit = unit_of_error(text, next);
   if (!unit) {
     add_plain(text, part, out);
     return;

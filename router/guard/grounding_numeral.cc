@@ -358,6 +358,10 @@ void extend_fraction(const ReadText& text, size_t token, Numeral& out) {
     return is ? static_cast<double>(above) / below : 0.0;
   };
   if (const double value = fraction_at(token); value > 0) {
+    if (text.offers()) {
+      out.parts = {out.value, static_cast<double>(small(token + 2))};
+      out.part_count = 2;
+    }
     out.value = value;
     out.step = 0.005;
     out.next = token + 3;

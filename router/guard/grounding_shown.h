@@ -1,15 +1,43 @@
 #pragma once
-// What an answer reckons before the reader's eyes: "two adults at 160 each, 320 together".
+// What figures that an answer names, and the context has, give together: "38 days (30 and 8)", "12
+// × $1,450 is $17,400", "from 302 to 310, 2.6 % more", "by April 7, 30 days after March 8".
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
+#include "router/guard/grounding_date.h"
 #include "router/guard/grounding_number.h"
 #include "router/guard/grounding_values.h"
 
 namespace signalbox::router::grounding {
 
-/// Sums and differences of quantities of one unit, the sum of all of them, and products of a plain
-/// number and a quantity; sealed. Of the last twelve. `plain`: those without a unit, too.
-Values shown_by(std::span<const Quantity> operands, bool plain);
+/// Of the few operands that stand around one sentence: made of all, they would soon give any
+/// number. Sums, differences, products, averages, shares and growth of quantities; spans of time
+/// between dates; dates that are so much later or earlier than another. Small plain numbers are the
+/// sum or difference of nearly any others: they are left out.
+class Shown {
+ public:
+  /// A dozen of each at most: all pairs are combined. `reckons`: the sentence says so, and plain
+  /// numbers are added up too.
+  Shown(std::span<const Quantity> quantities, std::span<const Date> dates, bool reckons);
+
+  bool gives(const Quantity& quantity) const;
+  bool gives(const Date& date) const;
+
+ private:
+  void add(double value, const Unit& unit);
+  void add_pair(const Quantity& a, const Quantity& b);
+  void add_alike(double x, double y, const Unit& unit);
+  void add_shares(double x, double y);
+  void add_share_of(double part, const Reading& whole);
+  void add_spans(const Date& a, const Date& b);
+  void add_years(std::span<const Quantity> quantities);
+
+  bool reckons_;
+  std::vector<Date> dates_;
+  std::vector<Reading> spans_;  // of time
+  Values values_;
+};
 
 }  // namespace signalbox::router::grounding

@@ -188,8 +188,11 @@ constexpr auto kAbbreviations = std::to_array<std::string_view>(
      "thu", "fri",    "sat", "sun", "ave",  "blvd", "rd",   "mt",   "e.g", "i.e", "viz", "incl"});
 
 // Words that a full stop shortens where a number follows.
-constexpr auto kBeforeNumbers = std::to_array<std::string_view>(
-    {"no", "nos", "vol", "fig", "figs", "eq", "p", "pp", "sec", "ch", "max", "min", "c"});
+constexpr auto kBeforeNumbers =
+    std::to_array<std::string_view>({"no", "nos", "vol", "fig", "figs", "eq", "p", "pp", "sec",
+                                     "ch", "max", "min", "c", "ft", "yd", "lb", "hr", "tel"});
+
+constexpr size_t kShortened = 3;  // letters of a word that goes on in small letters
 
 // Whether the full stop at `stop` belongs to the word before it.
 bool is_abbreviation(std::string_view text, std::string_view lower, size_t stop) {
@@ -205,6 +208,11 @@ bool is_abbreviation(std::string_view text, std::string_view lower, size_t stop)
   if (word.find('.') != std::string_view::npos) return true;                 // "U.S", "a.m", "e.g"
   if (std::ranges::find(kAbbreviations, word) != kAbbreviations.end()) return true;
   size_t next = stop + 1;
+  while (next < text.size() && text[next] == ' ') ++next;
+  // "640 sq. ft. (320 a floor)".
+  if (next < text.size() && word.size() <= kShortened &&
+      (ascii::is_lower(text[next]) || text[next] == '('))
+    return true;
   while (next < text.size() && ascii::is_space(text[next])) ++next;
   return next < text.size() && ascii::is_digit(text[next]) &&
          std::ranges::find(kBeforeNumbers, word) != kBeforeNumbers.end();

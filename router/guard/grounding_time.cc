@@ -86,8 +86,9 @@ std::optional<Clock> worded_at(const ReadText& text, size_t token) {
 }
 
 bool follows_preposition(const ReadText& text, size_t token) {
-  return token > 0 && is_one_of(text.at(token - 1).lower,
-                                {"at", "by", "until", "till", "before", "after", "around", "um"});
+  return token > 0 &&
+         is_one_of(text.at(token - 1).lower, {"at", "by", "until", "till", "before", "after",
+                                              "around", "from", "to", "between", "and", "um"});
 }
 
 // 0 before noon, 1 after it, -1 where nothing says so: "am", "p.m." as one token or three, and with
@@ -144,9 +145,10 @@ bool read_past(const ReadText& text, size_t& token, Date& date) {
 }  // namespace
 
 bool read_time(const ReadText& text, size_t& token, Date& date) {
-  if (is_one_of(text.at(token).lower, {"noon", "midday", "midnight"})) {
-    date.minute = text.at(token).is("midnight") ? 0 : kNoon * kMinutes;
-    ++token;
+  const size_t word = token + (text.at(token).text == "12" ? 1 : 0);  // "12 noon"
+  if (is_one_of(text.at(word).lower, {"noon", "midday", "midnight"})) {
+    date.minute = text.at(word).is("midnight") ? 0 : kNoon * kMinutes;
+    token = word + 1;
     return true;
   }
   if (read_past(text, token, date)) return true;
@@ -201,13 +203,17 @@ bool read_unmarked_time(const ReadText& text, size_t token, Date& date) {
 }
 
 bool read_announced_time(const ReadText& text, size_t& token, Date& date) {
-  if (!text.offers() ||
-      !is_one_of(text.at(token).lower,
-                 {"at",      "um",      "dep",    "departs", "departure", "leaves", "arr",
-                  "arrives", "arrival", "open",   "opens",   "opening",   "hours",  "closes",
-                  "closing", "starts",  "begins", "ends",    "until",     "till",   "daily"}))
-    return false;
+  if (!text.offers() || text.at(token).kind != TokenKind::kWord) return false;
   const size_t next = token + (text.at(token + 1).is(":") ? 2 : 1);
+  const std::string_view word = text.at(token).lower;
+  const bool announced =
+      is_one_of(word,
+                {"at",      "um",      "dep",    "departs", "departure", "leaves", "arr",
+                 "arrives", "arrival", "open",   "opens",   "opening",   "hours",  "closes",
+                 "closing", "starts",  "begins", "ends",    "until",     "till",   "daily"}) ||
+      (is_one_of(word, {"from", "by", "to", "before", "after"}) && dotted_at(text, next)) ||
+      (dotted_at(text, next) && is_dash(text.at(next + 1)) && dotted_at(text, next + 2));
+  if (!announced) return false;
   if (!read_unmarked_time(text, next, date)) return false;
   ++token;
   return true;

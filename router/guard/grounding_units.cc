@@ -271,6 +271,14 @@ std::optional<FoundUnit> speed(const ReadText& text, size_t token, const Unit& l
   return FoundUnit{{kSpeed, length.factor / time->factor}, token + 2};
 }
 
+// "kilowatt-hours", "watt hours".
+std::optional<FoundUnit> energy(const ReadText& text, size_t token, const Unit& power) {
+  if (power.dimension != kPower) return std::nullopt;
+  if (text.at(token).is("-")) ++token;
+  if (!is_one_of(text.at(token).lower, {"hour", "hours"})) return std::nullopt;
+  return FoundUnit{{kEnergy, power.factor * 3600}, token + 1};
+}
+
 // "US dollars", "Canadian dollars", "pounds sterling".
 std::optional<FoundUnit> money(const ReadText& text, size_t token) {
   const Token& first = text.at(token);
@@ -323,6 +331,7 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token) {
   if (text.at(token + 1).is("³") && unit->dimension == kLength)
     return FoundUnit{{kVolume, unit->factor * unit->factor * unit->factor * 1e3}, token + 2};
   if (auto found = speed(text, token + 1, *unit)) return found;
+  if (auto found = energy(text, token + 1, *unit)) return found;
   return FoundUnit{*unit, token + 1};
 }
 

@@ -43,6 +43,9 @@ struct Unit {
 };
 
 inline constexpr Unit kYears = {Dimension::kTime, 365.25 * 86400};
+inline constexpr Unit kInMonths = {Dimension::kTime, kYears.factor / 12};
+inline constexpr Unit kInDays = {Dimension::kTime, 86400};
+inline constexpr Unit kInMinutes = {Dimension::kTime, 60};
 
 struct FoundUnit {
   Unit unit;

@@ -18,6 +18,7 @@ constexpr double kByScale = 0.05;       // "1.2 million", "47 %"
 constexpr double kByHedge = 0.1;        // "about 3,000"
 constexpr double kCloseByHedge = 0.03;  // "about 2,950", whatever digits it has
 constexpr double kByConversion = 0.015;
+constexpr double kFractionStep = 0.1;  // "just under a quarter of an hour", in minutes
 constexpr double kYearsByHedge = 2;
 // "Roughly a quarter".
 constexpr double kFractionByHedge = 0.03, kFractionByHedgeMost = 0.15;
@@ -104,6 +105,7 @@ bool Values::meets(const std::vector<double>& values, const Unit& unit, const Re
     factor = reading.unit.factor != unit.factor || reading.unit.offset != unit.offset;
   }
   const double size = std::abs(value);
+  if (quantity.fraction && factor) step = std::max(step, size * kFractionStep);
   if (any_in(values, around(value, kSame * std::max(size, 1e-3)))) return true;
   if (quantity.ordinal) return false;
   if (quantity.year)
@@ -136,8 +138,9 @@ bool Values::meets(const std::vector<double>& values, const Unit& unit, const Re
 bool Values::hold(const Reading& reading, const Quantity& quantity, bool of_any_unit) const {
   constexpr Unit kWhole = {Dimension::kShare, 1};
   const Dimension mine = reading.unit.dimension;
-  // 100 % is no plain 1, and 1 no 100 %.
-  const bool part = std::abs(reading.unit.to_base(reading.value)) < 1;
+  // 100 % is no plain 1, and 1 no 100 %; 1.25 is 125 %.
+  const double base = reading.unit.to_base(reading.value);
+  const bool part = std::abs(base) < 1 || base != std::floor(base);
   // "More than half" goes far: not for what is only derived, as the rest of 35 % is.
   const bool stretches =
       quantity.fraction && mine == Dimension::kNone &&

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kInitialsMax = 1u << 16;
 constexpr size_t kBareMax = 1u << 16;
 constexpr size_t kRunsMax = 1u << 12;  // of words in a row: with more, any letters would be theirs
+constexpr size_t kShortenedMax = 16;
 constexpr size_t kRunMin = 3, kRunMax = 5;
 
 // Endings of peoples, languages and plurals.
@@ -79,6 +80,24 @@ constexpr auto kCalled =
                                                     {"iii", "3"},
                                                     {"iv", "4"}});
 
+// What texts that programs write call countries.
+constexpr auto kCountries = std::to_array<std::array<std::string_view, 2>>(
+    {{"argentina", "ar"},   {"australia", "au"},   {"austria", "at"},   {"belgium", "be"},
+     {"brazil", "br"},      {"britain", "gb"},     {"bulgaria", "bg"},  {"canada", "ca"},
+     {"chile", "cl"},       {"china", "cn"},       {"colombia", "co"},  {"croatia", "hr"},
+     {"czech", "cz"},       {"czechia", "cz"},     {"denmark", "dk"},   {"egypt", "eg"},
+     {"estonia", "ee"},     {"finland", "fi"},     {"france", "fr"},    {"germany", "de"},
+     {"greece", "gr"},      {"hungary", "hu"},     {"iceland", "is"},   {"india", "in"},
+     {"indonesia", "id"},   {"ireland", "ie"},     {"israel", "il"},    {"italy", "it"},
+     {"japan", "jp"},       {"kingdom", "gb"},     {"korea", "kr"},     {"latvia", "lv"},
+     {"lithuania", "lt"},   {"luxembourg", "lu"},  {"malaysia", "my"},  {"mexico", "mx"},
+     {"netherlands", "nl"}, {"nigeria", "ng"},     {"norway", "no"},    {"pakistan", "pk"},
+     {"peru", "pe"},        {"philippines", "ph"}, {"poland", "pl"},    {"portugal", "pt"},
+     {"romania", "ro"},     {"serbia", "rs"},      {"singapore", "sg"}, {"slovakia", "sk"},
+     {"slovenia", "si"},    {"spain", "es"},       {"sweden", "se"},    {"switzerland", "ch"},
+     {"taiwan", "tw"},      {"thailand", "th"},    {"turkey", "tr"},    {"ukraine", "ua"},
+     {"united", "gb"},      {"vietnam", "vn"},     {"zealand", "nz"}});
+
 bool is_ascii(std::string_view word) {
   return std::ranges::all_of(word, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -136,6 +155,10 @@ void KnownWords::add(const ReadText& text) {
     if (token.kind == TokenKind::kSymbol) continue;
     words_.push_back(token.lower);
     if (is_all_upper(token.text)) acronyms_.push_back(token.lower);
+    const auto at = static_cast<size_t>(&token - text.tokens().data());
+    if (token.text.size() >= 3 && token.text.size() <= 4 && is_upper_start(token.text) &&
+        text.at(at - 1).is("(") && text.at(at + 1).is(")") && shortened_.size() < kShortenedMax)
+      shortened_.push_back(token.lower);
     if (is_ascii(token.lower) || bare_.size() > kBareMax) continue;
     bare_.insert(bare_letters(token.lower));
     bare_.insert(bare_letters(with_e(token.lower)));
@@ -198,7 +221,21 @@ bool KnownWords::hold(const Token& word) const {
         return (pair[0] == lower && has(pair[1])) || (pair[1] == lower && has(pair[0]));
       }))
     return true;
-  return (is_all_upper(word.text) && initials_.contains(std::string(lower))) || hold_bare(lower);
+  if (std::ranges::any_of(kCountries, [&](const auto& pair) {
+        return pair[0] == lower && std::ranges::binary_search(acronyms_, pair[1]);
+      }))
+    return true;
+  if (is_shortened(lower)) return true;
+  return (is_all_upper(word.text.substr(0, lower.size())) &&
+          initials_.contains(std::string(lower))) ||
+         hold_bare(lower);
+}
+
+// "Republican" for "(Rep)".
+bool KnownWords::is_shortened(std::string_view lower) const {
+  return std::ranges::any_of(shortened_, [&](std::string_view beginning) {
+    return lower.size() > beginning.size() && lower.starts_with(beginning);
+  });
 }
 
 bool KnownWords::hold_bare(std::string_view lower) const {

@@ -35,11 +35,13 @@ class KnownWords {
 
  private:
   void add_initials_of_runs(const ReadText& text);
+  bool is_shortened(std::string_view lower) const;
   bool hold_bare(std::string_view lower) const;
 
-  std::vector<std::string_view> words_;     // ascending once sealed
-  std::vector<std::string_view> acronyms_;  // those of them in capitals, ascending once sealed
-  std::unordered_set<std::string> bare_;    // of words with other letters than a to z
+  std::vector<std::string_view> words_;      // ascending once sealed
+  std::vector<std::string_view> acronyms_;   // those of them in capitals, ascending once sealed
+  std::vector<std::string_view> shortened_;  // in brackets: "(Rep)"
+  std::unordered_set<std::string> bare_;     // of words with other letters than a to z
   std::unordered_set<std::string> initials_;
 };
 
