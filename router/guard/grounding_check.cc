@@ -24,6 +24,7 @@ constexpr double kSureOfUnit = 0.85;
 constexpr double kSureOfName = 0.7;
 
 constexpr size_t kSentencesBefore = 2;  // whose figures a sentence reckons with
+constexpr size_t kItemsBehind = 6;      // that are added up before a list
 constexpr size_t kOperandsMax = 12;
 constexpr size_t kRounds = 3;  // "3 at £38 are £114, less 10 % (£11.40): £102.60"
 
@@ -56,7 +57,11 @@ class Checker {
     for (const Sentence& sentence : text_.sentences()) {
       if (!sentence.code) check_sentence(sentence);
     }
-    for (size_t i = 0; i < claims_.size(); ++i) check_reckoned(i);
+    // A list may come behind its sum.
+    for (size_t pass = 0; pass < 2; ++pass) {
+      for (size_t i = 0; i < claims_.size(); ++i) reckon(i);
+    }
+    for (const Claims& claims : claims_) report(claims);
     for (const auto& [begin, end] : evidence_.addresses().unknown(text_))
       add(begin, end, GroundingVerdict::kFabricatedName, kSureOfName);
     std::ranges::sort(spans_, {}, &GroundingSpan::begin);
@@ -68,9 +73,11 @@ class Checker {
   // What a sentence says of numbers and dates.
   struct Claims {
     std::vector<Quantity> known, unknown;
+    size_t in_order = 0;              // of the known, at their beginning
     std::vector<Quantity> compounds;  // of which an unknown one is part
     std::vector<Date> known_dates, unknown_dates;
     bool reckons = false;
+    bool announces = false;  // a list: it ends with a colon
   };
 
   void check_sentence(const Sentence& sentence) {
@@ -78,7 +85,8 @@ class Checker {
     read_facts(text_, sentence, text_.sentences().size() == 1, facts);
     const Asked asked(text_, sentence);
     Claims& claims = claims_.emplace_back();
-    claims.reckons = asked.reckons;
+    claims.reckons = asked.reckons || evidence_.asks_to_reckon();
+    claims.announces = text_.at(sentence.last_token - 1).is(":");
     check_quantities(asked, facts, claims);
     for (const Date& date : facts.dates) {
       if (evidence_.supports(date)) {
@@ -107,6 +115,28 @@ class Checker {
     return reading.unit == Unit{} && !quantity.ordinal && reading.value >= 2 &&
            reading.value <= 64 && reading.value == std::floor(reading.value) &&
            own_items_.hold(static_cast<size_t>(reading.value), text_, asked.sentence);
+  }
+
+  // "23 withdrew: 9 of one group and 14 of the other", "4 × 24".
+  bool adds_up(const Claims& claims, const Quantity& quantity) const {
+    if (!quantity.is_plain() || quantity.ordinal || quantity.year) return false;
+    const Reading& reading = quantity.readings[0];
+    double sum = 0;
+    size_t of = 0;
+    const auto in_order = std::span(claims.known).first(claims.in_order);
+    auto part = std::ranges::lower_bound(in_order, quantity.end, {}, &Quantity::begin);
+    for (; part != in_order.end() && of <= kOperandsMax; ++part) {
+      if (!part->is_plain() || part->ordinal || part->year) continue;
+      sum += part->readings[0].value;
+      ++of;
+    }
+    if (of > 1 && of <= kOperandsMax && sum == reading.value) return true;
+    const auto is_times = [&](size_t token) {
+      return is_one_of(text_.at(token).lower, {"×", "x", "*", "÷"});
+    };
+    constexpr double kConstants[] = {7, 12, 24, 52, 60, 100, 365, 1000};
+    return std::ranges::find(kConstants, reading.value) != std::end(kConstants) &&
+           (is_times(quantity.last_token) || is_times(quantity.first_token - 1));
   }
 
   // The value is there: whether it is what the answer says of it.
@@ -147,16 +177,20 @@ class Checker {
         claims.unknown.push_back(quantity);
       }
     }
+    claims.in_order = claims.known.size();
     if (!claims.unknown.empty()) claims.compounds = facts.compounds;
   }
 
   // What the known figures around sentence `at` give is known too, and gives more.
-  void check_reckoned(size_t at) {
-    Claims& claims = claims_[at];
+  void reckon(size_t at) {
+    const Claims& claims = claims_[at];
     for (size_t round = 0; round < kRounds; ++round) {
       if (claims.unknown.empty() && claims.unknown_dates.empty()) return;
-      if (!take_shown(at)) break;
+      if (!take_shown(at)) return;
     }
+  }
+
+  void report(const Claims& claims) {
     for (const Quantity& quantity : claims.unknown) add_unknown(quantity);
     for (const Date& date : claims.unknown_dates)
       add(date.begin, date.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
@@ -165,7 +199,7 @@ class Checker {
   bool take_shown(size_t at) {
     Claims& claims = claims_[at];
     std::vector<Quantity> quantities = evidence_.asked();
-    std::vector<Date> dates;
+    std::vector<Date> dates = evidence_.asked_dates();
     const auto append = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -175,13 +209,15 @@ class Checker {
       append(dates, claims_[other].known_dates);
     };
     for (size_t before = kSentencesBefore; before > 0; --before) around(at - before);
-    around(at + 1);
+    for (size_t behind = 1; behind <= (claims.announces ? kItemsBehind : 1); ++behind)
+      around(at + behind);
     append(quantities, claims.known);
     append(dates, claims.known_dates);
     const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
     const size_t count = claims.unknown.size() + claims.unknown_dates.size();
     std::erase_if(claims.unknown, [&](const Quantity& quantity) {
-      if (!is_shown(shown, last_of(claims.known), last_of(dates), quantity) &&
+      if (!adds_up(claims, quantity) &&
+          !is_shown(shown, last_of(claims.known), last_of(dates), quantity) &&
           !any_compound(claims.compounds, quantity, [&](const Quantity& both) {
             return is_shown(shown, last_of(claims.known), last_of(dates), both);
           }))
@@ -199,12 +235,22 @@ class Checker {
     return claims.unknown.size() + claims.unknown_dates.size() < count;
   }
 
+  // Whether so many things are meant, or months for money; and no "Windows 10".
+  bool counts(const Quantity& times, const Quantity& of) const {
+    const bool paid = of.unit().dimension == Dimension::kMoney;
+    if (times.unit().dimension == Dimension::kTime) return paid;
+    const Token& thing = text_.at(times.last_token);
+    return times.is_plain() && !times.ordinal && !times.year &&
+           (paid || (thing.kind == TokenKind::kWord && !is_common_word(thing.lower))) &&
+           (times.first_token == 0 || !is_upper_start(text_.at(times.first_token - 1).text));
+  }
+
   bool is_shown(const Shown& shown, std::span<const Quantity> known, std::span<const Date> dates,
                 const Quantity& quantity) const {
     return shown.gives(quantity) || evidence_.spans_times(dates, quantity) ||
-           std::ranges::any_of(known, [&](const Quantity& times) {
-             return evidence_.has_price(quantity,
-                                        times.readings[0].value);  // "two tickets are €40"
+           std::ranges::any_of(known, [&](const Quantity& times) {  // "two tickets are €40"
+             return counts(times, quantity) &&
+                    evidence_.has_share_of(quantity, times.readings[0].value);
            });
   }
 

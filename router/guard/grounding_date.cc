@@ -316,6 +316,14 @@ bool read_digits_only(const ReadText& text, size_t& token, Date& date) {
     if (year_first) take_iso_time(text, token, date);
     return true;
   }
+  if (mark == "." && text.at(token + 3).is(".") &&
+      text.at(token + 4).text.size() == 4) {  // "4. 3. 2021"
+    date.day = integer(text, token, 2);
+    date.month = integer(text, token + 2, 2);
+    date.year = integer(text, token + 4, 4);
+    token += 5;
+    return date.day >= 1 && date.day <= 31 && date.month >= 1 && date.month <= 12 && date.year > 0;
+  }
   const std::string_view written = text.at(token).text;  // "04.03.2021" is one token
   int32_t parts[3] = {};
   size_t at = 0;

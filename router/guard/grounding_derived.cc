@@ -41,6 +41,8 @@ bool share_noun(const ReadText& text, const Quantity& a, const Quantity& b) {
 
 void Derived::add(const ReadText& text, const Sentence& sentence, Facts facts) {
   add_times(facts);
+  add_ends(facts);
+  add_row(text, sentence, facts);
   add_years(facts);
   // Together with the sentence before it.
   Facts together = std::exchange(last_, std::move(facts));
@@ -50,7 +52,45 @@ void Derived::add(const ReadText& text, const Sentence& sentence, Facts facts) {
   combine(text, sentence, together);
 }
 
+// "17:30 Yoga (75 min)" ends at 18:45.
+void Derived::add_ends(const Facts& facts) {
+  size_t ends = 0;
+  for (const Date& date : facts.dates) {
+    for (const Quantity& quantity : facts.quantities) {
+      if (date.minute < 0 || date.half_day || quantity.unit().dimension != Dimension::kTime)
+        continue;
+      const double minutes = quantity.readings[0].value * quantity.unit().factor / 60;
+      if (minutes < 1 || minutes >= static_cast<double>(ends_.size())) continue;
+      ends_.set(static_cast<size_t>(date.minute + minutes) % ends_.size());
+      if (++ends > kTogetherMax) return;
+    }
+  }
+}
+
+// The sums of a table's columns.
+void Derived::add_row(const ReadText& text, const Sentence& sentence, const Facts& facts) {
+  if (!is_row(text, sentence)) return end_table();
+  size_t column = 0, token = sentence.first_token;
+  for (const Quantity& quantity : facts.quantities) {
+    for (; token < quantity.first_token; ++token) column += text.at(token).is("|");
+    if (column >= columns_.size() || quantity.ordinal) continue;
+    Column& sum = columns_[column];
+    if (sum.rows > 0 && !(sum.unit == quantity.unit())) continue;
+    sum.unit = quantity.unit();
+    sum.value += quantity.readings[0].value;
+    ++sum.rows;
+  }
+}
+
+void Derived::end_table() {
+  for (Column& column : columns_) {
+    if (column.rows > 2) may_follow_.add(column.value, column.unit);
+    column = {};
+  }
+}
+
 void Derived::end_text() {
+  end_table();
   last_ = {};
   near_.clear();
 }

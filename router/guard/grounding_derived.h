@@ -2,6 +2,8 @@
 // What simply follows from the numbers and dates of a context: sums, differences, growth, spans of
 // time, years that are so many before or after another.
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -26,9 +28,14 @@ class Derived {
   const Values& follows() const { return follows_; }
   const Values& may_follow() const { return may_follow_; }
   const std::vector<int32_t>& years() const { return years_; }
+  /// Minutes of the day at which something ends that begins then and takes so long.
+  const std::bitset<1440>& ends() const { return ends_; }
 
  private:
   void add_times(const Facts& facts);
+  void add_ends(const Facts& facts);
+  void add_row(const ReadText& text, const Sentence& sentence, const Facts& facts);
+  void end_table();
   void add_days(const Date& a, const Date& b);
   void add_years(const Facts& facts);
   void combine(const ReadText& text, const Sentence& sentence, const Facts& facts);
@@ -36,7 +43,15 @@ class Derived {
   void add_growth(std::span<const Quantity> from, bool row);
   void add_year(const ReadText& text, const Quantity& span, const Facts& facts);
 
+  struct Column {
+    double value = 0;
+    Unit unit = {};
+    size_t rows = 0;
+  };
+
   Values follows_, may_follow_;
+  std::bitset<1440> ends_;
+  std::array<Column, 16> columns_ = {};  // of the table that is being read
   std::vector<int32_t> years_;
   Facts last_;                             // of the sentence before
   std::deque<std::vector<int32_t>> near_;  // years of the last sentences

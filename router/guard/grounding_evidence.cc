@@ -8,12 +8,16 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "router/guard/grounding_calendar.h"
+#include "router/guard/grounding_digits.h"
+
 namespace signalbox::router::grounding {
 namespace {
 
 constexpr size_t kDatesMax = 1u << 14;  // different ones that are kept
 constexpr double kCountsMax = 64;       // up to which enumerations are counted
 constexpr size_t kQuestionMax = 4;      // quantities of a question that are reckoned with
+constexpr size_t kSpansMax = 64;        // of time, that dates of a question are moved by
 constexpr double kTimesMax = 60;        // "12 months at 1,450"
 constexpr size_t kNamedMax = 16;        // units of headings that plain numbers are converted from,
 constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
@@ -36,8 +40,11 @@ double heading_scale(const ReadText& text, size_t token) {
                        : is_one_of(word, {"million", "millions", "mn", "mio"}) ? 1e6
                        : is_one_of(word, {"billion", "billions", "bn"})        ? 1e9
                                                                                : 1;
-  const bool heading =
-      (token > 0 && is_one_of(text.at(token - 1).lower, {"in", "("})) || text.at(token + 1).is(")");
+  const Token& before = text.at(token - 1);
+  const bool money =
+      before.kind == TokenKind::kSymbol && dimension_of(before.lower) == Dimension::kMoney;
+  if (money && text.at(token).is("m")) return 1e6;  // "£m"
+  const bool heading = money || is_one_of(before.lower, {"in", "("}) || text.at(token + 1).is(")");
   return heading ? scale : 1;
 }
 
@@ -51,6 +58,14 @@ std::optional<Unit> heading_unit(const ReadText& text, size_t token) {
   if (at.kind != TokenKind::kIdentifier) return unit_named(at.lower);
   const auto power = read_unit(text, token);  // "m3"
   return power ? std::optional(power->unit) : std::nullopt;
+}
+
+// Of "2:29:20"; -1 of other dates.
+int32_t seconds_of(const ReadText& text, const Date& date) {
+  if (date.minute < 0 || date.last_token != date.first_token + 5 ||
+      !text.at(date.first_token + 3).is(":"))
+    return -1;
+  return date.minute * 60 + small_number(text.at(date.first_token + 4).text);
 }
 
 // "aged 60 to 75 years (mean 66.8)", "640 sq ft (320 per floor)": has the unit of what stands
@@ -97,7 +112,8 @@ const std::unordered_set<std::string_view>& reckoning() {
       "not",     "later",     "earlier",    "saved",     "saving",     "savings",   "adding",
       "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount",
       "average", "averages",  "loses",      "lose",      "lost",       "gains",     "raise",
-      "raises",  "raised",    "cut",        "makes",     "works",      "slipped"};
+      "raises",  "raised",    "cut",        "makes",     "works",      "slipped",   "adds",
+      "×"};
   return kWords;
 }
 
@@ -145,9 +161,13 @@ void Evidence::add_question(const ReadText& text) {
     for (const Quantity& quantity : facts.quantities) {
       if (asked_.size() < kQuestionMax && !quantity.vague) asked_.push_back(quantity);
     }
+    for (const Date& date : facts.dates) {
+      if (asked_dates_.size() < kQuestionMax) asked_dates_.push_back(date);
+    }
   }
   for (const Token& token : text.tokens()) {
     if (asked_scale(token) != 1) scale_ = asked_scale(token);
+    asks_to_reckon_ = asks_to_reckon_ || reckoning().contains(token.lower);
   }
 }
 
@@ -199,6 +219,10 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
     if (quantity.year) years_.push_back(static_cast<int32_t>(quantity.readings[0].value));
   };
   std::ranges::for_each(facts.quantities, take);
+  for (const Quantity& quantity : facts.quantities) {
+    if (quantity.unit().dimension == Dimension::kTime && spans_.size() < kSpansMax)
+      spans_.push_back(quantity.readings[0]);
+  }
   for (size_t i = 1; i < facts.quantities.size(); ++i) {
     const Quantity &before = facts.quantities[i - 1], &quantity = facts.quantities[i];
     if (quantity.is_plain() && !before.is_plain() && !quantity.ordinal &&
@@ -210,11 +234,16 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
     // "1:17 h" is a span of time.
     if (date.minute > 0 && is_one_of(text.at(date.last_token).lower, {"h", "hr", "hrs", "hours"}))
       values_.add(date.minute, kInMinutes);
+    if (const int32_t seconds = seconds_of(text, date); seconds >= 0) {  // "2:29:20" may be one
+      values_.add(seconds, {Dimension::kTime, 1});
+      if (clocked_.size() < kSpansMax) clocked_.push_back(seconds);
+    }
     if (dates_.size() < kDatesMax) dates_.push_back(date);
     if (date.minute >= 0) minutes_.set(static_cast<size_t>(date.minute) % minutes_.size());
     if (date.other_minute >= 0)
       minutes_.set(static_cast<size_t>(date.other_minute) % minutes_.size());
     if (date.has_year()) years_.push_back(date.year);
+    if (date.quarter > 0) ordinals_.add(date.quarter, {});
     if (date.day > 0) ordinals_.add(date.day, {});
   }
   for (const Name& name : facts.names) words_.add(text, name);
@@ -263,6 +292,7 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
     if (quantity.year && std::ranges::binary_search(years_, static_cast<int32_t>(reading.value)))
       return true;
   }
+  if (qualifiers_.has_rate(asked.text, asked.sentence, quantity)) return true;
   return ranks(asked, quantity) || derives(asked, quantity) || counts(asked, quantity) ||
          spans_years(asked, quantity) || ages(asked, quantity);
 }
@@ -287,9 +317,14 @@ bool Evidence::spans_times(std::span<const Date> dates, const Quantity& quantity
   const Reading& reading = quantity.readings[0];
   if (reading.unit.dimension != Dimension::kTime || quantity.ordinal) return false;
   const auto day = static_cast<int32_t>(minutes_.size());
-  const double minutes = reading.value * reading.unit.factor / 60;
-  if (minutes < 1 || minutes >= day || std::abs(minutes - std::round(minutes)) > 1e-6) return false;
-  const auto span = static_cast<int32_t>(std::round(minutes));
+  const double seconds = std::round(reading.value * reading.unit.factor), minutes = seconds / 60;
+  if (seconds < 1) return false;
+  if (std::ranges::any_of(clocked_, [&](int32_t from) {
+        return std::ranges::find(clocked_, from + seconds) != clocked_.end();
+      }))
+    return true;
+  if (minutes < 1 || minutes >= day || minutes != std::floor(minutes)) return false;
+  const auto span = static_cast<int32_t>(minutes);
   return std::ranges::any_of(dates, [&](const Date& date) {
     if (date.minute < 0) return false;
     return minutes_.test(static_cast<size_t>((date.minute + span) % day)) ||
@@ -297,9 +332,10 @@ bool Evidence::spans_times(std::span<const Date> dates, const Quantity& quantity
   });
 }
 
-bool Evidence::has_price(const Quantity& quantity, double times) const {
+bool Evidence::has_share_of(const Quantity& quantity, double times) const {
   Reading one = quantity.readings[0];
-  if (one.unit.dimension != Dimension::kMoney || times < 2 || times > kTimesMax ||
+  if (quantity.is_plain() || one.unit.dimension == Dimension::kShare ||
+      one.unit.dimension == Dimension::kTemperature || times < 2 || times > kTimesMax ||
       times != std::floor(times))
     return false;
   one.value /= times;
@@ -315,15 +351,19 @@ bool Evidence::has_value(const Quantity& quantity) const {
 
 // Of plain cells below a heading "in $ million".
 bool Evidence::follows_in_rows(const Reading& reading, const Quantity& quantity) const {
-  if (reading.unit.dimension != Dimension::kMoney || scales_.empty() ||
-      std::ranges::find(named_, reading.unit) == named_.end())
+  if (reading.unit.dimension != Dimension::kMoney ||
+      std::ranges::none_of(named_, [&](const Unit& unit) {
+        return unit.dimension == Dimension::kMoney && unit.factor == reading.unit.factor &&
+               may_be_currency(reading.unit.currency, unit.currency);
+      }))
     return false;
-  return std::ranges::any_of(scales_, [&](double scale) {
-    Reading cell = reading;
-    cell.value /= scale;
-    cell.step /= scale;
-    return derived_.may_follow().hold_plain(cell, quantity);
-  });
+  return derived_.may_follow().hold_plain(reading, quantity) ||
+         std::ranges::any_of(scales_, [&](double scale) {
+           Reading cell = reading;
+           cell.value /= scale;
+           cell.step /= scale;
+           return derived_.may_follow().hold_plain(cell, quantity);
+         });
 }
 
 bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
@@ -332,7 +372,7 @@ bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
     // "More than half" reckons with nothing.
     const bool hedged = quantity.fraction && quantity.hedge != Hedge::kNone;
     return derived_.follows().hold(reading, quantity, false) ||
-           (asked.reckons && !hedged &&
+           ((asked.reckons || asks_to_reckon_) && !hedged &&
             (derived_.may_follow().hold(reading, quantity, false) ||
              follows_in_rows(reading, quantity)));
   });
@@ -377,6 +417,15 @@ bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
 
 bool Evidence::supports(const Date& date) const {
   if (std::ranges::any_of(dates_, [&](const Date& by) { return follows_from(date, by); }))
+    return true;
+  // "An hour before", of a time that the question has.
+  if (std::ranges::any_of(asked_dates_, [&](const Date& asked) {
+        return std::ranges::any_of(
+            spans_, [&](const Reading& span) { return is_apart(date, asked, span); });
+      }))
+    return true;
+  if (date.minute >= 0 && !date.half_day && date.day < 0 && date.month < 0 && date.weekday < 0 &&
+      derived_.ends().test(static_cast<size_t>(date.minute) % derived_.ends().size()))
     return true;
   // "The 12th" in one place, a month in others.
   if (!date.has_year() && date.month > 0 && date.day > 0 && date.minute < 0 && date.weekday < 0 &&

@@ -42,9 +42,12 @@ class Evidence {
   /// Whether the quantity is the time from one of the times of day to one that the texts have, or
   /// back.
   bool spans_times(std::span<const Date> dates, const Quantity& quantity) const;
-  /// Whether the quantity is a price of the texts so many times.
-  bool has_price(const Quantity& quantity, double times) const;
+  /// Whether the quantity is so many times one that the texts have: a price, a dose.
+  bool has_share_of(const Quantity& quantity, double times) const;
+  /// Of the question.
   const std::vector<Quantity>& asked() const { return asked_; }
+  const std::vector<Date>& asked_dates() const { return asked_dates_; }
+  bool asks_to_reckon() const { return asks_to_reckon_; }
   const KnownWords& words() const { return words_; }
   const Qualifiers& qualifiers() const { return qualifiers_; }
   const Addresses& addresses() const { return addresses_; }
@@ -68,9 +71,13 @@ class Evidence {
   Values ordinals_;              // "third", the days of dates
   Derived derived_;              // what follows from them
   std::vector<Quantity> asked_;  // in the question
-  double scale_ = 1;             // that it asks for: 0.5 of "half of it"
-  std::bitset<32> days_;         // "the 12th"
-  std::bitset<1440> minutes_;    // of the day, that are times
+  std::vector<Date> asked_dates_;
+  std::vector<Reading> spans_;    // of time
+  std::vector<int32_t> clocked_;  // spans with seconds, "2:29:20"
+  bool asks_to_reckon_ = false;
+  double scale_ = 1;           // that it asks for: 0.5 of "half of it"
+  std::bitset<32> days_;       // "the 12th"
+  std::bitset<1440> minutes_;  // of the day, that are times
   std::vector<Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
   Enumerations items_;

@@ -217,7 +217,9 @@ void add_compound(const ReadText& text, const Quantity& a, const Quantity& b, Fa
 }  // namespace
 
 bool is_common_word(std::string_view lower) {
-  return common_words().contains(lower);
+  if (common_words().contains(lower)) return true;
+  const size_t mark = std::min(lower.find('\''), lower.find("’"));  // "you'd", "we’ll"
+  return mark != lower.npos && common_words().contains(lower.substr(0, mark));
 }
 
 void read_facts(const ReadText& text, const Sentence& sentence, bool headings, Facts& out) {
@@ -263,8 +265,14 @@ void read_facts(const ReadText& text, const Sentence& sentence, bool headings, F
   }
   for (size_t i = out.quantities.size(); i > first_quantity + 1; --i)  // "2 / 3 / 4 mm"
     share_between(text, out.quantities[i - 2], out.quantities[i - 1]);
-  for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i)
+  for (size_t i = first_quantity; i + 1 < out.quantities.size(); ++i) {
+    const size_t pairs = out.compounds.size();
     add_compound(text, out.quantities[i], out.quantities[i + 1], out);
+    if (out.compounds.size() > pairs && i + 2 < out.quantities.size()) {  // "2 h 29 min 20 s"
+      const Quantity both = out.compounds.back();
+      add_compound(text, both, out.quantities[i + 2], out);
+    }
+  }
 }
 
 }  // namespace signalbox::router::grounding

@@ -3,6 +3,7 @@
 
 #include "router/guard/grounding_items.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "router/guard/grounding_facts.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kApart = 8;        // tokens between two commas of one enumeration, at most
 constexpr size_t kPerSentence = 4;  // enumerations of one sentence that are noted
 constexpr size_t kItemsMax = 64;
+constexpr size_t kWordsMax = 256;  // of a sentence that is asked about
 
 // Sizes of the enumerations within a sentence.
 std::vector<size_t> sizes_in(const ReadText& text, const Sentence& sentence) {
@@ -39,7 +41,20 @@ std::vector<size_t> sizes_in(const ReadText& text, const Sentence& sentence) {
   return out;
 }
 
+// And no line of dashes.
+bool says_something(const ReadText& text, const Sentence& sentence) {
+  return std::any_of(text.tokens().begin() + sentence.first_token,
+                     text.tokens().begin() + sentence.last_token,
+                     [](const Token& token) { return token.kind != TokenKind::kSymbol; });
+}
+
 }  // namespace
+
+bool is_row(const ReadText& text, const Sentence& sentence) {
+  return std::count_if(text.tokens().begin() + sentence.first_token,
+                       text.tokens().begin() + sentence.last_token,
+                       [](const Token& token) { return token.is("|"); }) > 1;
+}
 
 bool is_item(const ReadText& text, const Sentence& sentence) {
   const Token& first = text.at(sentence.first_token);
@@ -66,13 +81,20 @@ void Enumerations::note(size_t count, const ReadText& text, const Sentence& sent
 }
 
 void Enumerations::add(const ReadText& text) {
-  const Sentence* title = nullptr;  // of the list that is being read
+  const Sentence* title = nullptr;  // of the list that is being read, or the head of the table
   size_t items = 0;
+  bool table = false;
   for (const Sentence& sentence : text.sentences()) {
-    if (is_item(text, sentence)) {
+    const bool row = is_row(text, sentence);
+    if (table && row) {
+      items += says_something(text, sentence);
+      continue;
+    }
+    if (!row && is_item(text, sentence)) {
       ++items;
       continue;
     }
+    table = row;
     if (title != nullptr) note(items, text, *title);
     title = &sentence;
     items = 0;
@@ -84,7 +106,8 @@ void Enumerations::add(const ReadText& text) {
 bool Enumerations::hold(size_t count, const ReadText& text, const Sentence& sentence) const {
   const auto found = words_.find(count);
   if (found == words_.end()) return false;
-  for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
+  const size_t end = std::min<size_t>(sentence.last_token, sentence.first_token + kWordsMax);
+  for (size_t i = sentence.first_token; i < end; ++i) {
     const Token& token = text.at(i);
     if (token.kind == TokenKind::kWord && !is_common_word(token.lower) &&
         found->second.contains(stem_of(token.lower)))

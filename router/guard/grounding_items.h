@@ -26,6 +26,9 @@ class Enumerations {
 };
 
 /// Whether the sentence begins with the mark of a list's item.
+/// A row of a table: "| 5 | 6 |", "Oslo | 5 | 6".
+bool is_row(const ReadText& text, const Sentence& sentence);
+
 bool is_item(const ReadText& text, const Sentence& sentence);
 
 /// A word without the ending of its plural.

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace signalbox::router::grounding {
 namespace {
 
 constexpr size_t kPeriodWithin = 6;     // tokens behind a quantity: "per user per month"
 constexpr size_t kOccurrencesMax = 64;  // of a value; said more often it is not looked into
+constexpr double kAboutRate = 0.03;     // "about 5,700 a month" of 68,000 a year
 constexpr double kSameValue = 1e-7;     // what decimal fractions and factors of units lose
 
 constexpr auto kPeriods = std::to_array<std::array<std::string_view, 2>>({{"second", "second"},
@@ -31,6 +33,18 @@ constexpr auto kPeriods = std::to_array<std::array<std::string_view, 2>>({{"seco
                                                                           {"year", "year"},
                                                                           {"yr", "year"},
                                                                           {"annum", "year"}});
+// How many seconds each of them has, about.
+constexpr double kDaySeconds = 86400;
+constexpr auto kLengths =
+    std::to_array<std::pair<std::string_view, double>>({{"second", 1},
+                                                        {"minute", 60},
+                                                        {"hour", 3600},
+                                                        {"day", kDaySeconds},
+                                                        {"week", 7 * kDaySeconds},
+                                                        {"month", kYears.factor / 12},
+                                                        {"quarter", kYears.factor / 4},
+                                                        {"year", kYears.factor}});
+
 constexpr auto kAdverbs = std::to_array<std::array<std::string_view, 2>>({{"hourly", "hour"},
                                                                           {"daily", "day"},
                                                                           {"weekly", "week"},
@@ -126,6 +140,31 @@ bool Qualifiers::bounded_otherwise(const ReadText& text, const Sentence& sentenc
   return asked.bound != Hedge::kNone && all(asked, [&](const Qualified& each) {
            return each.bound != Hedge::kNone && each.bound != asked.bound;
          });
+}
+
+bool Qualifiers::has_rate(const ReadText& text, const Sentence& sentence,
+                          const Quantity& quantity) const {
+  const Qualified asked = read(text, sentence, quantity);
+  const auto mine =
+      std::ranges::find(kLengths, asked.period, &std::pair<std::string_view, double>::first);
+  if (mine == kLengths.end() || quantity.ordinal || quantity.year) return false;
+  const double step = quantity.readings[0].step *
+                      std::max(asked.value / std::max(quantity.readings[0].value, 1e-9), 0.0);
+  const double off =
+      std::max(step / 2, quantity.hedge == Hedge::kAbout ? kAboutRate * asked.value : 0.0);
+  return std::ranges::any_of(kLengths, [&](const auto& theirs) {
+    const double ratio = theirs.second / mine->second;
+    if (ratio == 1) return false;
+    auto at = std::ranges::lower_bound(qualified_, (asked.value - off) * ratio * (1 - kSameValue),
+                                       {}, &Qualified::value);
+    size_t seen = 0;
+    for (; at != qualified_.end() && at->value <= (asked.value + off) * ratio * (1 + kSameValue);
+         ++at) {
+      if (++seen > kOccurrencesMax) return false;
+      if (at->period == theirs.first && at->dimension == asked.dimension) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace signalbox::router::grounding

@@ -30,6 +30,8 @@ class Qualifiers {
   /// sentences that deny something.
   bool bounded_otherwise(const ReadText& text, const Sentence& sentence,
                          const Quantity& quantity) const;
+  /// Whether the texts have the same for another period: 300 a minute are 5 a second.
+  bool has_rate(const ReadText& text, const Sentence& sentence, const Quantity& quantity) const;
 
  private:
   struct Qualified {

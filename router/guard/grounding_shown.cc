@@ -11,6 +11,7 @@ namespace signalbox::router::grounding {
 namespace {
 
 constexpr double kPlainMin = 10;
+constexpr uint32_t kPricedWithin = 4;  // tokens between a number and its price
 constexpr int32_t kDayMinutes = 1440;
 constexpr Unit kPercent = {Dimension::kShare, 0.01};
 
@@ -38,6 +39,7 @@ Shown::Shown(std::span<const Quantity> quantities, std::span<const Date> dates, 
     if (!is_operand(a)) continue;
     const Reading& first = a.readings[0];
     if (first.unit.dimension == Dimension::kTime) spans_.push_back(first);
+    if (i + 1 < quantities.size()) add_priced(a, quantities[i + 1]);
     double sum = first.value;
     for (const Quantity& b : quantities.subspan(i + 1)) {
       if (!is_operand(b)) continue;
@@ -49,6 +51,7 @@ Shown::Shown(std::span<const Quantity> quantities, std::span<const Date> dates, 
     for (const Date& b : dates.subspan(i + 1)) add_spans(dates[i], b);
   }
   add_years(quantities);
+  if (priced_of_ > 1) add(priced_, priced_unit_);
   values_.seal();
 }
 
@@ -64,6 +67,7 @@ void Shown::add_pair(const Quantity& a, const Quantity& b) {
     const double same = (y.unit.to_base(y.value) - x.unit.offset) / x.unit.factor;
     add_alike(x.value, same, x.unit);
     add_shares(x.value, same);
+    add_ratio(x.value, same, x.unit);
   } else if (reckons_ && plain_x != plain_y) {  // "31.5 cents rather than 34"
     const Unit& unit = plain_x ? y.unit : x.unit;
     add_alike(x.value, y.value, unit);
@@ -84,10 +88,27 @@ void Shown::add_pair(const Quantity& a, const Quantity& b) {
   if (y.unit.dimension == Dimension::kShare) add_share_of(y.unit.to_base(y.value), x);
 }
 
+// "two at €11.50 plus two at €7".
+void Shown::add_priced(const Quantity& a, const Quantity& b) {
+  if (!a.is_plain() || !is_money(b.unit()) || b.first_token > a.last_token + kPricedWithin ||
+      b.first_token < a.last_token || (priced_of_ > 0 && !add_up(priced_unit_, b.unit())))
+    return;
+  priced_ += a.readings[0].value * b.readings[0].value;
+  priced_unit_ = b.unit();
+  ++priced_of_;
+}
+
 void Shown::add_alike(double x, double y, const Unit& unit) {
   add(x + y, unit);
   add(x - y, unit);
   add(y - x, unit);
+}
+
+// How often one goes into the other: five glasses of 15 cl in a bottle of 75 cl.
+void Shown::add_ratio(double x, double y, const Unit& unit) {
+  if (unit.dimension == Dimension::kNone || x * y <= 0) return;
+  const double ratio = std::max(x, y) / std::min(x, y);
+  if (ratio > 1.5 && std::abs(ratio - std::round(ratio)) < 1e-6) values_.add(std::round(ratio), {});
 }
 
 // What part one is of the other, and by how much one is more or less.

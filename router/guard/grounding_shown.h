@@ -28,6 +28,8 @@ class Shown {
  private:
   void add(double value, const Unit& unit);
   void add_pair(const Quantity& a, const Quantity& b);
+  void add_priced(const Quantity& a, const Quantity& b);
+  void add_ratio(double x, double y, const Unit& unit);
   void add_alike(double x, double y, const Unit& unit);
   void add_shares(double x, double y);
   void add_share_of(double part, const Reading& whole);
@@ -38,6 +40,9 @@ class Shown {
   std::vector<Date> dates_;
   std::vector<Reading> spans_;  // of time
   Values values_;
+  double priced_ = 0;  // the sum of so many at such a price
+  Unit priced_unit_ = {};
+  size_t priced_of_ = 0;
 };
 
 }  // namespace signalbox::router::grounding

@@ -218,6 +218,29 @@ bool is_abbreviation(std::string_view text, std::string_view lower, size_t stop)
          std::ranges::find(kBeforeNumbers, word) != kBeforeNumbers.end();
 }
 
+// How many digits stand from `at` on, or before it.
+size_t digits_from(std::string_view text, size_t at) {
+  size_t count = 0;
+  while (at + count < text.size() && ascii::is_digit(text[at + count])) ++count;
+  return count;
+}
+size_t digits_before(std::string_view text, size_t at) {
+  size_t count = 0;
+  while (count < at && count < 5 && ascii::is_digit(text[at - count - 1])) ++count;
+  return count;
+}
+
+// "12. 5. 2025": the full stop at `stop`.
+bool is_within_date(std::string_view text, size_t stop) {
+  const size_t day = digits_before(text, stop);
+  if (day < 1 || day > 2 || text.substr(stop + 1, 1) != " ") return false;
+  const size_t next = digits_from(text.substr(0, stop + 7), stop + 2);
+  if (next >= 1 && next <= 2 && text.substr(stop + 2 + next, 2) == ". ")
+    return digits_from(text.substr(0, stop + 2 + next + 7), stop + 4 + next) == 4;
+  return next == 4 && stop > day + 2 && text.substr(stop - day - 2, 2) == ". " &&
+         digits_before(text, stop - day - 2) >= 1;
+}
+
 // After a line feed at `at`: whether the next line goes on with the sentence, as in text that was
 // wrapped at a width.
 bool line_goes_on(std::string_view text, size_t at) {
@@ -398,6 +421,7 @@ void ReadText::read_sentences() {
     uint32_t next = end;
     while (next < size && ascii::is_space(text_[next])) ++next;
     if (c == '.' && next < size && is_abbreviation(text_, lower, i)) continue;
+    if (c == '.' && is_within_date(text_, i)) continue;
     // A number and a full stop that opens a line is the mark of a list's item.
     if (c == '.' && i > begin) {
       uint32_t from = begin;

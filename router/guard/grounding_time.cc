@@ -116,6 +116,7 @@ int32_t half_of_day(const ReadText& text, size_t& token, bool spoken) {
 int32_t half_of_span(const ReadText& text, const Clock& first) {
   if (!is_dash(text.at(first.next)) && !is_one_of(text.at(first.next).lower, {"to", "and"}))
     return -1;
+  if (is_one_of(text.at(first.next + 1).lower, {"noon", "midday"})) return 0;
   auto second = dotted_at(text, first.next + 1);
   if (!second) second = clock_at(text, first.next + 1);
   if (!second || second->hour < 1 || second->hour > kNoon) return -1;
@@ -124,17 +125,45 @@ int32_t half_of_span(const ReadText& text, const Clock& first) {
   return first.hour % kNoon <= second->hour % kNoon ? half : 1 - half;
 }
 
+// Of "ten past four", "8 minutes past four"; none at all where nothing like it stands.
+Clock minutes_of_hour(const ReadText& text, size_t token) {
+  Clock out;
+  if (text.at(token).kind == TokenKind::kNumber) {
+    out.minute = small(text.at(token).text, kMinutes - 1);
+    out.next = token + 1;
+  } else if (const auto words =
+                 text.at(token).kind == TokenKind::kWord ? read_numeral(text, token) : std::nullopt;
+             words && words->words && !words->ordinal && !words->fraction &&
+             words->value < kMinutes) {
+    out.minute = static_cast<int32_t>(words->value);
+    out.next = words->next;
+  }
+  return out;
+}
+
 // "half past two", "a quarter to three".
 bool read_past(const ReadText& text, size_t& token, Date& date) {
   const size_t part = token + (text.at(token).is("a") ? 1 : 0);
   const bool half = text.at(part).is("half"), quarter = text.at(part).is("quarter");
-  const bool past = text.at(part + 1).is("past"), to = text.at(part + 1).is("to");
-  if (!(half && past) && !(quarter && (past || to))) return false;
-  auto hour = worded_at(text, part + 2);
-  if (!hour) hour = clock_at(text, part + 2);
+  const Clock written = half || quarter ? Clock{.minute = half ? 30 : 15, .next = part + 1}
+                                        : minutes_of_hour(text, part);
+  const int32_t minutes = written.minute;
+  if (minutes < 1) return false;
+  size_t joint = written.next;
+  if (!half && !quarter && is_one_of(text.at(joint).lower, {"minute", "minutes"})) ++joint;
+  const bool past = text.at(joint).is("past"), to = text.at(joint).is("to");
+  // "Ten to four" are the ends of a span as well.
+  if (!past && !(quarter && to)) return false;
+  auto hour = worded_at(text, joint + 1);
+  if (!hour) hour = clock_at(text, joint + 1);
+  if (!hour && is_one_of(text.at(joint + 1).lower, {"midnight", "noon"})) {
+    date.minute = (text.at(joint + 1).is("noon") ? kNoon * kMinutes : 0) + minutes;
+    token = joint + 2;
+    return true;
+  }
   if (!hour || hour->exact || hour->hour < 1 || hour->hour > kNoon) return false;
   token = hour->next;
-  const int32_t after = half ? 30 : past ? 15 : -15;
+  const int32_t after = past ? minutes : -minutes;
   const int32_t afternoon = half_of_day(text, token, true);
   date.half_day = afternoon < 0;
   date.minute = (hour->hour % kNoon + (afternoon > 0 ? kNoon : 0)) * kMinutes + after;

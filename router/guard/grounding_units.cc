@@ -294,6 +294,10 @@ std::optional<FoundUnit> money(const ReadText& text, size_t token) {
     if (first.is("new") && second.is("zealand")) return FoundUnit{*named("nzd"), token + 3};
     if (first.is("hong") && second.is("kong")) return FoundUnit{*named("hkd"), token + 3};
   }
+  // "Swiss francs", "Norwegian kroner"
+  if (is_upper_start(first.text) && second.kind == TokenKind::kWord && !text.opens_line(token) &&
+      dimension_of(second.lower) == kMoney && named(first.lower) == nullptr)
+    return FoundUnit{*named(second.lower), token + 2};
   if (is_one_of(first.lower, {"pound", "pounds"}) && second.is("sterling"))
     return FoundUnit{*named("gbp"), token + 2};
   return std::nullopt;

@@ -145,9 +145,9 @@ void add_initials(const ReadText& text, const Name& name, std::unordered_set<std
 
 bool is_everyday_acronym(std::string_view word) {
   return is_one_of(
-      word, {"GDP",  "AI",  "API", "URL", "PDF", "CSV", "JSON", "XML", "YAML", "HTML", "SQL",
-             "HTTP", "ID",  "PIN", "FAQ", "TV",  "USB", "GPS",  "CPU", "GPU",  "RAM",  "VAT",
-             "OK",   "TBD", "DIY", "AM",  "PM",  "KPI", "SLA",  "VPN", "SMS",  "EPS",  "IPO"});
+      word, {"GDP", "AI",  "API", "URL", "PDF", "CSV", "JSON", "XML", "YAML", "HTML", "SQL", "HTTP",
+             "ID",  "PIN", "FAQ", "TV",  "USB", "GPS", "CPU",  "GPU", "RAM",  "VAT",  "OK",  "ABV",
+             "TBD", "DIY", "AM",  "PM",  "KPI", "SLA", "VPN",  "SMS", "EPS",  "IPO"});
 }
 
 void KnownWords::add(const ReadText& text) {

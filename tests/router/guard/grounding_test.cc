@@ -138,12 +138,14 @@ TEST(Grounding, a_prepared_context_answers_sentence_by_sentence_as_at_once) {
 }
 
 TEST(Grounding, the_cost_of_a_long_context_is_linear) {
-  std::string numbers, answer, bounds;
+  std::string numbers, answer, bounds, sums;
   for (int i = 0; i < 50000; ++i) numbers += fmt::format("{} of {} km, ", i, i + 1);
   for (int i = 0; i < 5000; ++i) answer += fmt::format("{} m and {} ", i + 0.5, i);
   for (int i = 0; i < 200000; ++i) bounds += "at most 5 ";
   const GroundingChecker checker = checker_of({});
+  for (int i = 0; i < 15000; ++i) sums += "5: 3 and 2 and ";
   // What is quadratic does not end.
+  EXPECT_TRUE(checker.check("There were 5, 3 and 2.", "", sums));
   EXPECT_TRUE(checker.check(bounds, "", bounds.substr(0, 200000)));
   EXPECT_TRUE(checker.check(numbers, "", answer));
   EXPECT_TRUE(checker.check(std::string(1u << 20, '.'), "", std::string(200000, '[')));
