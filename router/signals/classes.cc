@@ -76,38 +76,25 @@ class ClassSignals : public SignalType {
 
  private:
   // The mean of what the classifier says of the windows of the last message or of its skeleton,
-  // each counting as its length; the rest is not looked at once it could not make another class the
-  // best. (labels); empty for a text without a token.
+  // each counting as its length: of all, since it changes until the last one. (labels); empty for a
+  // text without a token.
   Result<std::vector<float>> scores_of(Inputs& inputs) const {
     const std::string_view text = inputs.digest(type(), inputs.request().user_text());
     SIGNALBOX_TRY(const Windows windows, windows_of({text}, *classifier_.model));
     if (windows.pieces.empty()) return std::vector<float>();
-    size_t left = 0, seen = 0;  // bytes
-    for (const std::string_view window : windows.pieces) left += window.size();
+    size_t bytes = 0;
     std::vector<double> sums(classifier_.labels.size());
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
       const std::vector<float>& said = answers[classifier_.head].scores;
       for (size_t i = 0; i < sums.size(); ++i)
         sums[i] += said[i] * static_cast<double>(window.size());
-      seen += window.size();
-      left -= window.size();
-      if (lead(sums) > static_cast<double>(left)) break;
+      bytes += window.size();
     }
     std::vector<float> out;
     for (const double sum : sums)
-      out.push_back(static_cast<float>(sum / static_cast<double>(seen)));
+      out.push_back(static_cast<float>(sum / static_cast<double>(bytes)));
     return out;
-  }
-
-  // Of the greatest before the next.
-  static double lead(const std::vector<double>& sums) {
-    double first = 0, second = 0;
-    for (const double sum : sums) {
-      second = std::max(second, std::min(sum, first));
-      first = std::max(first, sum);
-    }
-    return first - second;
   }
 
   static bool has_answer(const ChatRequest& request) {
