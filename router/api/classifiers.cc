@@ -4,8 +4,11 @@
 #include "router/api/classifiers.h"
 
 #include <algorithm>
+#include <list>
 
+#include "router/signals/compression.h"
 #include "router/signals/factory.h"
+#include "router/signals/text_classes.h"
 
 namespace signalbox::api {
 namespace {
@@ -39,6 +42,14 @@ const config::ClassifierModel& module_of(const config::Modules& modules, std::st
 
 std::string_view kind_of(const json::Value& value) {
   return json::type_name(value.type());
+}
+
+Outcome<Classes> likeliest(std::vector<float> scores) {
+  const auto best = std::max_element(scores.begin(), scores.end());
+  if (best == scores.end())
+    return tl::unexpected<Failure>(model_failure({Code::kInternal, "the model has no classes"}));
+  const auto place = static_cast<size_t>(best - scores.begin());
+  return Classes{std::move(scores), place};
 }
 
 }  // namespace
@@ -127,6 +138,7 @@ Outcome<Classifier> find_classifier(const router::State& state, std::string_view
                                    type, purpose->key));
   }
   Classifier classifier;
+  classifier.type = purpose->type;
   const auto& used = state.router->models().classifiers;
   if (const auto found = used.find(directory); found != used.end()) {
     classifier.model = found->second;
@@ -153,12 +165,42 @@ Outcome<std::vector<Classes>> classify(const Classifier& classifier,
   const size_t heads = classifier.model->heads().size();
   std::vector<Classes> all;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Classes classes;
-    classes.scores = (*answers)[i * heads + classifier.head.head].scores;
-    const auto best = std::max_element(classes.scores.begin(), classes.scores.end());
-    if (best == classes.scores.end())
-      return tl::unexpected<Failure>(model_failure({Code::kInternal, "the model has no classes"}));
-    classes.best = static_cast<size_t>(best - classes.scores.begin());
+    SIGNALBOX_OR_FAIL(Classes classes,
+                      likeliest((*answers)[i * heads + classifier.head.head].scores));
+    all.push_back(std::move(classes));
+  }
+  return all;
+}
+
+Outcome<std::vector<Classes>> classify_texts(const router::State& state,
+                                             const Classifier& classifier,
+                                             std::span<const std::string_view> texts) {
+  const router::Compression compression(state.config().modules.prompt_compression);
+  std::list<router::compress::Skeleton> skeletons;
+  std::vector<std::string_view> read(texts.begin(), texts.end());
+  const bool shortens = compression.concerns(classifier.type);
+  for (std::string_view& text : read) {
+    auto skeleton = shortens ? compression.shorten(text) : std::nullopt;
+    if (skeleton) text = skeletons.emplace_back(*std::move(skeleton)).text;
+  }
+  const auto ask = [&](std::span<const std::string_view> windows) {
+    std::vector<engine::Input> inputs;
+    for (const std::string_view window : windows) inputs.push_back({.text = window});
+    return classifier.model->answer_within({}, inputs);
+  };
+  const auto said = router::text_classes(*classifier.model, read, ask);
+  if (!said) return tl::unexpected<Failure>(model_failure(said.error()));
+  const size_t heads = classifier.model->heads().size();
+  std::vector<Classes> all;
+  for (size_t i = 0; i < read.size(); ++i) {
+    const std::vector<float>& scores = (*said)[i * heads + classifier.head.head];
+    if (scores.empty()) {  // without a token: what the model says of nothing
+      const engine::Input input{.text = read[i]};
+      SIGNALBOX_OR_FAIL(const auto alone, classify(classifier, {&input, 1}));
+      all.push_back(alone.front());
+      continue;
+    }
+    SIGNALBOX_OR_FAIL(Classes classes, likeliest(scores));
     all.push_back(std::move(classes));
   }
   return all;

@@ -36,6 +36,7 @@ Outcome<json::Value> options_of(const json::Value& root);
 
 /// A model with the head that was asked for; keeps it alive.
 struct Classifier {
+  std::string_view type;  // of signals; lives forever
   std::shared_ptr<const engine::TextModel> model;
   router::ModelChoice head;
   double threshold = 0;
@@ -54,6 +55,11 @@ struct Classes {
 };
 Outcome<std::vector<Classes>> classify(const Classifier& classifier,
                                        std::span<const engine::Input> inputs);
+/// The same of texts as signals of the classifier's type read them: a long one in windows, or its
+/// skeleton where the configuration says so.
+Outcome<std::vector<Classes>> classify_texts(const router::State& state,
+                                             const Classifier& classifier,
+                                             std::span<const std::string_view> texts);
 
 /// A failure of a model: 500 with CLASSIFICATION_ERROR, 429 when its queue is full.
 Failure model_failure(const Error& error);

@@ -102,8 +102,7 @@ Outcome<One> classify_one(const http::Request& request, const State& state, std:
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(document.root(), "text"));
   One one;
   SIGNALBOX_OR_FAIL(one.classifier, find_classifier(state, type));
-  const engine::Input input{.text = text};
-  SIGNALBOX_OR_FAIL(auto all, classify(one.classifier, {&input, 1}));
+  SIGNALBOX_OR_FAIL(auto all, classify_texts(state, one.classifier, {&text, 1}));
   one.classes = std::move(all.front());
   return one;
 }
@@ -194,8 +193,8 @@ Outcome<std::string> intent_of(const State& state, std::string_view text, std::s
   out.begin_object().key("classification").begin_object();
   const auto classifier = find_classifier(state, "domain");
   if (classifier) {
-    const engine::Input input{.text = asked};
-    SIGNALBOX_OR_FAIL(const auto all, classify(*classifier, {&input, 1}));
+    const std::string_view all_of_it = asked;
+    SIGNALBOX_OR_FAIL(const auto all, classify_texts(state, *classifier, {&all_of_it, 1}));
     const Classes& classes = all.front();
     const float best = classes.scores[classes.best];
     const double threshold = options.threshold > 0 ? options.threshold : classifier->threshold;

@@ -49,14 +49,11 @@ Outcome<std::vector<TextResult>> intents(const State& state,
   std::vector<TextResult> all;
   for (size_t begin = 0; begin < texts.size(); begin += kClassifiedAPass) {
     const Stopwatch watch;
-    std::vector<engine::Input> inputs;
-    for (const std::string_view text :
-         texts.subspan(begin, std::min(kClassifiedAPass, texts.size() - begin)))
-      inputs.push_back({.text = text});
-    SIGNALBOX_OR_FAIL(const auto classes, classify(classifier, inputs));
+    const auto some = texts.subspan(begin, std::min(kClassifiedAPass, texts.size() - begin));
+    SIGNALBOX_OR_FAIL(const auto classes, classify_texts(state, classifier, some));
     for (const Classes& each : classes) {
       TextResult result{classifier.head.labels[each.best], each.scores[each.best],
-                        watch.ms() / static_cast<double>(inputs.size()), ""};
+                        watch.ms() / static_cast<double>(some.size()), ""};
       if (probabilities) {
         json::Writer out;
         out.begin_object();

@@ -5,7 +5,6 @@
 
 #include "base/ascii.h"
 #include "router/signals/types.h"
-#include "router/signals/windows.h"
 
 namespace signalbox::router {
 namespace {
@@ -57,7 +56,9 @@ class ClassSignals : public SignalType {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    SIGNALBOX_TRY(const std::vector<float> scores, scores_of(inputs));
+    const std::string_view text = inputs.digest(type(), inputs.request().user_text());
+    SIGNALBOX_TRY(const auto said, inputs.classes(*classifier_.model, text));
+    const std::vector<float>& scores = said[classifier_.head];
     if (scores.empty()) return {};
     const auto best =
         static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
@@ -75,28 +76,6 @@ class ClassSignals : public SignalType {
   }
 
  private:
-  // The mean of what the classifier says of the windows of the last message or of its skeleton,
-  // each counting as its length: of all, since it changes until the last one. (labels); empty for a
-  // text without a token.
-  Result<std::vector<float>> scores_of(Inputs& inputs) const {
-    const std::string_view text = inputs.digest(type(), inputs.request().user_text());
-    SIGNALBOX_TRY(const Windows windows, windows_of({text}, *classifier_.model));
-    if (windows.pieces.empty()) return std::vector<float>();
-    size_t bytes = 0;
-    std::vector<double> sums(classifier_.labels.size());
-    for (const std::string_view window : windows.pieces) {
-      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, window));
-      const std::vector<float>& said = answers[classifier_.head].scores;
-      for (size_t i = 0; i < sums.size(); ++i)
-        sums[i] += said[i] * static_cast<double>(window.size());
-      bytes += window.size();
-    }
-    std::vector<float> out;
-    for (const double sum : sums)
-      out.push_back(static_cast<float>(sum / static_cast<double>(bytes)));
-    return out;
-  }
-
   static bool has_answer(const ChatRequest& request) {
     return std::any_of(request.messages.begin(), request.messages.end(),
                        [](const ChatMessage& message) { return message.role == "assistant"; });

@@ -2,6 +2,8 @@
 
 #include "router/signals/inputs.h"
 
+#include "router/signals/text_classes.h"
+
 namespace signalbox::router {
 
 template <class T>
@@ -9,8 +11,7 @@ Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* 
                                  std::string_view text) {
   const std::lock_guard lock(mutex_);
   for (Pass<T>& known : passes) {
-    const bool same_text = known.text.data() == text.data() && known.text.size() == text.size();
-    if (known.model == model && same_text) return known;
+    if (known.is_of(model, text)) return known;
   }
   return passes.emplace_back(model, text);
 }
@@ -52,10 +53,7 @@ std::vector<Inputs::Timed> Inputs::passes() const {
 std::span<const engine::Answer> Inputs::known_answers(const engine::TextModel& model,
                                                       std::string_view text) const {
   for (const Pass<std::vector<engine::Answer>>& known : answered_) {
-    if (known.model != &model || known.text.data() != text.data() ||
-        known.text.size() != text.size())
-      continue;
-    if (known.result) return *known.result;
+    if (known.is_of(&model, text) && known.result) return *known.result;
   }
   return {};
 }
@@ -69,6 +67,23 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const engine::Answer>(*pass.result);
+}
+
+Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextModel& model,
+                                                            std::string_view text) {
+  Pass<std::vector<std::vector<float>>>& pass = pass_of(classified_, &model, text);
+  const auto ask =
+      [&](std::span<const std::string_view> windows) -> Result<std::vector<engine::Answer>> {
+    std::vector<engine::Answer> out;  // (windows, heads)
+    for (const std::string_view window : windows) {
+      SIGNALBOX_TRY(const auto said, answers(model, window));
+      out.insert(out.end(), said.begin(), said.end());
+    }
+    return out;
+  };
+  pass.run([&] { return text_classes(model, {&text, 1}, ask); });
+  if (!pass.result) return tl::unexpected<Error>(pass.result.error());
+  return std::span<const std::vector<float>>(*pass.result);
 }
 
 }  // namespace signalbox::router

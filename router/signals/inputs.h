@@ -20,9 +20,9 @@ namespace signalbox::router {
 /// The value of a request's header field by its name in lower case. Empty: there are none.
 using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// digest(), embedding() and answers() are thread-safe: who asks for what another thread is at
-/// waits for it, and shares its error too. The request, what `headers` looks at, the embedder and
-/// the compression outlive it.
+/// digest(), embedding(), answers() and classes() are thread-safe: who asks for what another thread
+/// is at waits for it, and shares its error too. The request, what `headers` looks at, the embedder
+/// and the compression outlive it.
 class Inputs {
  public:
   Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder,
@@ -52,6 +52,12 @@ class Inputs {
   /// model's.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
+
+  /// What each head of the model says of a text of the request or of its digest however long it is,
+  /// (heads), as text_classes(). Errors are the model's.
+  Result<std::span<const std::vector<float>>> classes(const engine::TextModel& model,
+                                                      std::string_view text);
+
   /// A text that went through a model, and how long that took, its wait included.
   struct Timed {
     const engine::TextEmbedder* model;
@@ -77,6 +83,9 @@ class Inputs {
     Result<T> result;
     std::chrono::steady_clock::time_point began, ended;
 
+    bool is_of(const engine::TextEmbedder* by, std::string_view what) const {
+      return model == by && text.data() == what.data() && text.size() == what.size();
+    }
     /// Once, whoever comes first.
     template <class Run>
     void run(const Run& how) {
@@ -102,6 +111,7 @@ class Inputs {
   Passes<std::optional<compress::Skeleton>> shortened_;
   Passes<std::vector<float>> embedded_;
   Passes<std::vector<engine::Answer>> answered_;
+  Passes<std::vector<std::vector<float>>> classified_;
 };
 
 }  // namespace signalbox::router

@@ -173,6 +173,44 @@ TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
   EXPECT_EQ(member(reply.body, "error.code"), "INPUT_TOO_LARGE");
 }
 
+// Two windows that say the one, and the short end of a third that says the other.
+std::string long_text(std::string_view often, std::string_view late) {
+  std::string text(500, 'x');
+  text.replace(10, often.size(), often).replace(300, often.size(), often);
+  return text.replace(482, late.size(), late);
+}
+
+TEST_F(ClassifyApi, says_of_a_long_text_what_the_signals_say) {
+  const std::string text = R"({"text":")" + long_text("math", "law") + "\"}";
+  const std::string texts = R"({"texts":["law",")" + long_text("math", "law") + R"(","other"]})";
+  const Reply one = ask("/api/v1/classify/intent", text);
+  EXPECT_EQ(member(one.body, "classification.category"), "math");
+  // The mean of 512 bytes at 0.9 and 52 at 0.05.
+  EXPECT_NEAR(std::stod(member(one.body, "classification.confidence")), 0.82163, 1e-4);
+  const Reply batch = ask("/api/v1/classify/batch", texts);
+  EXPECT_EQ(member(batch.body, "results.0.category"), "law");
+  EXPECT_EQ(member(batch.body, "results.1.category"), "math");
+  EXPECT_NEAR(std::stod(member(batch.body, "results.1.confidence")), 0.82163, 1e-4);
+  EXPECT_EQ(member(batch.body, "results.2.category"), "other");
+  expect("/api/v1/classify/fact-check",
+         R"({"text":")" + long_text("NO_NEED", "FACT_CHECK_NEEDED") + "\"}",
+         {{"needs_fact_check", "false"}, {"label", "NO_NEED"}});
+  expect("/api/v1/classify/user-feedback",
+         R"({"text":")" + long_text("SAT", "WRONG_ANSWER") + "\"}",
+         {{"feedback_type", "satisfied"}});
+}
+
+TEST_F(ClassifyApi, reads_the_skeleton_that_the_signals_read) {
+  std::string models(kModels);
+  models.replace(models.find("{classifier"), 1,
+                 "{prompt_compression: {enabled: true, max_tokens: 32}, ");
+  daemon_ = start(std::string(kHead) + models, open_fakes);
+  std::string text = "The math of this is old. The math of that is new.";
+  for (int i = 0; i < 50; ++i) text += " Here it is a law that says what is what.";
+  expect("/api/v1/classify/intent", R"({"text":")" + text + R"( In the end it is math."})",
+         {{"classification.category", "math"}, {"classification.confidence", "0.9"}});
+}
+
 TEST_F(ClassifyApi, judges_attempts_facts_feedback_and_inference) {
   expect("/api/v1/classify/security",
          R"({"text":"jailbreak","options":{"include_reasoning":true}})",
