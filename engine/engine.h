@@ -204,6 +204,9 @@ class TextModel : public TextEmbedder {
   /// How many tokens embed() and answer() make of an input, 1 to tokens_max(): what it costs,
   /// without running it. kInvalid for an input without tokens, or an adapter that is not there.
   virtual Result<int32_t> tokens(const Input& input) const = 0;
+  /// Whether an input has more than tokens_max() tokens, so that answer() does not see its end.
+  /// kInvalid as tokens().
+  virtual Result<bool> is_cut(const Input& input) const = 0;
 
   /// A long text in pieces of at most `tokens` tokens each, special tokens included, that share
   /// `overlap` of them with the next and together hold all of it. A piece ends and begins between

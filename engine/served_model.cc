@@ -111,6 +111,7 @@ class ServedModel : public TextModel, public HasMemory {
     return model_->states(ids, adapter);
   }
   Result<int32_t> tokens(const Input& input) const override { return model_->tokens(input); }
+  Result<bool> is_cut(const Input& input) const override { return model_->is_cut(input); }
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
     return model_->windows(text, tokens, overlap);

@@ -66,6 +66,8 @@ size_t word_end(std::string_view text, size_t at) {
   return at;
 }
 
+constexpr int32_t kNoLimit = 0;  // of tokens
+
 class Model final : public TextModel, public HasMemory {
  public:
   Model(Parts parts, int32_t threads)
@@ -164,12 +166,11 @@ class Model final : public TextModel, public HasMemory {
     return out;
   }
 
-  Result<int32_t> tokens(const Input& input) const override {
-    SIGNALBOX_TRY_VOID(need_tokenizer());
-    SIGNALBOX_TRY_VOID(find_adapter(input.adapter));
-    tokenizer::Encoding encoding;
-    SIGNALBOX_TRY_VOID(encode(input, encoding));
-    return static_cast<int32_t>(encoding.ids.size());
+  Result<int32_t> tokens(const Input& input) const override { return tokens(input, tokens_max()); }
+
+  Result<bool> is_cut(const Input& input) const override {
+    SIGNALBOX_TRY(const int32_t all, tokens(input, kNoLimit));
+    return all > tokens_max();
   }
 
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
@@ -262,7 +263,7 @@ class Model final : public TextModel, public HasMemory {
     for (size_t i = 0; i < count; ++i) {
       const Input input = input_of(i);
       SIGNALBOX_TRY(const Adapter* adapter, find_adapter(input.adapter));
-      SIGNALBOX_TRY_VOID(encode(input, encoding));
+      SIGNALBOX_TRY_VOID(encode(input, tokens_max(), encoding));
       const auto tokens = static_cast<int32_t>(encoding.ids.size());
       if (s.batch.sequences() > 0 && s.batch.tokens() + tokens > kBatchTokens) {
         SIGNALBOX_TRY_VOID(flush());
@@ -287,8 +288,16 @@ class Model final : public TextModel, public HasMemory {
                 parts_.directory.string());
   }
 
-  Result<void> encode(const Input& input, tokenizer::Encoding& encoding) const {
-    const tokenizer::EncodeOptions options{.tokens_max = tokens_max()};
+  Result<int32_t> tokens(const Input& input, int32_t limit) const {
+    SIGNALBOX_TRY_VOID(need_tokenizer());
+    SIGNALBOX_TRY_VOID(find_adapter(input.adapter));
+    tokenizer::Encoding encoding;
+    SIGNALBOX_TRY_VOID(encode(input, limit, encoding));
+    return static_cast<int32_t>(encoding.ids.size());
+  }
+
+  Result<void> encode(const Input& input, int32_t limit, tokenizer::Encoding& encoding) const {
+    const tokenizer::EncodeOptions options{.tokens_max = limit};
     if (input.marked == Marked::kPair && !input.pair)
       return fail(Code::kInvalid, "a text without a pair, and the pair is to be marked");
     if (input.pair) {

@@ -36,6 +36,7 @@ class GatedModel final : public TextModel {
     if (input.text.empty()) return fail(Code::kInvalid, "no tokens");
     return static_cast<int32_t>(std::min<size_t>(input.text.size(), 100));
   }
+  Result<bool> is_cut(const Input& input) const override { return input.text.size() > 100; }
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     return embed(texts, {}, out);
   }

@@ -44,6 +44,9 @@ class FakeClassifier : public engine::TextModel {
   Result<int32_t> tokens(const engine::Input& input) const override {
     return static_cast<int32_t>(input.text.size());
   }
+  Result<bool> is_cut(const engine::Input& input) const override {
+    return input.text.size() > static_cast<size_t>(tokens_max());
+  }
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return fail(Code::kUnsupported, "a fake has no tokens");
   }

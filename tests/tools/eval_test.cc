@@ -415,6 +415,15 @@ TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
   EXPECT_NE(eval(lines, with).out.find("\n1 span begins or ends inside a word"), std::string::npos);
 }
 
+TEST(EvalCommand, says_how_many_rows_were_cut) {
+  const std::string text(700, '.'), lines = row_of(text, "law") + row_of("b", "law");
+  const std::string with = " --data DATA --model " + classifier().directory().string();
+  EXPECT_EQ(number(parsed(eval(lines, "--task classify --json" + with)).root(), "cut"), 1);
+  EXPECT_NE(eval(lines, "--task classify" + with).out.find("\n1 of 2 rows"), std::string::npos);
+  const std::string pair = "{\"a\":\"b\",\"b\":\"" + text + "\",\"score\":1}\n";
+  EXPECT_EQ(number(parsed(eval(pair, "--task embedding --json" + with)).root(), "cut"), 1);
+}
+
 TEST(EvalCommand, correlates_cosines_with_scores) {
   const auto model = open(classifier());
   std::string lines;

@@ -184,6 +184,44 @@ TEST(TagCommand, a_text_of_nothing_has_no_entities) {
   EXPECT_EQ(run("tag", network(kTokens), "{\"text\": \"\"}\n").out, "{\"entities\":[]}\n");
 }
 
+// Words of a letter, which is a token.
+std::string row_of_words(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "x ";
+  return "{\"text\": \"" + text + "y\"}\n";
+}
+
+constexpr const char* kCut =
+    "1 of 2 texts is longer than the model's 600 tokens; not all of it was read\n";
+
+TEST(ClassifyCommand, says_how_many_texts_were_cut) {
+  const RandomNetwork random = network(kSequence, kLabels);
+  const Outcome outcome = run("classify", random, row_of_words(700) + row_of_words(7));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, std::string("signalbox classify: ") + kCut);
+  EXPECT_EQ(run("classify", random, row_of_words(7)).err, "");
+}
+
+TEST(TagCommand, reads_all_of_a_text_as_the_router_does_or_says_that_it_was_cut) {
+  const RandomNetwork random =
+      network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
+  const std::string rows = row_of_words(7) + row_of_words(700);
+  const auto last_end = [](const Outcome& outcome) {
+    const std::string last = outcome.out.substr(outcome.out.find('\n') + 1);
+    int64_t end = 0;
+    const auto document = json::Document::parse(last);
+    for (const json::Value& entity : document->root().find("entities")->items())
+      end = entity.find("end")->integer().value();
+    return end;
+  };
+  const Outcome alone = run("tag", random, rows);
+  EXPECT_LT(last_end(alone), 1200);
+  EXPECT_EQ(alone.err, std::string("signalbox tag: ") + kCut);
+  const Outcome with_rules = run("tag", random, rows, "--rules");
+  EXPECT_EQ(last_end(with_rules), 1401);
+  EXPECT_EQ(with_rules.err, "");
+}
+
 TEST(EmbedCommand, cuts_leaves_early_and_pools_as_told) {
   const RandomNetwork random = network("ModernBertModel");
   const std::string input = "{\"text\": \"a small text\"}\n";

@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "tools/command.h"
+#include "tools/cut_texts.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
 
@@ -22,6 +23,7 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
 }
 
 int classify(const engine::TextModel& model, size_t head) {
+  CutTexts cut;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
@@ -29,8 +31,11 @@ int classify(const engine::TextModel& model, size_t head) {
       SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
     }
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
+    SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
+    cut.add(is_cut);
     return to_json(model.heads()[head], answers[head].scores);
   });
+  cut.tell("classify", fmt::format("the model's {} tokens", model.tokens_max()));
   return done ? kExitOk : report(done.error());
 }
 
@@ -38,7 +43,9 @@ int classify_command(int argc, char** argv) {
   cxxopts::Options options("signalbox classify",
                            "Reads lines {\"text\": ..., \"pair\": ...?}, writes {\"label\", "
                            "\"score\", \"scores\": {label: "
-                           "score}}.");
+                           "score}}.\nA text is read at once, up to the model's limit of "
+                           "tokens; how many were longer is told at the\nend. The router reads "
+                           "windows of a long text instead.");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {

@@ -6,11 +6,13 @@
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
+#include "router/signals/pii_finder.h"
+#include "router/signals/windows.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
+#include "tools/cut_texts.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
-#include "tools/pii_with_rules.h"
 
 namespace signalbox::tools {
 namespace {
@@ -47,14 +49,36 @@ bool has_rules_by_default(std::string_view model) {
   return std::filesystem::path(model).filename() == "pii";
 }
 
-int tag(const engine::TextModel& model, size_t head, bool rules) {
+// In windows and with rules, as the router reads it.
+int tag_with_rules(const engine::TextModel& model, size_t head) {
+  const router::PiiFinder finder({&model, head, model.heads()[head].labels});
+  const auto ask = [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
+    const engine::Input input{.text = window};
+    SIGNALBOX_TRY(auto answers, model.answer({&input, 1}));
+    return std::move(answers[head].entities);
+  };
+  CutTexts cut;
+  const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
+    SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
+    SIGNALBOX_TRY(const router::PiiFound found, finder.entities({text}, ask));
+    cut.add(!found.whole);
+    return to_json(text, found.in.front());
+  });
+  cut.tell("tag", fmt::format("{} windows of the model", router::kWindowsMax));
+  return done ? kExitOk : report(done.error());
+}
+
+int tag(const engine::TextModel& model, size_t head) {
+  CutTexts cut;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    if (rules) return to_json(input.text, with_rules(input.text, answers[head].entities));
+    SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
+    cut.add(is_cut);
     return to_json(input.text, answers[head].entities);
   });
+  cut.tell("tag", fmt::format("the model's {} tokens", model.tokens_max()));
   return done ? kExitOk : report(done.error());
 }
 
@@ -64,7 +88,9 @@ int tag_command(int argc, char** argv) {
       "Reads lines {\"text\": ...}, writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
       "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive. With --rules each "
-      "has a\n\"source\": rule, model or both.");
+      "has a\n\"source\": rule, model or both, and a long text is read in windows, as the router "
+      "does; without, it is\nread up to the model's limit of tokens, and how many were longer is "
+      "told at the end.");
   add_model_options(options);
   options.add_options()("rules",
                         "merge what rules find of personal data and secrets (the default for a "
@@ -76,7 +102,8 @@ int tag_command(int argc, char** argv) {
         const bool rules = parsed.count("rules") > 0
                                ? parsed["rules"].as<bool>()
                                : has_rules_by_default(parsed["model"].as<std::string>());
-        return head ? tag(model, *head, rules) : report(head.error());
+        if (!head) return report(head.error());
+        return rules ? tag_with_rules(model, *head) : tag(model, *head);
       });
 }
 

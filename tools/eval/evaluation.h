@@ -97,6 +97,7 @@ struct Evaluated {
   int64_t not_supported = 0;              // answers that say more than their context
   int64_t clean = 0, clean_flagged = 0;   // texts without spans, those where one was found
   int64_t out_of_reach = 0;               // spans of the rows that no answer can have
+  std::optional<int64_t> cut = {};        // rows longer than the model reads
 
   /// What the model said, a row each: answers that are equal are the same answer.
   std::vector<std::string> answers;

@@ -178,6 +178,7 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
     write_at_threshold(*evaluated.at_threshold, static_cast<int64_t>(rows.rows.size()),
                        evaluated.two || !evaluated.quality, out);
   }
+  if (evaluated.cut) out.member("cut", *evaluated.cut);
   write_files(evaluated, rows, out);
   out.key("latency_ms").begin_object();
   write_times("wall", evaluated.times.wall, out);
@@ -205,6 +206,10 @@ std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
   if (evaluated.two) out += told_two(*evaluated.two);
   if (evaluated.at_threshold)
     out += told_at(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
+  if (evaluated.cut.value_or(0) > 0) {
+    out += fmt::format("{} of {} rows longer than the model reads, and cut\n", *evaluated.cut,
+                       rows.rows.size());
+  }
   if (rows.files.size() > 1) out += told_files(evaluated, rows);
   out += "  ms           p50       p90       p99       max      mean\n";
   out += told_times("wall", evaluated.times.wall) + told_times("cpu", evaluated.times.cpu);

@@ -20,11 +20,37 @@ double cpu_ms() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
+engine::Input input_of(const Subject& subject, const LabelledRow& row) {
+  return {
+      .text = row.text, .pair = row.pair, .adapter = subject.model->heads()[subject.head].adapter};
+}
+
+// Texts of a pair are embedded apart.
+Result<bool> is_cut(const Subject& subject, const LabelledRow& row, RowKind kind) {
+  if (kind != RowKind::kScore) return subject.model->is_cut(input_of(subject, row));
+  for (const std::string_view text : {std::string_view(row.text), std::string_view(*row.pair)}) {
+    SIGNALBOX_TRY(const bool cut, subject.model->is_cut({.text = text}));
+    if (cut) return true;
+  }
+  return false;
+}
+
+Result<Evaluated> evaluate_kind(const Subject& subject, const LabelledRows& rows, RowKind kind,
+                                const EvalOptions& options) {
+  switch (kind) {
+    case RowKind::kSpans:
+      return evaluate_tagger(subject, rows, options);
+    case RowKind::kScore:
+      return evaluate_embedding(subject, rows, options);
+    default:
+      return evaluate_classifier(subject, rows, options);
+  }
+}
+
 }  // namespace
 
 Result<engine::Answer> ask(const Subject& subject, const LabelledRow& row) {
-  const engine::Input input{
-      .text = row.text, .pair = row.pair, .adapter = subject.model->heads()[subject.head].adapter};
+  const engine::Input input = input_of(subject, row);
   SIGNALBOX_TRY(auto answers, subject.model->answer({&input, 1}));
   return std::move(answers[subject.head]);
 }
@@ -62,14 +88,13 @@ Result<void> check(const Subject& subject, const LabelledRows& rows, RowKind kin
 
 Result<Evaluated> evaluate(const Subject& subject, const LabelledRows& rows, RowKind kind,
                            const EvalOptions& options) {
-  switch (kind) {
-    case RowKind::kSpans:
-      return evaluate_tagger(subject, rows, options);
-    case RowKind::kScore:
-      return evaluate_embedding(subject, rows, options);
-    default:
-      return evaluate_classifier(subject, rows, options);
+  SIGNALBOX_TRY(Evaluated out, evaluate_kind(subject, rows, kind, options));
+  out.cut = 0;
+  for (const LabelledRow& row : rows.rows) {
+    SIGNALBOX_TRY(const bool cut, is_cut(subject, row, kind));
+    *out.cut += cut ? 1 : 0;
   }
+  return out;
 }
 
 std::vector<Measured> measured(std::span<const Figure> figures, size_t rows, uint32_t seed) {

@@ -1,0 +1,22 @@
+#pragma once
+// Texts that are longer than what is read of them: a command says so once, when it is done.
+
+#include <cstddef>
+#include <string_view>
+
+namespace signalbox::tools {
+
+class CutTexts {
+ public:
+  void add(bool is_cut) {
+    ++texts_;
+    cut_ += is_cut ? 1 : 0;
+  }
+  /// A line to standard error, if any was: "signalbox tag: 1 of 2 texts is longer than LIMIT; ...".
+  void tell(std::string_view command, std::string_view limit) const;
+
+ private:
+  size_t texts_ = 0, cut_ = 0;
+};
+
+}  // namespace signalbox::tools
