@@ -55,9 +55,10 @@ DomainDoubt::DomainDoubt(const config::Routing& routing, double threshold, Model
 
 std::optional<bool> DomainDoubt::reasons(const Inputs& inputs) const {
   if (classifier_.model == nullptr) return std::nullopt;
-  const auto answers = inputs.known_answers(*classifier_.model, inputs.request().user_text());
-  if (answers.empty()) return std::nullopt;
-  return reason_by_entropy(answers[classifier_.head].scores, flags_, threshold_).reasons;
+  const auto said =
+      inputs.known_classes("domain", *classifier_.model, inputs.request().user_text());
+  if (said.empty() || said[classifier_.head].empty()) return std::nullopt;
+  return reason_by_entropy(said[classifier_.head], flags_, threshold_).reasons;
 }
 
 }  // namespace signalbox::router

@@ -2,6 +2,8 @@
 
 #include "router/signals/inputs.h"
 
+#include <algorithm>
+
 #include "router/signals/text_classes.h"
 
 namespace signalbox::router {
@@ -50,14 +52,6 @@ std::vector<Inputs::Timed> Inputs::passes() const {
   return out;
 }
 
-std::span<const engine::Answer> Inputs::known_answers(const engine::TextModel& model,
-                                                      std::string_view text) const {
-  for (const Pass<std::vector<engine::Answer>>& known : answered_) {
-    if (known.is_of(&model, text) && known.result) return *known.result;
-  }
-  return {};
-}
-
 Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel& model,
                                                         std::string_view text) {
   Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text);
@@ -84,6 +78,20 @@ Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextMo
   pass.run([&] { return text_classes(model, {&text, 1}, ask); });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const std::vector<float>>(*pass.result);
+}
+
+std::span<const std::vector<float>> Inputs::known_classes(std::string_view type,
+                                                          const engine::TextModel& model,
+                                                          std::string_view text) const {
+  if (compression_ != nullptr && compression_->concerns(type)) {
+    const auto is_of_text = [&](const auto& pass) { return pass.is_of(nullptr, text); };
+    const auto found = std::find_if(shortened_.begin(), shortened_.end(), is_of_text);
+    if (found != shortened_.end() && *found->result) text = (*found->result)->text;
+  }
+  for (const Pass<std::vector<std::vector<float>>>& known : classified_) {
+    if (known.is_of(&model, text) && known.result) return *known.result;
+  }
+  return {};
 }
 
 }  // namespace signalbox::router

@@ -57,6 +57,11 @@ class Inputs {
   /// (heads), as text_classes(). Errors are the model's.
   Result<std::span<const std::vector<float>>> classes(const engine::TextModel& model,
                                                       std::string_view text);
+  /// What signals of the type have found out of a text of the request or of its digest so; empty
+  /// where they have not. Not while others ask.
+  std::span<const std::vector<float>> known_classes(std::string_view type,
+                                                    const engine::TextModel& model,
+                                                    std::string_view text) const;
 
   /// A text that went through a model, and how long that took, its wait included.
   struct Timed {
@@ -66,10 +71,6 @@ class Inputs {
   };
   /// All so far. Not while others ask.
   std::vector<Timed> passes() const;
-
-  /// The same if it has been found out already; empty otherwise. Not while others ask.
-  std::span<const engine::Answer> known_answers(const engine::TextModel& model,
-                                                std::string_view text) const;
 
  private:
   // A pass of a model, or of none, run by the first who asks for it. Texts of a request stay where
