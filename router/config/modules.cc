@@ -24,8 +24,9 @@ Section<ClassifierModel> classifier(std::initializer_list<Field<ClassifierModel>
   return all;
 }
 
-Field<ClassifierModel> mapping(std::string_view key) {
-  return optional(key, string(&ClassifierModel::mapping_path), "a file with the classes by number");
+Field<ClassifierModel> mapping(std::string_view key,
+                               std::string_view meaning = "a file with the classes by number") {
+  return optional(key, string(&ClassifierModel::mapping_path), meaning);
 }
 
 const Section<ClassifierModel>& prompt_guard_section() {
@@ -51,7 +52,9 @@ const Section<ClassifierModel>& domain_classifier_section() {
 }
 
 const Section<ClassifierModel>& pii_classifier_section() {
-  static const Section<ClassifierModel> section = classifier({mapping("pii_mapping_path")});
+  static const Section<ClassifierModel> section = classifier(
+      {mapping("pii_mapping_path",
+               "types by number; what is read is pii_type_mapping.json in the model's directory")});
   return section;
 }
 

@@ -307,6 +307,12 @@ Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view
   ModelChoice choice{&model, *head, model.heads()[*head].labels};
   const bool nameless = std::all_of(choice.labels.begin(), choice.labels.end(),
                                     [](const auto& label) { return label.starts_with("LABEL_"); });
+  if (nameless && !mapping.empty() && kind == engine::HeadKind::kTokens) {
+    return fail(Code::kInvalid,
+                "{}: names for a head that marks tokens are read when it is opened; expected them "
+                "in {}/pii_type_mapping.json",
+                mapping, directory);
+  }
   if (nameless && !mapping.empty()) {
     SIGNALBOX_TRY(choice.labels, mapped_labels(mapping, choice.labels.size()));
   }

@@ -20,8 +20,10 @@ Result<SignalTypes> make_signals(const config::Config& config, const config::Rou
 Result<ModelChoice> classifier_of(const config::Config& config, const Models& models,
                                   std::string_view type);
 
-/// The first head of that kind. Labels that say nothing ("LABEL_3") are named by the file `mapping`
-/// when there is one. Errors: kInvalid for a model without such a head, those of the file.
+/// The first head of that kind. Labels of texts that say nothing ("LABEL_3") are named by the file
+/// `mapping` when there is one. Errors: kInvalid for a model without such a head, for `mapping`
+/// where labels of tokens say nothing, since they have been read as parts of spans by then; those
+/// of the file.
 Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
                                 engine::HeadKind kind, const std::string& mapping);
 
