@@ -13,7 +13,7 @@ namespace {
 
 using JailbreakMethod = config::JailbreakSignal::Method;
 
-constexpr double kCertain = 0.995;  // further windows could not change what is reported
+constexpr double kCertain = 0.995;  // no surer window is looked for, but for a higher threshold
 constexpr double kContrastiveThreshold = 0.1;
 // An attempt is a sentence or two; among much else in one vector it would not be seen.
 constexpr int32_t kEmbeddedBytes = 504;
@@ -155,12 +155,13 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     whole = whole && windows.whole;
     std::vector<size_t> count(texts.size(), 0);  // of windows
     for (const size_t text : windows.of) ++count[text];
+    const double enough = std::max(kCertain, least_probability(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
       out.score = std::max(out.score, attempt_among(count[windows.of[w]], sum));
-      if (out.score >= kCertain) break;
+      if (out.score >= enough) break;
     }
     out.matched = out.score >= least_probability(signal);
     if (out.matched) out.confidence = std::min(out.score, 1.0);

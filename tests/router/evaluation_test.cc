@@ -364,6 +364,44 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
   EXPECT_EQ(decided("hello", prose + " a jailbreak"), "none");  // 0.9 in one of its many windows
 }
 
+// Sure of every text, and surer of one that says so.
+class SureGuard : public FakeClassifier {
+ public:
+  SureGuard() : FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
+  Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
+    std::vector<engine::Answer> out;
+    for (const engine::Input& input : inputs) {
+      const float sure = input.text.find("surer") != std::string_view::npos ? 0.999f : 0.996f;
+      out.push_back({.scores = {1 - sure, sure}, .entities = {}});
+    }
+    return out;
+  }
+};
+
+TEST(Router, looks_on_for_an_attack_as_sure_as_it_is_to_be) {
+  const auto router = router_of(R"(
+routing:
+  signals: {jailbreak: [{name: j, threshold: 0.998}]}
+  decisions: [{name: d, rules: {type: jailbreak, name: j}}]
+global: {model_catalog: {system: {prompt_guard: models/guard}}}
+)",
+                                {.classifiers = {{"models/guard", std::make_shared<SureGuard>()}}});
+  const auto decided = [&](std::string_view user, std::string_view tool) {
+    json::Writer out;
+    out.begin_object().member("model", "auto").key("messages").begin_array();
+    out.begin_object().member("role", "user").member("content", user).end_object();
+    out.begin_object().member("role", "tool").member("content", tool).end_object();
+    const auto request = ChatRequest::parse(out.end_array().end_object().take());
+    Evaluation evaluation = router->evaluate(*request);
+    evaluation.run_cheap();
+    EXPECT_TRUE(evaluation.run_needed());
+    return decision_of(evaluation);
+  };
+  EXPECT_EQ(decided("sure", "sure"), "none");
+  EXPECT_EQ(decided("surer", "sure"), "d");
+  EXPECT_EQ(decided("sure", "surer"), "d");
+}
+
 // Reads the first bytes of a text, a token each.
 class ShortEmbedder : public FakeEmbedder {
  public:
