@@ -304,6 +304,10 @@ Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view
   SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
   auto head = engine::find_head(model, path.head, kind);
   if (!head) return fail_in(directory, std::move(head).error());
+  if (kind == engine::HeadKind::kSequence && model.heads()[*head].scores == engine::Scores::kRaw) {
+    return fail(Code::kInvalid, "{}: its head gives numbers as they are, not probabilities",
+                directory);
+  }
   ModelChoice choice{&model, *head, model.heads()[*head].labels};
   const bool nameless = std::all_of(choice.labels.begin(), choice.labels.end(),
                                     [](const auto& label) { return label.starts_with("LABEL_"); });

@@ -21,9 +21,9 @@ Result<ModelChoice> classifier_of(const config::Config& config, const Models& mo
                                   std::string_view type);
 
 /// The first head of that kind. Labels of texts that say nothing ("LABEL_3") are named by the file
-/// `mapping` when there is one. Errors: kInvalid for a model without such a head, for `mapping`
-/// where labels of tokens say nothing, since they have been read as parts of spans by then; those
-/// of the file.
+/// `mapping` when there is one. Errors: kInvalid for a model without such a head, for one whose
+/// scores of texts are no probabilities, for `mapping` where labels of tokens say nothing, since
+/// they have been read as parts of spans by then; those of the file.
 Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
                                 engine::HeadKind kind, const std::string& mapping);
 

@@ -26,7 +26,8 @@ inline std::string member_text(const json::Value& row, std::string_view key,
   return out;
 }
 
-/// "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails": true?}}?
+/// "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails": true?,
+/// "raw": true?}}?
 inline Models models_of(const json::Value& row) {
   Models out;
   if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
@@ -39,7 +40,9 @@ inline Models models_of(const json::Value& row) {
     const auto kind =
         each.value.find("tokens") ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
     const bool fails = each.value.find("fails").has_value();
-    out.classifiers.emplace(each.key, std::make_unique<FakeClassifier>(labels, kind, fails));
+    const auto scores = each.value.find("raw") ? engine::Scores::kRaw : engine::Scores::kSoftmax;
+    out.classifiers.emplace(each.key,
+                            std::make_unique<FakeClassifier>(labels, kind, fails, scores));
   }
   return out;
 }

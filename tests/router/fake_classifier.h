@@ -13,8 +13,10 @@ class FakeClassifier : public engine::TextModel {
  public:
   static constexpr float kSure = 0.9f;
 
-  FakeClassifier(std::vector<std::string> labels, engine::HeadKind kind, bool fails)
-      : head_{.name = "fake", .kind = kind, .labels = std::move(labels)}, fails_(fails) {}
+  FakeClassifier(std::vector<std::string> labels, engine::HeadKind kind, bool fails,
+                 engine::Scores scores = engine::Scores::kSoftmax)
+      : head_{.name = "fake", .kind = kind, .scores = scores, .labels = std::move(labels)},
+        fails_(fails) {}
 
   int32_t dim() const override { return 1; }
   int32_t hidden() const override { return 1; }

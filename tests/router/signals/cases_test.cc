@@ -3,7 +3,7 @@
 //
 //   {"name": ..., "signals": {...}, "projections": {...}?, "decisions": [...]?, "catalog": {...}?,
 //    "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
-//    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
+//    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?, "raw": true?}}?,
 //    "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?, "refused": ...?, "failed": ...?,
 //    "words": part of what people are told?}
 //
