@@ -223,6 +223,12 @@ TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
   EXPECT_EQ(rows->rows[0].score, 2.5);
 }
 
+TEST(Rows, of_answers_take_no_label) {
+  const auto done = read_labelled({.kind = RowKind::kAnswer, .data = {"yes=/nowhere"}});
+  EXPECT_EQ(done ? "" : done.error().message,
+            "yes=/nowhere: cannot be read; LABEL=FILE is for tasks with labels");
+}
+
 // --- models ---
 
 constexpr const char* kTexts[] = {"a small text", "another one",      "what is this", "b",

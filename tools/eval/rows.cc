@@ -211,8 +211,10 @@ Result<LabelledRows> read_labelled(const RowOptions& options) {
       return fail(Code::kInvalid, "{}: expected FILE or {}=FILE, rows without entities", data,
                   kNoSpans);
     }
-    if (options.kind == RowKind::kScore && source.label)
-      return fail(Code::kNotFound, "{}: cannot be read", data);
+    const bool has_labels = options.kind != RowKind::kScore && options.kind != RowKind::kAnswer;
+    if (source.label && !has_labels) {
+      return fail(Code::kNotFound, "{}: cannot be read; LABEL=FILE is for tasks with labels", data);
+    }
     std::ifstream in(source.file, std::ios::binary);
     if (!in) return fail(Code::kNotFound, "{}: cannot be read", source.file);
     SIGNALBOX_TRY_VOID(reader.read(in, source));
