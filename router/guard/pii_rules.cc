@@ -95,7 +95,7 @@ class Pass {
     cues_.see(text_, at, end);
     cues_.see_parts(text_, at, end);
     // A name may be the end of a longer one: "my2ndtoken".
-    if (const Found found = pii::find_named_key(text_, at, end)) return take(*found);
+    if (const Found found = pii::find_named_key(text_, at, end, vain_)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {
       if (const Found found = word_at(at, end)) return take_whole(*found);
     }
@@ -108,15 +108,15 @@ class Pass {
   }
 
   // Most words are followed by a space and can be none of these.
-  Found word_at(size_t at, size_t end) const {
+  Found word_at(size_t at, size_t end) {
     if (Found found = pii::find_date_by_month(text_, at, end, cues_)) return found;
     if (end - at == 2) {
       if (Found found = pii::find_iban(text_, at)) return found;
     }
     if (!is_joined(text_[end])) return std::nullopt;
     if (Found found = in_url_ ? std::nullopt : pii::find_url(text_, at, end)) return found;
-    if (Found found = pii::find_jwt(text_, at)) return found;
-    if (Found found = pii::find_key(text_, at)) return found;
+    if (Found found = pii::find_jwt(text_, at, vain_)) return found;
+    if (Found found = pii::find_key(text_, at, vain_)) return found;
     if (Found found = pii::find_ipv6(text_, at, cues_)) return found;
     if (Found found = pii::find_license(text_, at, cues_)) return found;
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
@@ -170,6 +170,7 @@ class Pass {
 
   Text text_;
   pii::Cues cues_;
+  pii::VainRuns vain_;
   size_t block_end_ = 0;
   bool in_url_ = false;  // which is found already
   std::vector<PiiEntity> found_;

@@ -177,10 +177,17 @@ struct UrlParts {
 };
 UrlParts url_parts(const Text& text, size_t begin, size_t end);
 
-// pii_secrets: at a word.
-Found find_key(const Text& text, size_t at);
-Found find_jwt(const Text& text, size_t at);
-Found find_named_key(const Text& text, size_t at, size_t word_end);
+/// Where the runs of characters end that were read in vain. A key may begin anew inside of one, as
+/// in "sk-_sk-_", and reading to its end each time would be quadratic.
+struct VainRuns {
+  std::array<size_t, 5> key{};  // without a digit, by alphabet
+  size_t jwt = 0;               // a first part with no others that make it a JWT
+};
+
+// pii_secrets: at a word, in the order of the text.
+Found find_key(const Text& text, size_t at, VainRuns& vain);
+Found find_jwt(const Text& text, size_t at, VainRuns& vain);
+Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vain);
 /// At '-'. `next_end` is where the next block ends, 0 at first; it is looked for once.
 Found find_private_key(const Text& text, size_t at, size_t& next_end);
 

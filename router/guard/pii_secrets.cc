@@ -10,6 +10,7 @@ namespace signalbox::router::pii {
 namespace {
 
 enum class Alphabet : uint8_t { kAlnum, kUpper, kHex, kWord, kDotted };
+static_assert(static_cast<size_t>(Alphabet::kDotted) < VainRuns{}.key.size());
 
 // What follows the prefix: characters of the alphabet, at least as many.
 struct Shape {
@@ -156,14 +157,20 @@ bool is_random(std::string_view value) {
 
 }  // namespace
 
-Found find_key(const Text& text, size_t at) {
+Found find_key(const Text& text, size_t at, VainRuns& vain) {
   if (is_within_word(text, at)) return std::nullopt;
   for (const Shape& shape : kShapes) {
     if (text[at] != shape.prefix[0] || !text.bytes().substr(at).starts_with(shape.prefix)) continue;
     const size_t begin = at + shape.prefix.size();
+    size_t& vain_end = vain.key[static_cast<size_t>(shape.alphabet)];
+    if (begin < vain_end) continue;
     size_t end = run_end(text, begin, shape.alphabet);
+    if (!has_digit(text, begin, end)) {
+      vain_end = end;
+      continue;
+    }
     while (text[end - 1] == '-' || text[end - 1] == '.') --end;
-    if (end < begin + shape.least || is_alnum(text[end]) || !has_digit(text, begin, end)) continue;
+    if (end < begin + shape.least || is_alnum(text[end])) continue;
     if (shape.alphabet == Alphabet::kUpper && shape.least == 16 && end != begin + 16) continue;
     return Match{kApiKey, at, end, kChecked};
   }
@@ -172,12 +179,15 @@ Found find_key(const Text& text, size_t at) {
 
 // Three parts, of which the first is an object in base64 ("eyJ" is `{"`); five when it is
 // encrypted.
-Found find_jwt(const Text& text, size_t at) {
+Found find_jwt(const Text& text, size_t at, VainRuns& vain) {
   constexpr size_t kPartMin = 8;
   if (is_within_word(text, at) || !text.bytes().substr(at).starts_with("eyJ")) return std::nullopt;
-  size_t end = run_end(text, at, Alphabet::kWord);
+  if (at < vain.jwt) return std::nullopt;
+  const size_t first_end = run_end(text, at, Alphabet::kWord);
+  if (first_end - at < kPartMin) return std::nullopt;
+  size_t end = first_end;
   size_t parts = 1;
-  bool fits = end - at >= kPartMin;
+  bool fits = true;
   while (parts < 5 && text[end] == '.') {
     const size_t next = run_end(text, end + 1, Alphabet::kWord);
     if (next == end + 1 && parts < 2) break;
@@ -185,13 +195,16 @@ Found find_jwt(const Text& text, size_t at) {
     end = next;
     ++parts;
   }
+  if (!fits || parts < 3) {
+    vain.jwt = first_end;
+    return std::nullopt;
+  }
   if (text[end - 1] == '.' && parts != 3) --end;
-  if (!fits || parts < 3) return std::nullopt;
   return Match{kJwt, at, end, kChecked};
 }
 
 // `api_key = "..."`, `token: ...`, `Authorization: Bearer ...`.
-Found find_named_key(const Text& text, size_t at, size_t word_end) {
+Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vain) {
   const char last = lower(text[word_end - 1]);
   if (last != 'y' && last != 't' && last != 'n' && last != 'r') return std::nullopt;
   const std::string_view word = text.from(at, word_end);
@@ -218,7 +231,7 @@ Found find_named_key(const Text& text, size_t at, size_t word_end) {
     }
   }
   if (!assigned || begin == word_end) return std::nullopt;
-  if (const Found jwt = find_jwt(text, begin)) return jwt;
+  if (const Found jwt = find_jwt(text, begin, vain)) return jwt;
   size_t end = begin;
   while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
   while (text[end - 1] == '.' || text[end - 1] == '-') --end;
