@@ -3,8 +3,6 @@
 
 #include "router/guard/pii_plain.h"
 
-#include <algorithm>
-
 #include "router/guard/pii_scan.h"
 
 namespace signalbox::router::pii {
@@ -57,24 +55,25 @@ bool is_in_numbers(char c) {
 
 }  // namespace
 
-std::optional<Plain> plain(std::string_view text) {
-  Plain out;
-  bool changed = false;
-  for (size_t at = 0; at < text.size();) {
-    const char sign = ascii_of(text, at);
-    if (const size_t hidden = hidden_bytes(text, at);
-        hidden != 0 && !out.text.empty() && is_in_numbers(out.text.back())) {
-      changed = true;
-      at += hidden;
-      continue;
-    }
-    changed = changed || sign != 0;
-    out.text.push_back(sign != 0 ? sign : text[at]);
-    out.begin.push_back(at);
-    at += sign != 0 ? 3 : 1;
-    out.end.push_back(at);
-  }
-  return changed ? std::optional(std::move(out)) : std::nullopt;
+bool PlainReader::next() {
+  begin_ = end_;
+  while (const size_t hidden = is_in_numbers(byte_) ? hidden_bytes(text_, begin_) : 0)
+    begin_ += hidden;
+  if (begin_ >= text_.size()) return false;
+  const char sign = ascii_of(text_, begin_);
+  byte_ = sign != 0 ? sign : text_[begin_];
+  end_ = begin_ + (sign != 0 ? 3 : 1);
+  return true;
+}
+
+std::optional<std::string> plain(std::string_view text) {
+  size_t size = 0;
+  for (PlainReader reader(text); reader.next();) ++size;
+  if (size == text.size()) return std::nullopt;  // whatever is changed becomes shorter
+  std::string out;
+  out.reserve(size);
+  for (PlainReader reader(text); reader.next();) out.push_back(reader.byte());
+  return out;
 }
 
 }  // namespace signalbox::router::pii

@@ -176,6 +176,22 @@ class Pass {
   std::vector<PiiEntity> found_;
 };
 
+// From places in what was read to those in the text.
+void put_back(std::string_view text, std::vector<PiiEntity>& found) {
+  pii::PlainReader reader(text);
+  size_t bytes_read = 0;
+  const auto read_to = [&](size_t end) {
+    for (; bytes_read < end; ++bytes_read) reader.next();
+  };
+  for (PiiEntity& entity : found) {
+    const size_t end = entity.end;
+    read_to(entity.begin + 1);
+    entity.begin = reader.begin();
+    read_to(end);
+    entity.end = reader.end();
+  }
+}
+
 }  // namespace
 
 std::string_view pii_source_name(PiiSource source) {
@@ -186,13 +202,10 @@ std::string_view pii_source_name(PiiSource source) {
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
   const bool is_ascii =
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
-  const std::optional<pii::Plain> read = is_ascii ? std::nullopt : pii::plain(text);
+  const std::optional<std::string> read = is_ascii ? std::nullopt : pii::plain(text);
   if (!read) return Pass(text).run();
-  std::vector<PiiEntity> found = Pass(read->text).run();
-  for (PiiEntity& entity : found) {
-    entity.begin = read->begin[entity.begin];
-    entity.end = read->end[entity.end - 1];
-  }
+  std::vector<PiiEntity> found = Pass(*read).run();
+  put_back(text, found);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include "router/guard/pii_rules.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <ctime>
@@ -323,6 +324,23 @@ TEST(PiiRules, TakeTimeInProportionToTheText) {
     const double one = seconds(repeated(size_t{1} << 17));
     const double four = seconds(repeated(size_t{1} << 19));
     EXPECT_LT(four, 10 * one + 0.01) << unit;
+  }
+}
+
+// Of a text with signs to be read as ASCII's there is a second one, and no table of its places.
+TEST(PiiRules, TakeLittleMemoryForATextThatIsNotAscii) {
+  constexpr size_t kBytes = size_t{8} << 20;
+  const auto kilobytes = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<size_t>(used.ru_maxrss);
+  };
+  std::string text(kBytes, ' ');
+  for (const std::string_view sign : {"\xC3\xA9", "\xEF\xBC\x91"}) {
+    text += sign;
+    const size_t before = kilobytes();
+    EXPECT_TRUE(find_pii_by_rules(text).empty());
+    EXPECT_LT(kilobytes() - before, 3 * kBytes / 1024) << sign;
   }
 }
 
