@@ -27,6 +27,23 @@ void append(std::string& out, char32_t code_point);
 /// Number of code points, each maximal subpart of bad bytes counted as one.
 size_t count(std::string_view text);
 
+/// Code points from `begin` up to places of a text that come in their order: each byte is counted
+/// once, however many places.
+class Points {
+ public:
+  explicit Points(std::string_view text, size_t begin = 0) : text_(text), at_(begin) {}
+  uint64_t up_to(size_t place) {
+    points_ += count(text_.substr(at_, place - at_));
+    at_ = place;
+    return points_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_;
+  uint64_t points_ = 0;
+};
+
 bool is_valid(std::string_view text);
 
 }  // namespace signalbox::utf8

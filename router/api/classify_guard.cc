@@ -47,14 +47,13 @@ bool needs_no_model(const PiiOptions& options) {
 
 /// "[PERSON_0]": one a type and text, numbered within the type.
 std::vector<std::string> placeholders(std::string_view text, const std::vector<PiiEntity>& all) {
-  std::map<std::string, std::vector<std::string_view>> seen;
+  std::map<std::string_view, std::map<std::string_view, size_t>> seen;  // numbers by type and text
   std::vector<std::string> out;
   for (const PiiEntity& finding : all) {
-    auto& texts = seen[finding.type];
+    auto& numbers = seen[finding.type];
     const std::string_view value = text.substr(finding.begin, finding.end - finding.begin);
-    auto at = std::find(texts.begin(), texts.end(), value);
-    if (at == texts.end()) at = texts.insert(at, value);
-    out.push_back(fmt::format("[{}_{}]", finding.type, at - texts.begin()));
+    const size_t number = numbers.try_emplace(value, numbers.size()).first->second;
+    out.push_back(fmt::format("[{}_{}]", finding.type, number));
   }
   return out;
 }
@@ -128,7 +127,8 @@ Outcome<std::vector<PiiEntity>> find_pii(const State& state, std::string_view te
 Outcome<std::string> pii_of(const State& state, std::string_view text, const PiiOptions& options) {
   const Stopwatch watch;
   SIGNALBOX_OR_FAIL(const std::vector<PiiEntity> all, find_pii(state, text, options));
-  const std::vector<std::string> names = placeholders(text, all);
+  const auto names = options.masks ? placeholders(text, all) : std::vector<std::string>();
+  utf8::Points points(text);
   json::Writer out;
   out.begin_object().member("has_pii", !all.empty()).key("entities").begin_array();
   for (size_t i = 0; i < all.size(); ++i) {
@@ -138,9 +138,8 @@ Outcome<std::string> pii_of(const State& state, std::string_view text, const Pii
         .member("confidence", static_cast<float>(all[i].score));
     out.member("source", router::pii_source_name(all[i].source));
     if (options.positions) {
-      const auto begin = static_cast<int64_t>(utf8::count(text.substr(0, all[i].begin)));
-      out.member("start_position", begin);
-      out.member("end_position", begin + static_cast<int64_t>(utf8::count(value)));
+      out.member("start_position", static_cast<int64_t>(points.up_to(all[i].begin)));
+      out.member("end_position", static_cast<int64_t>(points.up_to(all[i].end)));
     }
     if (options.masks) out.member("masked_value", names[i]);
     out.end_object();

@@ -110,11 +110,11 @@ void write_personal(json::Writer& out, const State& state, std::string_view text
     found = router::find_pii_by_rules(text);
   }
   out.key("personal").begin_array();
+  utf8::Points points(text);
   for (const router::PiiEntity& entity : *found) {
-    const auto begin = static_cast<int64_t>(utf8::count(text.substr(0, entity.begin)));
-    const std::string_view value = text.substr(entity.begin, entity.end - entity.begin);
-    out.begin_object().member("type", entity.type).member("start", begin);
-    out.member("end", begin + static_cast<int64_t>(utf8::count(value)));
+    const auto begin = static_cast<int64_t>(points.up_to(entity.begin));
+    const auto end = static_cast<int64_t>(points.up_to(entity.end));
+    out.begin_object().member("type", entity.type).member("start", begin).member("end", end);
     out.member("score", entity.score).member("source", router::pii_source_name(entity.source));
     out.end_object();
   }

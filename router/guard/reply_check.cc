@@ -58,22 +58,6 @@ std::unordered_set<std::string> subjects(std::string_view text,
   return out;
 }
 
-// Counts code points in front of places that come in their order, each byte once.
-class Points {
- public:
-  Points(std::string_view text, size_t begin) : text_(text), at_(begin) {}
-  uint64_t up_to(size_t place) {
-    points_ += utf8::count(text_.substr(at_, place - at_));
-    at_ = place;
-    return points_;
-  }
-
- private:
-  std::string_view text_;
-  size_t at_;
-  uint64_t points_ = 0;
-};
-
 }  // namespace
 
 ReplyCheck::ReplyCheck(const ReplyRules& rules, GroundTruth truth,
@@ -126,7 +110,7 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
   if (report.spans.empty()) return {};
   const std::vector<Sentence> sentences = speaking(answer);
   auto sentence = sentences.begin();
-  Points points(answer, window.before.size());
+  utf8::Points points(answer, window.before.size());
   for (const GroundingSpan& span : report.spans) {
     if (span.end <= window.before.size()) continue;
     const uint32_t begin = std::max(span.begin, static_cast<uint32_t>(window.before.size()));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "base/base64.h"
 #include "base/json.h"
 #include "router/config/load.h"
@@ -392,6 +394,31 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
   const Reply named =
       ask("/api/v1/classify/pii", R"({"text":"a@b.com","options":{"entity_types":["PERSON"]}})");
   EXPECT_EQ(named.status, 503);
+}
+
+// Four times as many findings take about four times as long; what is quadratic, sixteen times. The
+// processor's time, since others compute here, too.
+TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
+  const auto daemon = start(std::string(kHead), open_nothing);
+  ASSERT_NE(daemon, nullptr);
+  const auto seconds = [&](int findings) {
+    std::string text;
+    for (int i = 0; i < findings; ++i) text += fmt::format("u{}@b.com ", i);
+    const std::string body = fmt::format(
+        R"({{"text":"{}","options":{{"entity_types":["EMAIL_ADDRESS"],"return_positions":true,"mask_entities":true}}}})",
+        text);
+    Wire client = Wire::connect(daemon->port("management"));
+    const std::clock_t from = std::clock();
+    client.send(post("/api/v1/classify/pii", body));
+    const Reply reply = client.read_reply();
+    const std::string last = fmt::format("entities.{}.", findings - 1);
+    EXPECT_EQ(member(reply.body, last + "masked_value"),
+              fmt::format("[EMAIL_ADDRESS_{}]", findings - 1));
+    EXPECT_EQ(member(reply.body, last + "end_position"), fmt::format("{}", text.size() - 1));
+    return static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC;
+  };
+  const double one = seconds(10000);
+  EXPECT_LT(seconds(40000), 8 * one + 0.05);
 }
 
 TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
