@@ -34,8 +34,8 @@ struct PiiOptions {
   bool masks = false;
   bool reveals = false;
 };
-/// By rules and by the model; without one, by rules where they can check every type that is asked
-/// for.
+/// By rules and by the model; by rules alone, with a model or without, where they can check every
+/// type that is asked for.
 Outcome<std::vector<router::PiiEntity>> find_pii(const router::State& state, std::string_view text,
                                                  const PiiOptions& options);
 Outcome<std::string> pii_of(const router::State& state, std::string_view text,

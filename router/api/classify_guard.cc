@@ -37,7 +37,7 @@ bool is_wanted(const PiiOptions& options, std::string_view type) {
                      [&](std::string_view each) { return ascii::upper_case(each) == type; });
 }
 
-// Whether rules can check all that is asked for, so that a model would add nothing.
+// Whether rules can check all that is asked for, so that no model is asked.
 bool needs_no_model(const PiiOptions& options) {
   return !options.types.empty() &&
          std::all_of(options.types.begin(), options.types.end(), [](std::string_view each) {
@@ -100,21 +100,20 @@ Outcome<std::string> security(const http::Request& request, const State& state) 
 
 Outcome<std::vector<PiiEntity>> find_pii(const State& state, std::string_view text,
                                          const PiiOptions& options) {
-  auto classifier = find_classifier(state, "pii");
-  if (!classifier && !needs_no_model(options))
-    return tl::unexpected<Failure>(std::move(classifier).error());
-  const router::PiiFinder finder(classifier ? classifier->head : router::ModelChoice{});
-  double threshold = router::PiiFinder::kDefaultThreshold;
-  if (classifier) {
-    SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(*classifier, text));
-    threshold = classifier->threshold;
+  Classifier classifier;  // none where rules are enough
+  if (!needs_no_model(options)) {
+    SIGNALBOX_OR_FAIL(classifier, find_classifier(state, "pii"));
+    SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(classifier, text));
   }
-  if (options.threshold > 0) threshold = options.threshold;
+  const router::PiiFinder finder(classifier.head);
+  double threshold = options.threshold;
+  if (threshold <= 0) threshold = state.config().modules.classifier.pii.threshold;
+  if (threshold <= 0) threshold = router::PiiFinder::kDefaultThreshold;
   auto found =
       finder.entities({text}, [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
         const engine::Input input{.text = window};
-        SIGNALBOX_TRY(auto answers, classifier->model->answer_within({}, {&input, 1}));
-        return std::move(answers[classifier->head.head].entities);
+        SIGNALBOX_TRY(auto answers, classifier.model->answer_within({}, {&input, 1}));
+        return std::move(answers[classifier.head.head].entities);
       });
   if (!found) return tl::unexpected<Failure>(model_failure(found.error()));
   std::vector<PiiEntity> all = std::move(found->in.front());

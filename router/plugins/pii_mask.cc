@@ -101,8 +101,9 @@ Result<PiiFound> look(const config::PiiMaskPlugin& plugin, const PiiFinder& find
                       const std::vector<std::string_view>& texts, Inputs& inputs) {
   const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
   const PiiFinder rules_only{ModelChoice{}};
+  if (needs_no_model(plugin)) return rules_only.entities(texts, inputs);
   if (!finder.has_model()) {
-    if (by_rules || needs_no_model(plugin)) return rules_only.entities(texts, inputs);
+    if (by_rules) return rules_only.entities(texts, inputs);
     return fail(Code::kUnsupported, "there is no model that finds personal data");
   }
   Result<PiiFound> found = finder.entities(texts, inputs);

@@ -17,7 +17,7 @@ struct Masked {
   std::vector<Mask> masks;  // empty: nothing was found, and `body` is as it was
 };
 
-/// Whether rules can check every type that the plugin masks, so that a model would add nothing.
+/// Whether rules can check every type that the plugin masks, so that no model is asked.
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 
 /// Masks what the finder finds from `threshold` on in what the messages say and what is attached to
