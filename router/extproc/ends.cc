@@ -49,6 +49,29 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 
 // --- the request's end ---
 
+// The client's header without what none of it may say: where it goes, and what stays here.
+http::Headers Session::passing() const {
+  const http::Headers& client = request_.headers;
+  http::Headers out;
+  for (size_t i = 0; i < client.size(); ++i) {
+    const http::Field field = client[i];
+    const bool may = desk_.destinations == nullptr || desk_.destinations->may_pass(client, i);
+    if (may && !ascii::iequals(field.name, kSelectedModel)) out.add(field.name, field.value);
+  }
+  return out;
+}
+
+// For the header, before it is known what the request becomes: Envoy may go on without asking again
+// (trailers), or take no more changes of it (STREAMED), and follows what the header says by then.
+Mutation Session::stripping() const {
+  Mutation out = difference(request_.headers, passing());
+  // Nor does it show everything (forward_rules).
+  for (const std::string_view name : {kSelectedModel, kDestination}) {
+    if (!request_.headers.find(name)) out.removed.emplace_back(name);
+  }
+  return out;
+}
+
 // What the request becomes for its server.
 Mutation Session::request_mutation(const config::Model& model, const upstream::Call& call) const {
   const upstream::Destination& to = desk_.destinations->choose(model.name, draw());
@@ -58,7 +81,9 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   });
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
-  Mutation out = difference(request_.headers, wanted);
+  Mutation out = difference(duplex_request_ ? request_.headers : passing(), wanted);
+  if (!wanted.find(kDestination) && duplex_request_ && !request_.headers.find(kDestination))
+    out.removed.emplace_back(kDestination);
   const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});
   if (request_.headers.find(kContentLength)) out.removed.emplace_back(kContentLength);
@@ -74,7 +99,7 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   }
   Verdict verdict{.part = duplex_request_ ? Part::kRequestHeaders : Part::kRequestBody,
                   .headers = request_mutation(model, call),
-                  .clears_route = desk_.clears_route};
+                  .clears_route = desk_.clears_route || duplex_request_};
   if (!duplex_request_) verdict.body = call.body;
   answer(verdict);
   if (duplex_request_) stream(Part::kRequestBody, call.body, !has_request_trailers_);

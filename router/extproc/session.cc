@@ -155,6 +155,8 @@ bool Session::begin(Message& head) {
   request_.target = std::move(head.path);
   request_.headers = std::move(head.headers);
   if (!request_.headers.find("host")) request_.headers.add("host", head.authority);
+  gate_ = std::make_unique<Gate>(*this);
+  desk_ = site_.find(request_, *gate_);
   return true;
 }
 
@@ -165,7 +167,8 @@ Task<bool> Session::receive_request() {
   while (!message->last && !has_request_trailers_) {
     // Where it is streamed both ways Envoy goes on without an answer, and there is none yet.
     if (!duplex_request_ && has_request_body_) answer({.part = *owed_, .body = ""});
-    if (!duplex_request_ && !has_request_body_) answer({.part = *owed_});
+    if (!duplex_request_ && !has_request_body_)
+      answer({.part = *owed_, .headers = stripping(), .clears_route = true});
     message = co_await take();
     if (!message || !add(*message)) co_return false;
   }
@@ -207,9 +210,7 @@ bool Session::add(Message& message) {
 
 Task<> Session::handle() {
   enter(Phase::kHandling, site_.timeout);
-  gate_ = std::make_unique<Gate>(*this);
   reply_ = std::make_unique<Reply>(*this);
-  desk_ = site_.find(request_, *gate_);
   const http::Exchange exchange{request_, *reply_, interrupt_};
   try {
     co_await desk_.handler(exchange);

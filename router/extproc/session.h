@@ -98,6 +98,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
+  http::Headers passing() const;
+  Mutation stripping() const;
   Mutation request_mutation(const config::Model& model, const upstream::Call& call) const;
   void settle(bool last);
   void settle_duplex(bool last);

@@ -17,7 +17,7 @@ std::string endpoint_of(const config::BackendRef& ref) {
 
 }  // namespace
 
-Destinations::Destinations(const config::Config& config) {
+Destinations::Destinations(const config::Config& config) : identity_(config.authz.identity) {
   for (const config::Model& model : config.providers.models) {
     std::vector<Destination>& servers = of_model_[model.name];
     for (const config::BackendRef& ref : model.backend_refs) {
@@ -39,6 +39,10 @@ const Destination& Destinations::choose(std::string_view model, double draw) con
     if (rest < 0) return server;
   }
   return servers.back();
+}
+
+bool Destinations::may_pass(const http::Headers& client, size_t i) const {
+  return http::is_end_to_end(client, i) && !stays_here(client[i].name, identity_);
 }
 
 }  // namespace signalbox::upstream

@@ -28,8 +28,12 @@ class Destinations {
   /// configuration.
   const Destination& choose(std::string_view model, double draw) const;
 
+  /// Whether field i of a client's header may go to some server.
+  bool may_pass(const http::Headers& client, size_t i) const;
+
  private:
   std::map<std::string, std::vector<Destination>, std::less<>> of_model_;  // none of them empty
+  config::Authz::Identity identity_;
 };
 
 }  // namespace signalbox::upstream

@@ -62,6 +62,12 @@ std::optional<std::string> key_of(const config::BackendRef& ref) {
   return std::nullopt;
 }
 
+bool stays_here(std::string_view name, const config::Authz::Identity& identity) {
+  const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
+  return same("cookie") || begins(name, "x-authz-") || same(identity.user_id_header) ||
+         same(identity.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
+}
+
 Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
                    config::Authz::Identity identity)
     : path_prefix_(ref.path_prefix),
@@ -109,8 +115,7 @@ bool Outgoing::is_replaced(std::string_view name) const {
 bool Outgoing::is_withheld(std::string_view name) const {
   const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
   if (has_key_ && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
-  return same("cookie") || begins(name, "x-authz-") || same(identity_.user_id_header) ||
-         same(identity_.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
+  return stays_here(name, identity_);
 }
 
 void Outgoing::each(const Call& call, const Visit& visit) const {

@@ -16,15 +16,18 @@ namespace signalbox::upstream {
 /// configuration has neither, or names a variable that is not set or holds control characters.
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
+/// Whether a client's field goes to no server, whichever it is: its cookies, what stands before us
+/// has said of who it is (x-authz-*, the fields that `identity` names), keys for providers
+/// (x-user-*-key).
+bool stays_here(std::string_view name, const config::Authz::Identity& identity);
+
 /// Immutable and thread-safe.
 class Outgoing {
  public:
   /// `api_key` goes out with every request, in place of the client's own credentials. Where the
   /// configuration has none the client's Authorization passes; where it names one that is missing
-  /// nothing does: a client's credential is not for a third party. Nor are its cookies, what
-  /// stands before us has said of who it is (x-authz-*, the fields that `identity` names), and keys
-  /// for providers (x-user-*-key). What was decided goes out where `engine_kind` says that the
-  /// server is a router itself.
+  /// nothing does: a client's credential is not for a third party. Nor is what stays_here(). What
+  /// was decided goes out where `engine_kind` says that the server is a router itself.
   Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
            config::Authz::Identity identity);
 

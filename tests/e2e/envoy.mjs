@@ -157,10 +157,12 @@ export class Envoy {
     let headers = { ":method": request.method, ":path": request.url, ":authority": host, ":scheme": "http", ...rest };
     if (this.modes.request === "STREAMED") delete headers["content-length"];
     const bare = body.length === 0;
+    // Found before anybody is asked; another only when told to look again.
+    let route = this.clusters[headers["x-selected-model"]];
     let told = this.#answer(await stream.ask({ request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
     if (!told) return;
     headers = mutated(headers, told.header_mutation);
-    let route = this.clusters[headers["x-selected-model"]];
+    if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
     const size = this.modes.request === "STREAMED" ? 7 : body.length;
     const parts = [];
     for (let at = 0; at < body.length; at += size) {

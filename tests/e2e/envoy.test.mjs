@@ -137,6 +137,22 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
     await assert.rejects(openai(envoy()).chat.completions.create(asked("x", { model: "nobody" })), { status: 404, code: "model_not_found" });
     await assert.rejects(openai(envoy()).chat.completions.create({ model: "auto", messages: 7 }), { status: 400 });
   });
+
+  test(`a client chooses no server, and what it says of itself stays here, bodies ${name}`, async () => {
+    const modes = name === "streamed" ? { request: "STREAMED", response: "STREAMED" } : {};
+    const clusters = { default: repeat.port, repeat: repeat.port, evil: scripted.port };
+    const own = await Envoy.start({ processor, clusters, modes });
+    const said = { "x-selected-model": "evil", "x-vsr-destination-endpoint": "169.254.169.254:80", "x-vsr-debug": "true" };
+    const headers = { ...said, cookie: "c=1", "x-authz-user-id": "ann", "x-user-openai-key": "k", "x-own": "kept" };
+    scripted.headers = undefined;
+    await openai(own).chat.completions.create(asked("say this"), { headers });
+    assert.equal(scripted.headers, undefined);
+    assert.equal(repeat.headers["x-own"], "kept");
+    for (const header of ["cookie", "x-authz-user-id", "x-user-openai-key", "x-vsr-debug"]) assert.equal(repeat.headers[header], undefined);
+    assert.notEqual(repeat.headers["x-selected-model"], "evil");
+    assert.notEqual(repeat.headers["x-vsr-destination-endpoint"], said["x-vsr-destination-endpoint"]);
+    await own.stop();
+  });
 }
 
 test("the decision chooses the route, and the server's name for the model goes out", async () => {
