@@ -135,8 +135,10 @@ bool Session::begin(Message& head) {
     end(Ending::kUnprepared, "observability_mode: requests cannot be routed without answers");
     return false;
   }
-  if (head.request_mode == BodyMode::kBufferedPartial && !head.last) {
-    end(Ending::kUnprepared, "request_body_mode: BUFFERED_PARTIAL leaves a part unseen");
+  const bool partial = head.request_mode == BodyMode::kBufferedPartial;
+  if (!head.last && (partial || head.response_mode == BodyMode::kBufferedPartial)) {
+    end(Ending::kUnprepared, fmt::format("{}_body_mode: BUFFERED_PARTIAL leaves a part unseen",
+                                         partial ? "request" : "response"));
     return false;
   }
   if (head.method.empty() || head.path.empty()) {
