@@ -289,7 +289,8 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
     mutated = router::mutate_headers(*plan.header_mutation, *client);
     client = &mutated.client;
   }
-  if (!plan.masks.empty() || watched_ || turn.records() || out.translates || out.replies) {
+  const bool changes = !plan.masks.empty() || watched_ || out.translates || out.replies;
+  if (changes || turn.records()) {
     mutated.client = without_encodings(*client);
     if (out.translates) mutated.client = for_openai(mutated.client);
     if (out.replies) mutated.client = for_anthropic(mutated.client);
@@ -308,7 +309,8 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
                             .prompt = prompt,
                             .decided = &told,
                             .traceparent = traceparent,
-                            .drops_tracestate = !watch_.keeps_tracestate()};
+                            .drops_tracestate = !watch_.keeps_tracestate(),
+                            .needs_reply = changes};
   const InFlight in_flight(services_.stats, plan.model->name);
   const observe::Meters::AtModel at_model(services_.observer.meters(), plan.model->name);
   const auto started = std::chrono::steady_clock::now();

@@ -105,6 +105,7 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   if (duplex_request_) stream(Part::kRequestBody, call.body, !has_request_trailers_);
   if (has_request_trailers_) answer({.part = Part::kRequestTrailers});
   forwarded_ = true;
+  needs_reply_ = call.needs_reply;
   ++out.attempts;
   std::optional<Message> message = co_await take();
   if (message && message->part != Part::kResponseHeaders) {
@@ -126,16 +127,31 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   co_return out;
 }
 
+// Whether that no body has come yet means that the client has left, as far as is known.
+bool Session::awaits_body() const {
+  if (has_body_ || cancelled_ || ending_ != Ending::kDone) return false;
+  return response_mode_ ? response_mode_ != BodyMode::kNone : needs_reply_;
+}
+
+// A response has passed beside us, but for what of it is owed.
+Error Session::unseen() {
+  owed_.reset();
+  end(Ending::kUnprepared,
+      "no body came of a response that has to be looked at: response_body_mode must not be NONE");
+  return {Code::kUpstream, "Envoy brought no body"};
+}
+
 Task<Result<upstream::Piece>> Session::Answer::next() {
   Session& s = session_;
   while (!s.whole_) {
     s.settle(false);
     std::optional<Message> message = co_await s.take();
     if (!message) {
-      // Envoy does not send the body: it is not configured to.
+      if (s.awaits_body()) co_await s.hear_of_cancel();
       if (s.has_body_ || s.cancelled_ || s.ending_ != Ending::kDone)
         co_return tl::unexpected<Error>(s.gone());
-      break;
+      if (s.needs_reply_) co_return tl::unexpected<Error>(s.unseen());
+      break;  // Envoy does not send the body: it is not configured to
     }
     const Part part = message->part;
     if (part != Part::kResponseBody && part != Part::kResponseTrailers) {
@@ -143,6 +159,8 @@ Task<Result<upstream::Piece>> Session::Answer::next() {
       co_return tl::unexpected<Error>(s.gone());
     }
     s.owed_ = part;
+    if (part == Part::kResponseTrailers && !s.has_body_ && s.needs_reply_)
+      co_return tl::unexpected<Error>(s.unseen());
     if (part == Part::kResponseTrailers) break;
     s.has_body_ = true;
     s.whole_ = message->last;

@@ -19,6 +19,8 @@ using http::Task;
 
 // After the timeout: for telling the client so.
 constexpr std::chrono::milliseconds kGraceLimit{5'000};
+// Between what gRPC tells of one cancelled stream: that no more is read, and that it was cancelled.
+constexpr std::chrono::milliseconds kCancelLimit{100};
 
 }  // namespace
 
@@ -90,6 +92,15 @@ Task<std::optional<Message>> Session::take() {
   co_return out;
 }
 
+// For a moment; after the end of what is read.
+Task<> Session::hear_of_cancel() {
+  const auto until = http::Clock::now() + kCancelLimit;
+  while (!cancelled_ && http::Clock::now() < until) {
+    signal_.expires_at(until);
+    co_await signal_.async_wait(http::kAwait);
+  }
+}
+
 void Session::enter(Phase phase, std::chrono::milliseconds limit) {
   phase_ = phase;
   deadline_.set(limit);
@@ -153,6 +164,7 @@ bool Session::begin(Message& head) {
   }
   duplex_request_ = head.request_mode == BodyMode::kFullDuplex;
   duplex_response_ = head.response_mode == BodyMode::kFullDuplex;
+  response_mode_ = head.response_mode;
   request_.method = std::move(head.method);
   request_.target = std::move(head.path);
   request_.headers = std::move(head.headers);

@@ -89,6 +89,7 @@ class Session : public std::enable_shared_from_this<Session> {
   http::Task<> handle();
   http::Task<> see_off();
   http::Task<std::optional<Message>> take();
+  http::Task<> hear_of_cancel();
   http::Task<upstream::Outcome> forward(const config::Model& model, const upstream::Call& call);
 
   bool begin(Message& head);
@@ -105,6 +106,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void settle_duplex(bool last);
   void stream(Part part, std::string_view body, bool ends);
   Verdict told_header(Part part, bool last) const;
+  bool awaits_body() const;
+  Error unseen();
   Error gone() const;
   void end(Ending ending, std::string why);
   void enter(Phase phase, std::chrono::milliseconds limit);
@@ -129,6 +132,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // The request.
   bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
   bool duplex_response_ = false;
+  std::optional<BodyMode> response_mode_;  // as Envoy has announced it
   bool has_request_body_ = false;
   bool has_request_trailers_ = false;
   http::Request request_;
@@ -141,9 +145,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The response, once the request has gone on.
   bool forwarded_ = false;
-  http::Response head_;  // as Envoy has it
-  std::string piece_;    // of the body, that is owed
-  bool whole_ = false;   // all of the body has come
+  bool needs_reply_ = false;  // upstream::Call
+  http::Response head_;       // as Envoy has it
+  std::string piece_;         // of the body, that is owed
+  bool whole_ = false;        // all of the body has come
   bool has_body_ = false;
   bool told_ = false;  // what the header becomes
   std::string out_;    // in place of the piece

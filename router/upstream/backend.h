@@ -37,6 +37,7 @@ struct Call {
   // Takes the place of the client's; "": the client's passes.
   std::string_view traceparent = {};
   bool drops_tracestate = false;  // the client's belongs to no trace
+  bool needs_reply = false;       // it is looked at or changed: none may reach the client beside us
 };
 
 struct Piece {

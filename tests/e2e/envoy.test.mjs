@@ -314,6 +314,24 @@ test("who leaves is forgotten, wherever he was", async () => {
   (await begun("say this")).stream.end();
 });
 
+test("a reply that has to be changed and of which nothing comes is no success", async () => {
+  const begin = async (id) => {
+    const stream = processor.open();
+    await stream.ask({ request_headers: head({ ...kHead, "x-request-id": id }) });
+    await stream.ask(json(asked(kMail, { stream: true })));
+    assert.ok((await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) })).response_headers);
+    return stream;
+  };
+  const { code, details } = await (await begin("unseen")).end();
+  assert.equal(code, FAILED_PRECONDITION);
+  assert.match(details, /response_body_mode must not be NONE/);
+  await eventually(() => /"request_id":"unseen".*Envoy brought no body/.test(daemon.log), "a line in the log");
+  assert.match(daemon.log, /a stream is refused: no body came/);
+  for (let i = 0; i < 10; ++i) await (await begin(`left-${i}`)).cancel();
+  for (let i = 0; i < 10; ++i)
+    await eventually(() => new RegExp(`"request_id":"left-${i}".*"error":"cancellation"`).test(daemon.log), `the end of left-${i}`);
+});
+
 test("there is room for so many streams and no more", async () => {
   const streams = Array.from({ length: 60 }, () => processor.open());
   const answers = streams.map((stream) => stream.ask({ request_headers: head(kHead) }));
