@@ -108,6 +108,10 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   needs_reply_ = call.needs_reply;
   ++out.attempts;
   std::optional<Message> message = co_await take();
+  if (message && message->part == Part::kRequestTrailers && one_request_body_) {
+    answer({.part = Part::kRequestTrailers});
+    message = co_await take();
+  }
   if (message && message->part != Part::kResponseHeaders) {
     end(Ending::kUnprepared, fmt::format("{} instead of response_headers: response_header_mode has "
                                          "to be SEND",
@@ -163,7 +167,7 @@ Task<Result<upstream::Piece>> Session::Answer::next() {
       co_return tl::unexpected<Error>(s.unseen());
     if (part == Part::kResponseTrailers) break;
     s.has_body_ = true;
-    s.whole_ = message->last;
+    s.whole_ = message->last || s.one_response_body_;
     s.piece_ = std::move(message->body);
     if (!s.piece_.empty()) co_return upstream::Piece{s.piece_, s.whole_};
   }
@@ -258,6 +262,7 @@ void Session::settle(bool last) {
   told_ = told_ || knows;
   // Its body has to be read before it is known what it becomes.
   if (owed_ == Part::kResponseHeaders && !knows) verdict.response_mode = BodyMode::kBuffered;
+  if (verdict.response_mode == BodyMode::kStreamed) one_response_body_ = false;
   if (owed_ == Part::kResponseBody && out_ != piece_) verdict.body = out_;
   answer(verdict);
   out_.clear();

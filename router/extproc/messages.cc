@@ -192,10 +192,10 @@ Result<Message> read_message(std::string_view bytes) {
 }
 
 // ProcessingResponse: the parts 1 to 6, mode_override 9 (ProcessingMode: response_header_mode 2,
-// response_body_mode 4). HeadersResponse and BodyResponse: response 1 (CommonResponse:
-// header_mutation 2, body_mutation 3 (BodyMutation: body 1, clear_body 2,
-// streamed_response 3 (StreamedBodyResponse: body 1, end_of_stream 2)), clear_route_cache 5).
-// TrailersResponse: header_mutation 1.
+// response_body_mode 4, response_trailer_mode 6: what is not said there is off). HeadersResponse
+// and BodyResponse: response 1 (CommonResponse: header_mutation 2, body_mutation 3 (BodyMutation:
+// body 1, clear_body 2, streamed_response 3 (StreamedBodyResponse: body 1, end_of_stream 2)),
+// clear_route_cache 5). TrailersResponse: header_mutation 1.
 std::string write(const Verdict& verdict) {
   Writer common, part, out;
   const Writer headers = written(verdict.headers);
@@ -218,7 +218,7 @@ std::string write(const Verdict& verdict) {
   out.message(static_cast<uint32_t>(verdict.part), part);
   if (verdict.response_mode) {
     Writer mode;
-    mode.varint(2, kSend).varint(4, static_cast<uint64_t>(*verdict.response_mode));
+    mode.varint(2, kSend).varint(4, static_cast<uint64_t>(*verdict.response_mode)).varint(6, kSend);
     out.message(9, mode);
   }
   return std::move(out).take();

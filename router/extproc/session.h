@@ -133,6 +133,9 @@ class Session : public std::enable_shared_from_this<Session> {
   bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
   bool duplex_response_ = false;
   std::optional<BodyMode> response_mode_;  // as Envoy has announced it
+  // Announced as BUFFERED: the body is one message, which says `last` only where no trailers
+  // follow.
+  bool one_request_body_ = false, one_response_body_ = false;
   bool has_request_body_ = false;
   bool has_request_trailers_ = false;
   http::Request request_;

@@ -49,6 +49,7 @@ struct Told {
   bool streams = false, ends = false;  // a piece, the last one
   bool clears_route = false;
   uint64_t mode = 0;
+  bool asks_for_trailers = false;
   uint64_t status = 0;
   std::string why;
 };
@@ -104,6 +105,7 @@ Told told(const std::string& message) {
     if (field.number() == 9) {
       each(*field.bytes(), [&](const protobuf::Field& mode) {
         if (mode.number() == 4) out.mode = *mode.varint();
+        if (mode.number() == 6) out.asks_for_trailers = *mode.varint() == 1;
       });
     } else if (field.number() == 7) {
       out.from = "reply";
@@ -294,6 +296,7 @@ class Play : public Channel {
     EXPECT_EQ(got.clears_route, step.find("clears_route").has_value());
     const auto mode = step.find("mode");
     EXPECT_EQ(got.mode, mode ? static_cast<uint64_t>(*mode->integer()) : 0);
+    EXPECT_EQ(got.asks_for_trailers, mode.has_value());
     const auto status = step.find("status");
     EXPECT_EQ(got.status, status ? static_cast<uint64_t>(*status->integer()) : 0);
     if (const auto has = step.find("has")) {
