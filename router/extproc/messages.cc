@@ -70,6 +70,7 @@ Result<void> read_header(std::string_view bytes, Message& out) {
     } else if (field.number() == 2 || field.number() == 3) {
       SIGNALBOX_TRY(const std::string_view found, field.bytes());
       if (!found.empty()) value = found;
+      if (!found.empty()) out.raw = field.number() == 3;
     }
     return {};
   }));
@@ -135,14 +136,17 @@ std::optional<Part> part_of(uint32_t number) {
   }
 }
 
-// HeaderMutation: set_headers 1 (HeaderValueOption: header 1 (HeaderValue), append_action 3),
-// remove_headers 2. Values are bytes, which strings of protocol buffers may not hold.
+// HeaderMutation: set_headers 1 (HeaderValueOption: header 1 (HeaderValue), append 2 (BoolValue:
+// value 1), append_action 3), remove_headers 2. Envoy reads no append_action where it is 0, and
+// none at all before it knew of others: what appends is said the old way too.
 Writer written(const Mutation& mutation) {
   Writer out;
   for (const Mutation::Set& set : mutation.set) {
-    Writer header, option;
-    header.bytes(1, set.name).bytes(3, set.value);
-    out.message(1, option.message(1, header).varint(3, set.appends ? kAppend : kOverwrite));
+    Writer header, yes, option;
+    header.bytes(1, set.name).bytes(mutation.raw ? 3 : 2, set.value);
+    option.message(1, header);
+    if (set.appends) option.message(2, yes.varint(1, 1));
+    out.message(1, option.varint(3, set.appends ? kAppend : kOverwrite));
   }
   for (const std::string& name : mutation.removed) out.bytes(2, name);
   return out;

@@ -43,6 +43,7 @@ struct Message {
   std::string method, path, authority;
   int status = 0;
   http::Headers headers;  // without pseudo-headers
+  bool raw = false;       // values came as raw_value
   std::string body;       // a piece of it, or all
   bool last = false;      // of this direction, but for trailers
   bool observes = false;  // nobody waits for an answer
@@ -63,6 +64,7 @@ struct Mutation {
   };
   std::vector<Set> set;
   std::vector<std::string> removed;
+  bool raw = true;  // values go out as raw_value; Envoy reads the field that it fills itself
 };
 
 /// A ProcessingResponse that lets the exchange go on.

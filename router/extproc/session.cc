@@ -157,6 +157,7 @@ bool Session::begin(Message& head) {
     return false;
   }
   owed_ = Part::kRequestHeaders;
+  raw_ = head.raw;
   if (head.headers.wire().size() > site_.limits.header_bytes_max) {
     refuse(431, fmt::format("the request header is longer than {} bytes",
                             site_.limits.header_bytes_max));
@@ -255,6 +256,7 @@ Task<> Session::see_off() {
 
 void Session::answer(Verdict verdict) {
   owed_.reset();
+  verdict.headers.raw = raw_;
   channel_.send(write(verdict));
 }
 
@@ -262,7 +264,9 @@ void Session::reply(int status, const http::Headers& fields, std::string_view bo
   if (!owed_) return;
   owed_.reset();
   answered_ = true;
-  channel_.send(write_reply(status, difference({}, fields), body));
+  Mutation headers = difference({}, fields);
+  headers.raw = raw_;
+  channel_.send(write_reply(status, headers, body));
 }
 
 void Session::refuse(int status, std::string_view message) {

@@ -132,6 +132,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // The request.
   bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
   bool duplex_response_ = false;
+  bool raw_ = true;                        // Mutation
   std::optional<BodyMode> response_mode_;  // as Envoy has announced it
   // Announced as BUFFERED: the body is one message, which says `last` only where no trailers
   // follow.

@@ -91,12 +91,15 @@ function mutated(headers, mutation) {
     assert.ok(!name.startsWith(":"), `${name}: cannot be removed`);
     delete out[name];
   }
-  for (const { header, append_action } of mutation?.set_headers ?? []) {
+  // As Envoy reads it that does so by `append` alone, and as others do.
+  for (const { header, append, append_action } of mutation?.set_headers ?? []) {
+    assert.equal(append?.value ?? false, append_action === "APPEND_IF_EXISTS_OR_ADD", header.key);
     assert.equal(header.key, header.key.toLowerCase());
     assert.ok(![":method", ":authority", ":scheme", "host"].includes(header.key), `${header.key}: not without allow_all_routing`);
-    const value = text(header.raw_value?.length ? header.raw_value : header.value);
+    assert.ok(!header.raw_value?.length || !header.value);
+    const value = text(header.raw_value);
     const before = out[header.key];
-    out[header.key] = append_action === "APPEND_IF_EXISTS_OR_ADD" && before ? `${before}, ${value}` : value;
+    out[header.key] = append?.value && before ? `${before}, ${value}` : value;
   }
   return out;
 }

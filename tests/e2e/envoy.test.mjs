@@ -38,6 +38,7 @@ routing:
       - {name: contact, keywords: [mail]}
       - {name: script, keywords: [script]}
       - {name: keep, keywords: [keep]}
+      - {name: heads, keywords: [heads]}
   decisions:
     - name: greet
       priority: 3
@@ -54,6 +55,11 @@ routing:
       rules: {type: keyword, name: keep}
       modelRefs: [{model: repeat}]
       plugins: [{type: response_cache, configuration: {mode: exact}}]
+    - name: headed
+      priority: 1
+      rules: {type: keyword, name: heads}
+      modelRefs: [{model: repeat}]
+      plugins: [{type: header_mutation, configuration: {add: [{name: x-beta, value: two}]}}]
     - name: scripted
       priority: 1
       rules: {type: keyword, name: script}
@@ -166,6 +172,11 @@ test("the decision chooses the route, and the server's name for the model goes o
   assert.equal(response.headers.get("x-vsr-selected-model"), "scripted");
 });
 
+test("what a decision adds to a header stands beside what the client says", async () => {
+  await openai(buffered).chat.completions.create(asked("heads"), { headers: { "x-beta": "one" } });
+  assert.equal(repeat.headers["x-beta"], "one, two");
+});
+
 test("Anthropic's client, whole and as a stream", async () => {
   const client = new Anthropic({ apiKey: "unused", baseURL: buffered.url, maxRetries: 0 });
   scripted.answer = () => ({
@@ -230,7 +241,9 @@ async function begun(said, raw = true) {
 
 test("headers as text do as well as headers as bytes", async () => {
   const { stream, answer } = await begun("script", false);
-  assert.equal(setOf(answer)["x-selected-model"], "scripted");
+  const set = answer.request_body.response.header_mutation.set_headers.map(({ header }) => header);
+  assert.equal(set.find(({ key }) => key === "x-selected-model").value, "scripted");
+  assert.ok(set.every(({ raw_value }) => !raw_value?.length));
   assert.equal(answer.request_body.response.clear_route_cache, true);
   stream.end();
 });

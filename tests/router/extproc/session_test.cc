@@ -45,6 +45,7 @@ struct Told {
   std::string from;
   std::map<std::string, std::string> set;
   std::vector<std::string> removed;
+  std::optional<uint32_t> field;  // of values
   std::optional<std::string> body;
   bool streams = false, ends = false;  // a piece, the last one
   bool clears_route = false;
@@ -69,15 +70,19 @@ void read_mutation(std::string_view bytes, Told& out) {
     }
     std::string name, value;
     uint64_t action = 0;
+    bool appends = false;
     each(inner, [&](const protobuf::Field& option) {
+      if (option.number() == 2) appends = *option.bytes() == "\x08\x01";
       if (option.number() == 3) action = *option.varint();
       if (option.number() != 1) return;
       each(*option.bytes(), [&](const protobuf::Field& header) {
         (header.number() == 1 ? name : value) = *header.bytes();
+        if (header.number() != 1) out.field = header.number();
       });
     });
     std::string& set = out.set[name];
-    set = action == 0 ? set + "|" + value : value;
+    EXPECT_EQ(action, appends ? 0U : 2U) << "older and newer Envoys read the same";
+    set = appends ? set + "|" + value : value;
   });
 }
 
@@ -203,7 +208,7 @@ class Play : public Channel {
     return std::string(body ? body->text() : "");
   }
 
-  static std::string message(std::string_view kind, const json::Value& step) {
+  static std::string message(std::string_view kind, const json::Value& step, uint32_t field) {
     constexpr std::array<std::string_view, 8> kParts = {"",
                                                         "",
                                                         "request_headers",
@@ -219,7 +224,7 @@ class Play : public Channel {
       Writer map;
       for (const json::Member& each : step.find("headers")->members()) {
         Writer header;
-        header.bytes(1, each.key).bytes(step.find("raw") ? 3 : 2, each.value.text());
+        header.bytes(1, each.key).bytes(field, each.value.text());
         map.message(1, header);
       }
       inner.message(1, map);
@@ -252,7 +257,8 @@ class Play : public Channel {
     } else {
       EXPECT_TRUE(reads_) << "nothing is read before the last message has been taken";
       reads_ = false;
-      session_->receive(kind == "bytes" ? text_of(step) : message(kind, step));
+      if (kind == "request_headers") field_ = step.find("raw") ? 3 : 2;
+      session_->receive(kind == "bytes" ? text_of(step) : message(kind, step, field_));
     }
     io_.restart();
     io_.poll();
@@ -286,6 +292,7 @@ class Play : public Channel {
       for (const json::Value& name : unset->items())
         EXPECT_FALSE(got.set.count(std::string(name.text()))) << name.text();
     }
+    EXPECT_EQ(got.field.value_or(field_), field_) << "values come back as they were sent";
     std::vector<std::string> removed;
     if (const auto names = step.find("removed")) {
       for (const json::Value& name : names->items()) removed.emplace_back(name.text());
@@ -324,6 +331,7 @@ class Play : public Channel {
   api::Compute compute_{1, 4};
   std::shared_ptr<Session> session_;
   std::deque<Told> said_;
+  uint32_t field_ = 2;  // of values: value, raw_value
   bool reads_ = false;
   bool ended_ = false;
 };
