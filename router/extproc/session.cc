@@ -21,6 +21,7 @@ using http::Task;
 constexpr std::chrono::milliseconds kGraceLimit{5'000};
 // Between what gRPC tells of one cancelled stream: that no more is read, and that it was cancelled.
 constexpr std::chrono::milliseconds kCancelLimit{100};
+constexpr int kErrorStatus = 400;  // and above
 
 }  // namespace
 
@@ -192,10 +193,17 @@ Task<bool> Session::receive_request() {
   co_return true;
 }
 
-// A piece of the request's body, or its trailers. False: it is refused.
+// A piece of the request's body, or its trailers. False: it is refused, by us or with an error of
+// Envoy's own, which older ones show (413, 408).
 bool Session::add(Message& message) {
   has_request_trailers_ = duplex_request_ && message.part == Part::kRequestTrailers;
   if (has_request_trailers_) return true;
+  if (message.part == Part::kResponseHeaders && message.status >= kErrorStatus) {
+    is_refused_ = true;
+    enter(Phase::kHandling, site_.timeout);
+    answer({.part = message.part});
+    return false;
+  }
   if (message.part != Part::kRequestBody) {
     // Nothing may pass that nobody has looked at.
     end(Ending::kUnprepared,
@@ -239,15 +247,25 @@ Task<> Session::handle() {
   if (forwarded_ && !reply_->finished()) end(Ending::kAborted, "the response has no end");
 }
 
-// What is left of the server's response is not wanted; Envoy says when it is done.
+// What is left of the request, and of a response that is none of Envoy's own, is not wanted; Envoy
+// says when it is done.
 Task<> Session::see_off() {
   while (ending_ == Ending::kDone) {
     const std::optional<Message> message = co_await take();
     if (!message) co_return;
-    const bool streamed = duplex_response_ && message->part != Part::kResponseHeaders;
-    if (answered_ || streamed) continue;
-    Verdict verdict{message->part};
-    if (message->part == Part::kResponseBody) verdict.body = "";
+    const Part part = message->part;
+    const bool is_request = part == Part::kRequestBody || part == Part::kRequestTrailers;
+    const bool is_wanted = is_refused_ && !is_request;
+    const bool is_streamed =
+        is_request ? duplex_request_ : duplex_response_ && part != Part::kResponseHeaders;
+    if (answered_ || (is_streamed && !is_wanted)) continue;
+    if (is_streamed && part == Part::kResponseBody) {
+      stream(part, message->body, message->last);
+      continue;
+    }
+    const bool is_body = part == Part::kRequestBody || part == Part::kResponseBody;
+    Verdict verdict{part};
+    if (is_body && !is_wanted) verdict.body = "";
     answer(verdict);
   }
 }

@@ -146,6 +146,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Reply> reply_;
   std::optional<Part> owed_;  // what Envoy waits for an answer to
   bool answered_ = false;     // in a server's stead: Envoy asks nothing more
+  bool is_refused_ = false;   // by Envoy, whose response passes
 
   // The response, once the request has gone on.
   bool forwarded_ = false;
