@@ -15,8 +15,6 @@ namespace {
 
 using http::Task;
 
-/// Of an answer of our own, which goes out as one message.
-constexpr size_t kOutBytesMax = size_t{1} << 26;
 /// Of a piece of a body that is streamed both ways, as Envoy's files recommend.
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
@@ -203,7 +201,7 @@ Task<bool> Session::Reply::flush() {
 Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
-  if (session_.out_.size() + bytes.size() > kOutBytesMax) {
+  if (session_.out_.size() + bytes.size() > kReplyBytesMax) {
     session_.end(Ending::kAborted, "a response is too long to be held");
     state_ = State::kBroken;
     co_return false;

@@ -221,7 +221,8 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
   quota.Resize(limits.bodies_bytes_max + kConnectionsBytes);
   builder.SetResourceQuota(quota);
   builder.RegisterCallbackGenericService(impl.get());
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.body_bytes_max) + kMessageBytesMore);
+  const auto body_max = std::max<uint64_t>(limits.body_bytes_max, kReplyBytesMax);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(body_max) + kMessageBytesMore);
   // The limit is of what comes, not of what that could grow to. Envoy compresses nothing here.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);

@@ -22,6 +22,10 @@
 
 namespace signalbox::extproc {
 
+/// Of a response, ours or as Envoy brings it, that is one message: what is read whole may be so
+/// long.
+inline constexpr size_t kReplyBytesMax = size_t{1} << 26;
+
 /// What answers a request.
 struct Desk {
   http::Handler handler;

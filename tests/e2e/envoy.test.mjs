@@ -285,8 +285,16 @@ test("a body that is too long is refused in pieces and as a whole", async () => 
   stream.end();
   const whole = processor.open();
   await whole.ask({ request_headers: head(kHead) });
-  const { over } = await whole.ask({ request_body: { body: Buffer.alloc(4 << 20), end_of_stream: true } });
-  assert.equal(over.code, RESOURCE_EXHAUSTED);
+  const answer = await whole.ask({ request_body: { body: Buffer.alloc(4 << 20), end_of_stream: true } });
+  assert.equal(answer.immediate_response.status.code, "PayloadTooLarge");
+  whole.end();
+});
+
+test("a reply may be longer than a request", async () => {
+  const { stream } = await begun("say this");
+  await stream.ask({ response_headers: head({ ":status": "200", "content-type": "application/json" }) });
+  assert.ok((await stream.ask({ response_body: { body: Buffer.alloc(4 << 20, "x"), end_of_stream: true } })).response_body);
+  assert.equal((await stream.end()).code, OK);
 });
 
 test("a body that never ends is not waited for", async () => {

@@ -109,6 +109,7 @@ class ExtProcServer : public testing::Test {
     settings.streams_max = 1000;
     config::HttpLimits limits;
     limits.threads = 2;
+    limits.body_bytes_max = 1024;
     auto made = Server::start(
         settings, limits, [](int, std::string_view message) { return std::string(message); },
         [](const http::Request&, const upstream::Caller&) { return Desk{greet}; });
@@ -130,6 +131,14 @@ TEST_F(ExtProcServer, answers) {
   EXPECT_NE(call.read().find(kBody), std::string::npos);
   call.end();
   EXPECT_TRUE(call.status().ok());
+}
+
+TEST_F(ExtProcServer, messages_may_be_longer_than_requests) {
+  Call call(channel_);
+  EXPECT_TRUE(call.write(head()));
+  EXPECT_FALSE(call.read().empty());
+  EXPECT_TRUE(call.write(body(std::string(4 << 20, 'x'))));
+  EXPECT_NE(call.read().find("longer than 1024 bytes"), std::string::npos);
 }
 
 TEST_F(ExtProcServer, a_port_that_is_taken_is_an_error) {
