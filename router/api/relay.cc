@@ -11,11 +11,11 @@ namespace signalbox::api {
 namespace {
 
 http::Headers reply_fields(const http::Headers& upstream, const http::Headers& ours) {
+  const http::EndToEnd passes(upstream);
   http::Headers out;
   for (size_t i = 0; i < upstream.size(); ++i) {
     const http::Field field = upstream[i];
-    if (http::is_end_to_end(upstream, i) && !ours.find(field.name))
-      out.add(field.name, field.value);
+    if (passes(i) && !ours.find(field.name)) out.add(field.name, field.value);
   }
   for (size_t i = 0; i < ours.size(); ++i) out.add(ours[i].name, ours[i].value);
   return out;

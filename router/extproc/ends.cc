@@ -50,11 +50,13 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 // The client's header without what none of it may say: where it goes, and what stays here.
 http::Headers Session::passing() const {
   const http::Headers& client = request_.headers;
+  const http::EndToEnd passes(client);
   http::Headers out;
   for (size_t i = 0; i < client.size(); ++i) {
     const http::Field field = client[i];
-    const bool may = desk_.destinations == nullptr || desk_.destinations->may_pass(client, i);
-    if (may && !ascii::iequals(field.name, kSelectedModel)) out.add(field.name, field.value);
+    const bool stays = desk_.destinations != nullptr && desk_.destinations->withholds(field.name);
+    if (passes(i) && !stays && !ascii::iequals(field.name, kSelectedModel))
+      out.add(field.name, field.value);
   }
   return out;
 }
@@ -121,6 +123,11 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
     co_return out;
   }
   owed_ = Part::kResponseHeaders;
+  if (message->headers.wire().size() > site_.limits.reply_header_bytes_max) {
+    out.answer = fail(Code::kUpstream, "its reply header is longer than {} bytes",
+                      site_.limits.reply_header_bytes_max);
+    co_return out;
+  }
   whole_ = message->last;
   head_.status = message->status == 0 ? 200 : message->status;
   head_.headers = std::move(message->headers);

@@ -1,9 +1,10 @@
-// Names of few dozen fields are compared one with another.
+// By name and not one with another: a server may send thousands of fields.
 
 #include "router/extproc/mutation.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/ascii.h"
 
@@ -20,37 +21,32 @@ bool is_envoys(std::string_view name) {
                      [name](std::string_view other) { return ascii::iequals(name, other); });
 }
 
-std::vector<std::string_view> values(const http::Headers& headers, std::string_view name) {
-  std::vector<std::string_view> out;
+/// Values by name, in order.
+using Values = std::map<std::string, std::vector<std::string_view>>;
+
+Values values_of(const http::Headers& headers) {
+  Values out;
   for (size_t i = 0; i < headers.size(); ++i) {
-    if (ascii::iequals(headers[i].name, name)) out.push_back(headers[i].value);
+    const http::Field field = headers[i];
+    if (!is_envoys(field.name)) out[ascii::lower_case(field.name)].push_back(field.value);
   }
   return out;
-}
-
-bool is_first(const http::Headers& headers, size_t i) {
-  for (size_t before = 0; before < i; ++before) {
-    if (ascii::iequals(headers[before].name, headers[i].name)) return false;
-  }
-  return true;
 }
 
 }  // namespace
 
 Mutation difference(const http::Headers& from, const http::Headers& to) {
   Mutation out;
-  for (size_t i = 0; i < to.size(); ++i) {
-    const std::string_view name = to[i].name;
-    if (is_envoys(name) || !is_first(to, i)) continue;
-    const auto wanted = values(to, name);
-    if (wanted == values(from, name)) continue;
-    for (size_t n = 0; n < wanted.size(); ++n)
-      out.set.push_back({ascii::lower_case(name), std::string(wanted[n]), n > 0});
+  const Values had = values_of(from);
+  const Values wanted = values_of(to);
+  for (const auto& [name, values] : wanted) {
+    const auto before = had.find(name);
+    if (before != had.end() && before->second == values) continue;
+    for (size_t n = 0; n < values.size(); ++n)
+      out.set.push_back({name, std::string(values[n]), n > 0});
   }
-  for (size_t i = 0; i < from.size(); ++i) {
-    const std::string_view name = from[i].name;
-    if (!is_envoys(name) && is_first(from, i) && !to.find(name))
-      out.removed.push_back(ascii::lower_case(name));
+  for (const auto& [name, values] : had) {
+    if (!wanted.count(name)) out.removed.push_back(name);
   }
   return out;
 }

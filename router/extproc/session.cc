@@ -159,7 +159,8 @@ bool Session::begin(Message& head) {
   }
   owed_ = Part::kRequestHeaders;
   raw_ = head.raw;
-  if (head.headers.wire().size() > site_.limits.header_bytes_max) {
+  const size_t line_bytes = head.method.size() + head.path.size() + head.authority.size();
+  if (line_bytes + head.headers.wire().size() > site_.limits.header_bytes_max) {
     refuse(431, fmt::format("the request header is longer than {} bytes",
                             site_.limits.header_bytes_max));
     return false;

@@ -21,17 +21,6 @@ constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
                                                         "upgrade",
                                                         "content-length"};
 
-/// Whether a comma-separated list of tokens holds `token`.
-bool lists(std::string_view list, std::string_view token) {
-  while (!list.empty()) {
-    const size_t comma = list.find(',');
-    if (ascii::iequals(trimmed(list.substr(0, comma)), token)) return true;
-    if (comma == std::string_view::npos) break;
-    list.remove_prefix(comma + 1);
-  }
-  return false;
-}
-
 bool ours(std::string_view name) {
   return ascii::iequals(name.substr(0, 6), "x-vsr-");
 }
@@ -77,15 +66,23 @@ size_t Headers::count(std::string_view name) const {
   return found;
 }
 
-bool is_end_to_end(const Headers& headers, size_t i) {
-  const std::string_view name = headers[i].name;
-  const auto same = [&](std::string_view other) { return ascii::iequals(other, name); };
-  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
-  for (size_t j = 0; j < headers.size(); ++j) {
-    if (ascii::iequals(headers[j].name, "connection") && lists(headers[j].value, name))
-      return false;
+EndToEnd::EndToEnd(const Headers& headers) : headers_(headers) {
+  for (size_t i = 0; i < headers.size(); ++i) {
+    if (!ascii::iequals(headers[i].name, "connection")) continue;
+    std::string_view list = headers[i].value;
+    while (!list.empty()) {
+      const size_t comma = std::min(list.find(','), list.size());
+      named_.insert(ascii::lower_case(trimmed(list.substr(0, comma))));
+      list.remove_prefix(std::min(comma + 1, list.size()));
+    }
   }
-  return true;
+}
+
+bool EndToEnd::operator()(size_t i) const {
+  const std::string_view name = headers_[i].name;
+  const auto same = [name](std::string_view other) { return ascii::iequals(other, name); };
+  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
+  return named_.empty() || !named_.count(ascii::lower_case(name));
 }
 
 }  // namespace signalbox::http

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,9 +48,17 @@ class Headers {
   std::vector<Span> spans_;
 };
 
-/// Whether field i is meant for the other end: not one of the hop-by-hop fields of RFC 9110
-/// section 7.6.1, nor one that Connection names, nor the framing (Content-Length,
-/// Transfer-Encoding), nor one of our own x-vsr-*.
-bool is_end_to_end(const Headers& headers, size_t i);
+/// Which fields are meant for the other end: not the hop-by-hop fields of RFC 9110 section 7.6.1,
+/// nor those that Connection names, nor the framing (Content-Length, Transfer-Encoding), nor our
+/// own x-vsr-*. The headers live longer and do not change.
+class EndToEnd {
+ public:
+  explicit EndToEnd(const Headers& headers);
+  bool operator()(size_t i) const;
+
+ private:
+  const Headers& headers_;
+  std::set<std::string> named_;  // by Connection, in lower case
+};
 
 }  // namespace signalbox::http

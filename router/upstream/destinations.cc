@@ -41,8 +41,4 @@ const Destination& Destinations::choose(std::string_view model, double draw) con
   return servers.back();
 }
 
-bool Destinations::may_pass(const http::Headers& client, size_t i) const {
-  return http::is_end_to_end(client, i) && !stays_here(client[i].name, identity_);
-}
-
 }  // namespace signalbox::upstream

@@ -28,8 +28,8 @@ class Destinations {
   /// configuration.
   const Destination& choose(std::string_view model, double draw) const;
 
-  /// Whether field i of a client's header may go to some server.
-  bool may_pass(const http::Headers& client, size_t i) const;
+  /// Whether a client's field goes to none of them (outgoing.h).
+  bool withholds(std::string_view name) const { return stays_here(name, identity_); }
 
  private:
   std::map<std::string, std::vector<Destination>, std::less<>> of_model_;  // none of them empty

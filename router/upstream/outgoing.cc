@@ -119,6 +119,7 @@ bool Outgoing::is_withheld(std::string_view name) const {
 }
 
 void Outgoing::each(const Call& call, const Visit& visit) const {
+  const http::EndToEnd passes(call.headers);
   for (size_t i = 0; i < call.headers.size(); ++i) {
     const http::Field field = call.headers[i];
     if (ascii::iequals(field.name, "host") || ascii::iequals(field.name, "expect") ||
@@ -127,7 +128,7 @@ void Outgoing::each(const Call& call, const Visit& visit) const {
       continue;
     if (!call.traceparent.empty() && ascii::iequals(field.name, "traceparent")) continue;
     if (call.drops_tracestate && ascii::iequals(field.name, "tracestate")) continue;
-    if (http::is_end_to_end(call.headers, i)) visit(field.name, field.value);
+    if (passes(i)) visit(field.name, field.value);
   }
   for (size_t i = 0; i < call.added.size(); ++i) {
     const http::Field field = call.added[i];

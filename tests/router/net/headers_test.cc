@@ -38,8 +38,9 @@ TEST(Headers, of_the_hop_stay_behind_and_the_rest_goes_on_in_order) {
   in.add("Proxy-Authorization", "secret");
   in.add("openai-organization", "org");
   Headers out;
+  const EndToEnd passes(in);
   for (size_t i = 0; i < in.size(); ++i) {
-    if (is_end_to_end(in, i)) out.add(in[i].name, in[i].value);
+    if (passes(i)) out.add(in[i].name, in[i].value);
   }
   EXPECT_EQ(out.wire(), "Host: a\r\nopenai-organization: org\r\n");
 }
