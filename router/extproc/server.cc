@@ -14,12 +14,15 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <deque>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "router/http/deadline.h"
 #include "router/http/stream.h"
 
 namespace signalbox::extproc {
@@ -31,6 +34,8 @@ constexpr int kMessageBytesMore = 1 << 20;
 constexpr size_t kConnectionsBytes = size_t{64} << 20;
 /// A connection that is silent for so long is asked whether it is still there.
 constexpr int kKeepaliveMs = 60'000;
+/// For a peer to read what it is told at the end of a stream.
+constexpr std::chrono::milliseconds kFinishLimit{5'000};
 
 struct Loop {
   http::asio::io_context io{1};
@@ -128,6 +133,10 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   }
   // Behind everything that was handed over before.
   void OnDone() override {
+    {
+      const std::lock_guard lock(context_mutex_);
+      is_done_ = true;
+    }
     --count_;
     on_loop([this] { delete this; });
   }
@@ -141,6 +150,8 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
     if (ending == Ending::kInvalid || ending == Ending::kUnprepared)
       log::warn("extproc", "a stream is refused: {}", why);
     finish_ = grpc::Status(code_of(ending), std::move(why));
+    last_.emplace(loop_.io, [this] { cancel(); });
+    last_->set(kFinishLimit);
     go_on();
   }
 
@@ -148,6 +159,11 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   template <class Work>
   void on_loop(Work work) {
     http::asio::post(loop_.io, std::move(work));
+  }
+
+  void cancel() {
+    const std::lock_guard lock(context_mutex_);
+    if (!is_done_) context_.TryCancel();
   }
 
   void go_on() {
@@ -164,13 +180,16 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
 
   Loop& loop_;
   std::atomic<uint32_t>& count_;
-  grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;  // until OnDone, which cancelling it may call
+  std::recursive_mutex context_mutex_;
+  bool is_done_ = false;
   std::shared_ptr<Session> session_;
   grpc::ByteBuffer in_;
   grpc::ByteBuffer out_;
   std::deque<std::string> outbox_;
   bool writing_ = false;
   std::optional<grpc::Status> finish_;
+  std::optional<http::Deadline> last_;
 };
 
 }  // namespace

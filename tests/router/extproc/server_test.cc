@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::string_view kBody = "hello";
 constexpr std::chrono::seconds kPatience{20};
+/// More than a connection takes without that somebody reads.
+constexpr size_t kLongBytes = size_t{24} << 20;
 
 std::string head() {
   protobuf::Writer map, headers, out;
@@ -98,6 +100,11 @@ class Call {
 
 http::Task<> greet(http::Exchange exchange) {
   const http::Headers fields;
+  if (exchange.request.body == "long") {
+    const std::string much(kLongBytes, 'x');
+    co_await exchange.reply.send(200, fields, much);
+    co_return;
+  }
   co_await exchange.reply.send(200, fields, kBody);
 }
 
@@ -185,6 +192,15 @@ TEST_F(ExtProcServer, the_end_finds_streams_in_every_state) {
   EXPECT_TRUE(begun.read().empty());
   EXPECT_FALSE(begun.status().ok());
   server_.reset();
+}
+
+TEST_F(ExtProcServer, who_does_not_read_is_not_waited_for) {
+  Call call(channel_);
+  call.write(head());
+  EXPECT_FALSE(call.read().empty());
+  call.write(body("long"));
+  call.end();
+  EXPECT_TRUE(server_->drain(kPatience));
 }
 
 TEST_F(ExtProcServer, drains_at_once_when_nothing_is_there) {
