@@ -87,6 +87,9 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});
   if (request_.headers.find(kContentLength)) out.removed.emplace_back(kContentLength);
+  // Of a body that Envoy holds as a whole; else the server would get it in chunks.
+  if (!duplex_request_ && request_mode_ != BodyMode::kStreamed)
+    out.set.push_back({std::string(kContentLength), std::to_string(call.body.size())});
   return out;
 }
 
@@ -108,7 +111,7 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   needs_reply_ = call.needs_reply;
   ++out.attempts;
   std::optional<Message> message = co_await take();
-  if (message && message->part == Part::kRequestTrailers && one_request_body_) {
+  if (message && message->part == Part::kRequestTrailers && request_mode_ == BodyMode::kBuffered) {
     answer({.part = Part::kRequestTrailers});
     message = co_await take();
   }

@@ -167,8 +167,8 @@ bool Session::begin(Message& head) {
   }
   duplex_request_ = head.request_mode == BodyMode::kFullDuplex;
   duplex_response_ = head.response_mode == BodyMode::kFullDuplex;
+  request_mode_ = head.request_mode;
   response_mode_ = head.response_mode;
-  one_request_body_ = head.request_mode == BodyMode::kBuffered;
   one_response_body_ = head.response_mode == BodyMode::kBuffered;
   request_.method = std::move(head.method);
   request_.target = std::move(head.path);
@@ -183,7 +183,8 @@ bool Session::begin(Message& head) {
 Task<bool> Session::receive_request() {
   std::optional<Message> message = co_await take();
   if (!message || !begin(*message)) co_return false;
-  while (!message->last && !has_request_trailers_ && !(one_request_body_ && has_request_body_)) {
+  const bool is_one = request_mode_ == BodyMode::kBuffered;
+  while (!message->last && !has_request_trailers_ && !(is_one && has_request_body_)) {
     // Where it is streamed both ways Envoy goes on without an answer, and there is none yet.
     if (!duplex_request_ && has_request_body_) answer({.part = *owed_, .body = ""});
     if (!duplex_request_ && !has_request_body_)

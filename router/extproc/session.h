@@ -136,11 +136,11 @@ class Session : public std::enable_shared_from_this<Session> {
   // The request.
   bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
   bool duplex_response_ = false;
-  bool raw_ = true;                        // Mutation
-  std::optional<BodyMode> response_mode_;  // as Envoy has announced it
-  // Announced as BUFFERED: the body is one message, which says `last` only where no trailers
-  // follow.
-  bool one_request_body_ = false, one_response_body_ = false;
+  bool raw_ = true;  // Mutation::raw, as Envoy's first message has it
+  // As Envoy has announced them. BUFFERED: the body is one message, which says `last` only where no
+  // trailers follow.
+  std::optional<BodyMode> request_mode_, response_mode_;
+  bool one_response_body_ = false;  // BUFFERED, and we have asked for nothing else
   bool has_request_body_ = false;
   bool has_request_trailers_ = false;
   http::Request request_;

@@ -188,6 +188,7 @@ export class Envoy {
 
   #call(port, headers, body) {
     const { ":method": method, ":path": path, ":authority": host, ":scheme": _, ...fields } = headers;
+    if (!fields["content-length"]) fields["transfer-encoding"] = "chunked";
     return new Promise((done, failed) => {
       const call = send({ host: "127.0.0.1", port, method, path, headers: { ...fields, host } }, done);
       call.on("error", failed);

@@ -116,6 +116,7 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
     const { data, response } = await openai(envoy()).chat.completions.create(asked("say this")).withResponse();
     assert.equal(data.choices[0].message.content, "say this");
     assert.equal(JSON.parse(repeat.body).model, "repeat");
+    assert.equal(repeat.headers["content-length"], name === "held" ? String(repeat.body.length) : undefined);
     assert.equal(response.headers.get("x-vsr-selected-model"), "repeat");
     assert.equal(response.headers.get("x-vsr-response-path"), "upstream");
   });
@@ -151,13 +152,14 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
     const said = { "x-selected-model": "evil", "x-vsr-destination-endpoint": "169.254.169.254:80", "x-vsr-debug": "true" };
     const headers = { ...said, cookie: "c=1", "x-authz-user-id": "ann", "x-user-openai-key": "k", "x-own": "kept" };
     scripted.headers = undefined;
+    scripted.answer = () => ({ body: {} });
     await openai(own).chat.completions.create(asked("say this"), { headers });
+    await own.stop();
     assert.equal(scripted.headers, undefined);
     assert.equal(repeat.headers["x-own"], "kept");
     for (const header of ["cookie", "x-authz-user-id", "x-user-openai-key", "x-vsr-debug"]) assert.equal(repeat.headers[header], undefined);
     assert.notEqual(repeat.headers["x-selected-model"], "evil");
     assert.notEqual(repeat.headers["x-vsr-destination-endpoint"], said["x-vsr-destination-endpoint"]);
-    await own.stop();
   });
 }
 
