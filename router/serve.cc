@@ -76,7 +76,9 @@ struct Daemon::Impl {
   Result<void> listen(http::Server& server, const config::Listener& listener,
                       http::Handler handler);
   Result<std::unique_ptr<State>> make_state(config::Config config, std::string text) const;
-  std::vector<api::Route> model_calls(const State& state, const upstream::Caller& caller) const;
+  std::vector<api::Route> model_calls(
+      const State& state, const upstream::Caller& caller,
+      std::chrono::milliseconds follow_max = api::CacheTurn::kFollowMax) const;
   extproc::Desk desk(const http::Request& request, const upstream::Caller& caller) const;
   Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
@@ -170,7 +172,8 @@ Result<std::unique_ptr<State>> Daemon::Impl::make_state(config::Config config,
 
 // Conversations, in whatever API: what calls models' servers.
 std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
-                                                  const upstream::Caller& caller) const {
+                                                  const upstream::Caller& caller,
+                                                  std::chrono::milliseconds follow_max) const {
   const api::Services services{.router = *state.router,
                                .backends = caller,
                                .compute = *compute,
@@ -180,7 +183,8 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
                                .cache = cache,
                                .contexts = contexts,
                                .limiter = limiter,
-                               .guards = *state.guards};
+                               .guards = *state.guards,
+                               .follow_max = follow_max};
   std::vector<api::Route> out{api::chat_route(services)};
   const auto add = [&](const char* path, const surfaces::Surface& surface) {
     out.push_back(api::surface_route(path, surface, services));
@@ -192,12 +196,15 @@ std::vector<api::Route> Daemon::Impl::model_calls(const State& state,
   return out;
 }
 
-// For a request that Envoy brings: as for others, but that Envoy calls the servers.
+// For a request that Envoy brings: as for others, but that Envoy calls the servers, and waits no
+// longer for what becomes of a request than its message_timeout.
 extproc::Desk Daemon::Impl::desk(const http::Request& request,
                                  const upstream::Caller& caller) const {
   std::shared_ptr<const State> state = live.get();
   extproc::Desk out{state->handler, &state->destinations, state->config().router.clear_route_cache};
-  for (api::Route& route : model_calls(*state, caller)) {
+  const auto follow_max = std::min<std::chrono::milliseconds>(
+      api::CacheTurn::kFollowMax, state->config().http.decision_timeout);
+  for (api::Route& route : model_calls(*state, caller, follow_max)) {
     if (route.path == request.path() && route.method == request.method)
       out.handler = std::move(route.handler);
   }

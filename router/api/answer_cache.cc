@@ -252,13 +252,15 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
 
 CacheTurn::CacheTurn(AnswerCache& shared, Compute& compute, const config::Config& config,
                      const config::ResponseCachePlugin* plugin, const router::Plan& plan,
-                     const http::Request& request, std::string_view target)
+                     const http::Request& request, std::string_view target,
+                     std::chrono::milliseconds follow_max)
     : cache_(shared),
       answers_(shared.answers()),
       compute_(compute),
       config_(config),
       plugin_(plugin),
-      plan_(plan) {
+      plan_(plan),
+      follow_max_(follow_max) {
   // A reply to a body with placeholders is given back with this client's data in it.
   if (plugin == nullptr || !plan.masks.empty()) return;
   const config::RequestControls& controls = plugin->request_controls;
@@ -282,8 +284,8 @@ http::Task<std::unique_ptr<upstream::Answer>> CacheTurn::look_up(const router::C
     co_await find(interrupt);
     if (!hit_ && controls_.store) {
       std::string id = key_->id;
-      const std::chrono::milliseconds patience = kFollowMax;
-      SingleFlight::Lead lead = co_await cache_.flights().enter(std::move(id), interrupt, patience);
+      SingleFlight::Lead lead =
+          co_await cache_.flights().enter(std::move(id), interrupt, follow_max_);
       lead_ = std::move(lead);
       // What others have found out meanwhile; whoever leads asks a server no second time.
       if (!lead_ || answers_->store().is_near()) co_await find(interrupt);

@@ -70,7 +70,7 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
 /// longer, and the answers that it makes do not outlive it.
 class CacheTurn {
  public:
-  /// A follower waits so long for the one that asks the same.
+  /// A follower waits so long for the one that asks the same, unless it has less patience.
   static constexpr std::chrono::seconds kFollowMax{60};
   /// Longer questions are compared byte by byte only: an embedding is of a text's beginning.
   static constexpr size_t kQuestionBytesMax = 1000;
@@ -81,7 +81,8 @@ class CacheTurn {
   /// body stands for personal data that was masked, nothing is looked up and nothing kept.
   CacheTurn(AnswerCache& cache, Compute& compute, const config::Config& config,
             const config::ResponseCachePlugin* plugin, const router::Plan& plan,
-            const http::Request& request, std::string_view target);
+            const http::Request& request, std::string_view target,
+            std::chrono::milliseconds follow_max = kFollowMax);
 
   /// Whether the cache is looked at or told at all.
   bool active() const { return key_.has_value(); }
@@ -120,6 +121,7 @@ class CacheTurn {
   const config::Config& config_;
   const config::ResponseCachePlugin* const plugin_;  // null: none
   const router::Plan& plan_;
+  const std::chrono::milliseconds follow_max_;
   CacheControls controls_;
   std::optional<router::cache::Key> key_;  // none: the cache is left alone
   std::vector<float> vector_;              // (dim) of the question; empty: not known

@@ -278,7 +278,8 @@ http::Task<std::optional<router::Plan>> Forwarding::ask(const router::Plan& plan
   // Another model's answer is not what will be answered when this one is well again.
   const bool caches = out.chats && failed_.empty();
   CacheTurn turn(services_.cache, services_.compute, services_.router.config(),
-                 caches ? plan.response_cache : nullptr, plan, request, out.target);
+                 caches ? plan.response_cache : nullptr, plan, request, out.target,
+                 services_.follow_max);
   if (turn.active()) {
     const bool answered = co_await repeat(turn, plan, out, told);
     if (answered) co_return std::nullopt;

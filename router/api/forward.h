@@ -38,6 +38,7 @@ struct Services {
   Contexts& contexts;                      // that requests refer to
   limits::RateLimiter& limiter;            // how often users may ask
   const router::ReplyGuards& guards;       // know what of a reply is watched
+  std::chrono::milliseconds follow_max = CacheTurn::kFollowMax;
 };
 
 /// A request as it is decided on, and what its replies become; null: what they are.

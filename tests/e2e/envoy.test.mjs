@@ -67,7 +67,7 @@ routing:
 global:
   router: {clear_route_cache: true}
   services:
-    http: {body_bytes_max: 64KiB, body_timeout: 2s${extra}}
+    http: {body_bytes_max: 64KiB, body_timeout: 2s, decision_timeout: 2s${extra}}
     ext_proc: {enabled: true, port: ${envoyPort}, streams_max: 40}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -321,6 +321,17 @@ test("messages out of turn end the stream and say why", async () => {
   assert.equal(unprepared.code, FAILED_PRECONDITION);
   assert.match(unprepared.details, /request_body_mode has to be BUFFERED/);
   assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
+});
+
+test("who asks the same waits for no longer than Envoy does", async () => {
+  const first = await begun("keep one of two");
+  assert.ok(first.answer.request_body);
+  const at = Date.now();
+  const second = await begun("keep one of two");
+  assert.ok(second.answer.request_body);
+  const waited = Date.now() - at;
+  assert.ok(waited > 1500 && waited < 10_000, `${waited} ms`);
+  await Promise.all([first.stream.cancel(), second.stream.cancel()]);
 });
 
 test("who leaves is forgotten, wherever he was", async () => {
