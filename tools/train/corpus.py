@@ -79,6 +79,11 @@ def written(name):
     return path.read_text(encoding="utf-8").splitlines()
 
 
+def mined_rows(member):
+    """Of what was mined, the rows that have this member: labels are for jailbreak, spans for pii."""
+    return [row for row in json_lines(mined) if member in row] if mined else []
+
+
 def repeated(examples, times):
     """Those in training so many times, for sets that are few beside others."""
     for e in examples:
@@ -155,7 +160,7 @@ def jailbreak(data):
     for held, count in ((False, 18000), (True, 900)):
         for text, label, origin in in_prose(data, asked(data, held), count):
             yield from both(text, label, share=float(held), origin=origin)
-    for row in json_lines(mined) if mined else ():
+    for row in mined_rows("label"):
         yield from both(row["text"], row["label"], share=0, origin="mined")
     for row in generated("jailbreak", 9000):
         yield from both(row["text"], row["label"], row.get("type"), share=0.05, origin="generated")
@@ -231,8 +236,10 @@ def pii_texts(data):
     yield from repeated(by_hand, 3)
     yield from refilled([e for e in by_hand if not e["held_out"]], 3)
     yield from repeated([make(line, [], 0.1, "written-none") for line in written("pii_none.txt")], 2)
-    for text in everyday(data, 6000):
-        yield make(text, [], 0.1, "everyday")
+    doubted = {row["text"]: row["spans"] for row in mined_rows("spans")}
+    for text in dict.fromkeys(everyday(data, 40_000)):
+        e = make(text, doubted.get(text, []), 0.1, "everyday")
+        yield from repeated([e], 8 if text in doubted else 1)
     for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 4000, seed=2):
         yield make(row["text"], [], 0.1, "mmlu-pro")
 

@@ -1,8 +1,13 @@
-"""Of many passages, alone and with an attack or a harmless request in them, those that a head of jailbreak judges worst:
-what its successor learns most from. Attacks drown, and harmless prose is taken for one, in few of them; those chosen by
-chance hardly teach it after a while.
+"""What a head judges worst, and so what its successor learns most from; texts chosen by chance hardly teach it after a
+while.
 
-usage: mine.py --data DATA --model attacks/jailbreak OUT.jsonl [--count 40000] [--keep 4000]"""
+jailbreak: of many passages, alone and with an attack or a harmless request in them, those in which an attack drowns or
+harmless prose is taken for one.
+pii: everyday requests in which the head marks anything. They give nothing away, but where it marks a name somebody may
+stand there: of that, nothing is to be learnt.
+
+usage: mine.py --data DATA --model attacks/jailbreak OUT.jsonl [--count 40000] [--keep 4000]
+       mine.py --task pii --data DATA --model signals/pii OUT.jsonl"""
 
 import argparse
 import json
@@ -15,6 +20,7 @@ import corpus
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--task", choices=("jailbreak", "pii"), default="jailbreak")
     args.add_argument("--data", type=Path, required=True, help="directory of the public sets")
     args.add_argument("--model", required=True, help="directory of the head")
     args.add_argument("--program", default="build/release/signalbox")
@@ -23,6 +29,10 @@ def main():
     args.add_argument("--seed", type=int, default=7)
     args.add_argument("out", type=Path)
     args = args.parse_args()
+    (passages if args.task == "jailbreak" else everyday)(args)
+
+
+def passages(args):
     requests = corpus.asked(args.data)
     requests *= args.count // len(requests) + 1
     rows = [(text, label) for text, label, _ in corpus.in_prose(args.data, requests, args.count, args.seed)
@@ -35,21 +45,40 @@ def main():
             out.writelines(json.dumps({"text": rows[i][0], "label": label}) + "\n" for i in worst)
 
 
+def everyday(args):
+    texts = list(dict.fromkeys(e["text"] for e in corpus.pii_texts(args.data)
+                               if e["origin"] == "everyday" and not e["held_out"]))
+    kept = 0
+    with args.out.open("w", encoding="utf-8") as out:
+        for text, answer in zip(texts, answers(args.program, "tag", args.model, texts)):
+            marks = [e for e in answer["entities"] if e["score"] >= 0.4]
+            if marks:
+                names = [[None, e["start"], e["end"]] for e in marks if e["type"] == "PERSON"]
+                out.write(json.dumps({"text": text, "spans": names}) + "\n")
+                kept += 1
+    print(f"{kept} of {len(texts)} everyday requests")
+
+
 def scores(program, model, rows):
-    """The probability of each one's label; half of them in each of two processes."""
-    out = [0.0] * len(rows)
+    """The probability of each one's label."""
+    found = answers(program, "classify", model, [text for text, _ in rows])
+    return [answer["scores"][label] for answer, (_, label) in zip(found, rows)]
+
+
+def answers(program, command, model, texts):
+    """What the program says of each; half of them in each of two processes."""
+    out = [None] * len(texts)
     with tempfile.TemporaryDirectory() as directory:
         runs = []
         for half in (0, 1):
             asked = Path(directory) / f"texts{half}"
-            asked.write_text("".join(json.dumps({"text": text}) + "\n" for text, _ in rows[half::2]), encoding="utf-8")
-            runs.append(subprocess.Popen([program, "classify", "--model", model, "--dtype", "int8"], stdin=asked.open(),
-                                         stdout=(Path(directory) / f"scores{half}").open("w")))
+            asked.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts[half::2]), encoding="utf-8")
+            runs.append(subprocess.Popen([program, command, "--model", model, "--dtype", "int8"], stdin=asked.open(),
+                                         stdout=(Path(directory) / f"answers{half}").open("w")))
         for half, run in enumerate(runs):
             if run.wait() != 0:
-                raise SystemExit(f"{program} classify ended with {run.returncode}")
-            for i, line in enumerate((Path(directory) / f"scores{half}").open()):
-                out[half + 2 * i] = json.loads(line)["scores"][rows[half + 2 * i][1]]
+                raise SystemExit(f"{program} {command} ended with {run.returncode}")
+            out[half::2] = [json.loads(line) for line in (Path(directory) / f"answers{half}").open()]
     return out
 
 
