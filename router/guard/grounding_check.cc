@@ -8,10 +8,12 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "router/guard/grounding_combined.h"
 #include "router/guard/grounding_shown.h"
 
 namespace signalbox::router::grounding {
@@ -26,7 +28,14 @@ constexpr double kSureOfName = 0.7;
 constexpr size_t kSentencesBefore = 2;  // whose figures a sentence reckons with
 constexpr size_t kItemsBehind = 6;      // that are added up before a list
 constexpr size_t kOperandsMax = 12;
-constexpr size_t kRounds = 3;  // "3 at £38 are £114, less 10 % (£11.40): £102.60"
+constexpr size_t kCombinationsMax = 4000;  // figures of an answer that all pairs are tried for
+constexpr double kMultiplierMax = 100;     // "8 × €2.20"
+constexpr size_t kRounds = 3;              // "3 at £38 are £114, less 10 % (£11.40): £102.60"
+
+// How likely a made-up figure may be to be taken for one that others give.
+constexpr double kChance = 0.03, kChanceCompared = 0.25;          // any of the context
+constexpr double kChanceNear = 0.06, kChanceNearCompared = 0.35;  // those around it in the answer
+constexpr double kChanceRatio = 0.1;
 
 // Whether the text is in a language whose every noun has a capital.
 bool capitalises_nouns(const ReadText& text) {
@@ -38,6 +47,13 @@ bool capitalises_nouns(const ReadText& text) {
     if (found != std::end(kGerman)) seen[found - std::begin(kGerman)] = true;
   }
   return std::ranges::count(seen, true) >= 2;
+}
+
+Combined combined(std::span<const Quantity> quantities, std::span<const Date> dates) {
+  Combined out;
+  for (const Quantity& quantity : quantities) out.add(quantity);
+  for (const Date& date : dates) out.add(date);
+  return out;
 }
 
 // The operands that are nearest to what they may give.
@@ -77,6 +93,7 @@ class Checker {
     std::vector<Quantity> compounds;  // of which an unknown one is part
     std::vector<Date> known_dates, unknown_dates;
     bool reckons = false;
+    bool compares = false;
     bool announces = false;  // a list: it ends with a colon
   };
 
@@ -86,6 +103,7 @@ class Checker {
     const Asked asked(text_, sentence);
     Claims& claims = claims_.emplace_back();
     claims.reckons = asked.reckons || evidence_.asks_to_reckon();
+    claims.compares = asked.compares || evidence_.asks_to_reckon();
     claims.announces = text_.at(sentence.last_token - 1).is(":");
     check_quantities(asked, facts, claims);
     for (const Date& date : facts.dates) {
@@ -135,8 +153,18 @@ class Checker {
       return is_one_of(text_.at(token).lower, {"×", "x", "*", "÷"});
     };
     constexpr double kConstants[] = {7, 12, 24, 52, 60, 100, 365, 1000};
-    return std::ranges::find(kConstants, reading.value) != std::end(kConstants) &&
-           (is_times(quantity.last_token) || is_times(quantity.first_token - 1));
+    if (!is_times(quantity.last_token) && !is_times(quantity.first_token - 1)) return false;
+    return std::ranges::find(kConstants, reading.value) != std::end(kConstants) ||
+           (reading.value >= 2 && reading.value <= kMultiplierMax &&
+            reading.value == std::floor(reading.value) && multiplies(claims, quantity));
+  }
+
+  // "2 × €840": so many of something that is known.
+  static bool multiplies(const Claims& claims, const Quantity& quantity) {
+    return std::ranges::any_of(claims.known, [&](const Quantity& other) {
+      return other.first_token == quantity.last_token + 1 ||
+             other.last_token + 1 == quantity.first_token;
+    });
   }
 
   // The value is there: whether it is what the answer says of it.
@@ -168,9 +196,22 @@ class Checker {
     return false;
   }
 
+  // "2.3 kilometres then, and now just 0.9."
+  bool is_as_before(const Asked& asked, const Quantity& before, const Quantity& quantity) const {
+    if (!quantity.is_plain() || quantity.ordinal || quantity.year || before.is_plain() ||
+        !is_one_of(text_.at(quantity.last_token).lower, {".", ",", ";", ")", ""}))
+      return false;
+    Quantity same = quantity;
+    same.readings[0].unit = before.unit();
+    same.count = 1;
+    return evidence_.supports(asked, same);
+  }
+
   void check_quantities(const Asked& asked, const Facts& facts, Claims& claims) {
-    for (const Quantity& quantity : facts.quantities) {
-      if (is_supported(asked, facts, quantity)) {
+    for (size_t i = 0; i < facts.quantities.size(); ++i) {
+      const Quantity& quantity = facts.quantities[i];
+      if (is_supported(asked, facts, quantity) ||
+          (i > 0 && is_as_before(asked, facts.quantities[i - 1], quantity))) {
         check_qualifiers(asked, quantity);
         claims.known.push_back(quantity);
       } else if (!quantity.vague) {
@@ -214,20 +255,26 @@ class Checker {
     append(quantities, claims.known);
     append(dates, claims.known_dates);
     const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
+    Combined near = combined(last_of(quantities), last_of(dates));
+    for (const Quantity& quantity : claims.unknown) {  // "29 days: 27 plus two"
+      if (claims.reckons && !quantity.is_plain()) near.add_named(quantity.unit());
+    }
     const size_t count = claims.unknown.size() + claims.unknown_dates.size();
     std::erase_if(claims.unknown, [&](const Quantity& quantity) {
       if (!adds_up(claims, quantity) &&
           !is_shown(shown, last_of(claims.known), last_of(dates), quantity) &&
-          !any_compound(claims.compounds, quantity, [&](const Quantity& both) {
-            return is_shown(shown, last_of(claims.known), last_of(dates), both);
-          }))
+          !any_compound(claims.compounds, quantity,
+                        [&](const Quantity& both) {
+                          return is_shown(shown, last_of(claims.known), last_of(dates), both);
+                        }) &&
+          !is_combined(near, claims.compares, quantity) && !is_ratio(near, quantity))
         return false;
       claims.known.push_back(quantity);
       verified_.push_back({quantity.begin, quantity.end});
       return true;
     });
     std::erase_if(claims.unknown_dates, [&](const Date& date) {
-      if (!shown.gives(date)) return false;
+      if (!shown.gives(date) && !is_combined(near, claims.compares, date)) return false;
       claims.known_dates.push_back(date);
       verified_.push_back({date.begin, date.end});
       return true;
@@ -254,6 +301,35 @@ class Checker {
            });
   }
 
+  // Whether figures of the answer around it give it, or any of the context; likelier where the
+  // sentence compares.
+  template <class Figure>
+  bool is_combined(const Combined& near, bool compares, const Figure& figure) {
+    if (combinations_ == 0) return false;
+    --combinations_;
+    if constexpr (std::is_same_v<Figure, Quantity>) {
+      if (is_of_code(text_, figure) || figure.range) return false;
+      if (figure.is_plain() && text_.at(figure.last_token).is("points") &&
+          evidence_.combined().gives(in_percent(figure), kChanceCompared))
+        return true;  // "rose by 3.4 points"
+    }
+    return near.gives(figure, compares ? kChanceNearCompared : kChanceNear) ||
+           evidence_.combined().gives(figure, compares ? kChanceCompared : kChance);
+  }
+
+  static Quantity in_percent(Quantity plain) {
+    plain.readings[0].unit = {Dimension::kShare, 0.01};
+    return plain;
+  }
+
+  // "Half", "three times".
+  bool is_ratio(const Combined& near, const Quantity& quantity) const {
+    const bool times = quantity.is_plain() && text_.at(quantity.last_token).is("times");
+    return (quantity.fraction || times) && combinations_ > 0 &&
+           (near.gives_ratio(quantity, kChanceRatio) ||
+            evidence_.combined().gives_ratio(quantity, kChanceRatio));
+  }
+
   void add_unknown(const Quantity& quantity) {
     if (quantity.year && stands_as_year(quantity)) {
       add(quantity.begin, quantity.end, GroundingVerdict::kFabricatedDate, kSureOfDate);
@@ -272,8 +348,8 @@ class Checker {
   bool is_known(const Name& name, const Token& token) const {
     if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text)))
       return true;
-    if (is_common_word(token.lower) || is_everyday_acronym(token.text) || token.text.size() < 2 ||
-        evidence_.words().hold(token))
+    if (unit_named(token.lower) || is_common_word(token.lower) || is_everyday_acronym(token.text) ||
+        token.text.size() < 2 || evidence_.words().hold(token))
       return true;
     // "the World Health Organization (WHO)" explains itself.
     return is_all_upper(token.text.substr(0, token.lower.size())) &&
@@ -325,6 +401,7 @@ class Checker {
   const Evidence& evidence_;
   const ReadText& text_;
   const bool names_;  // whether capitals say something
+  size_t combinations_ = kCombinationsMax;
   Enumerations own_items_;
   std::vector<GroundingSpan> spans_;
   std::vector<ByteSpan> verified_;

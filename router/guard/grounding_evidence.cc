@@ -6,7 +6,6 @@
 #include <cmath>
 #include <span>
 #include <string_view>
-#include <unordered_set>
 
 #include "router/guard/grounding_calendar.h"
 #include "router/guard/grounding_digits.h"
@@ -19,15 +18,17 @@ constexpr double kCountsMax = 64;       // up to which enumerations are counted
 constexpr size_t kQuestionMax = 4;      // quantities of a question that are reckoned with
 constexpr size_t kSpansMax = 64;        // of time, that dates of a question are moved by
 constexpr double kTimesMax = 60;        // "12 months at 1,450"
+constexpr double kChanceOfAge = 0.3;    // see Combined: between two years that stand anywhere
 constexpr size_t kNamedMax = 16;        // units of headings that plain numbers are converted from,
 constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
 
 // Whether things are counted: the next word is no unit and no small word.
 bool counts_things(const ReadText& text, const Quantity& quantity) {
   size_t next = quantity.last_token;
-  if (text.at(next).is("-")) ++next;
+  if (text.at(next).is("-") && !text.opens_line(next)) ++next;
   const Token& thing = text.at(next);
   return thing.kind == TokenKind::kWord && !text.opens_line(next) && !is_common_word(thing.lower) &&
+         !is_one_of(thing.lower, {"plus", "minus", "times", "versus", "vs", "including"}) &&
          dimension_of(thing.lower) == Dimension::kNone &&
          dimension_of(text.at(next + 1).lower) == Dimension::kNone &&  // "5 additional minutes",
          dimension_of(text.at(next + 2).lower) == Dimension::kNone;    // "5 full working days"
@@ -55,6 +56,10 @@ std::optional<Unit> heading_unit(const ReadText& text, size_t token) {
   if (suffix && at.is("c")) return Unit{Dimension::kTemperature, 1, 273.15};
   if (suffix && at.is("f")) return unit_named("fahrenheit");
   if (at.text.size() == 1 && at.kind != TokenKind::kSymbol && !suffix) return std::nullopt;
+  if (is_one_of(at.lower, {"square", "cubic"})) {
+    const auto power = read_unit(text, token);
+    return power ? std::optional(power->unit) : std::nullopt;
+  }
   if (at.kind != TokenKind::kIdentifier) return unit_named(at.lower);
   const auto power = read_unit(text, token);  // "m3"
   return power ? std::optional(power->unit) : std::nullopt;
@@ -98,42 +103,7 @@ double asked_scale(const Token& token) {
   return token.is("triple") ? 3 : 1;
 }
 
-// Words of sentences that reckon.
-const std::unordered_set<std::string_view>& reckoning() {
-  static const std::unordered_set<std::string_view> kWords = {
-      "total",   "totals",    "totaling",   "totalling", "altogether", "combined",  "together",
-      "sum",     "summing",   "difference", "differ",    "more",       "fewer",     "less",
-      "higher",  "lower",     "increase",   "increased", "decrease",   "decreased", "rise",
-      "rose",    "gain",      "gained",     "drop",      "dropped",    "fell",      "grew",
-      "growth",  "remaining", "remain",     "remained",  "remainder",  "rest",      "left",
-      "overall", "deficit",   "lead",       "advantage", "apart",      "gap",       "margin",
-      "net",     "others",    "other",      "both",      "exceeds",    "exceeded",  "outnumbered",
-      "ahead",   "older",     "younger",    "longer",    "shorter",    "taller",    "cheaper",
-      "not",     "later",     "earlier",    "saved",     "saving",     "savings",   "adding",
-      "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount",
-      "average", "averages",  "loses",      "lose",      "lost",       "gains",     "raise",
-      "raises",  "raised",    "cut",        "makes",     "works",      "slipped",   "adds",
-      "×"};
-  return kWords;
-}
-
-// By a word, or "23 withdrew: 9 of one group and 14 of the other".
-bool reckons(const ReadText& text, const Sentence& sentence) {
-  for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
-    if (reckoning().contains(text.at(i).lower)) return true;
-    if (text.at(i).is(":") && text.at(i + 1).kind == TokenKind::kNumber && !text.glued(i + 1))
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-Asked::Asked(const ReadText& answer, const Sentence& of)
-    : text(answer),
-      sentence(of),
-      reckons(grounding::reckons(answer, of)),
-      denies(grounding::denies(answer, of)) {}
 
 void Evidence::add(const ReadText& text) {
   std::vector<bool> taken(text.tokens().size());  // as part of a quantity
@@ -167,7 +137,7 @@ void Evidence::add_question(const ReadText& text) {
   }
   for (const Token& token : text.tokens()) {
     if (asked_scale(token) != 1) scale_ = asked_scale(token);
-    asks_to_reckon_ = asks_to_reckon_ || reckoning().contains(token.lower);
+    asks_to_reckon_ = asks_to_reckon_ || says_to_reckon(token);
   }
 }
 
@@ -220,6 +190,9 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   };
   std::ranges::for_each(facts.quantities, take);
   for (const Quantity& quantity : facts.quantities) {
+    if (!is_of_code(text, quantity)) combined_.add(quantity);
+  }
+  for (const Quantity& quantity : facts.quantities) {
     if (quantity.unit().dimension == Dimension::kTime && spans_.size() < kSpansMax)
       spans_.push_back(quantity.readings[0]);
   }
@@ -239,6 +212,7 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
       if (clocked_.size() < kSpansMax) clocked_.push_back(seconds);
     }
     if (dates_.size() < kDatesMax) dates_.push_back(date);
+    combined_.add(date);
     if (date.minute >= 0) minutes_.set(static_cast<size_t>(date.minute) % minutes_.size());
     if (date.other_minute >= 0)
       minutes_.set(static_cast<size_t>(date.other_minute) % minutes_.size());
@@ -257,6 +231,7 @@ void Evidence::seal() {
   words_.seal();
   qualifiers_.seal();
   add_measured();
+  for (const Unit& unit : named_) combined_.add_named(unit);
   values_.seal();
   ordinals_.seal();
   bare_.seal();
@@ -267,7 +242,7 @@ void Evidence::seal() {
 bool Evidence::ranks(const Asked& asked, const Quantity& quantity) const {
   const Reading& reading = quantity.readings[0];
   if (quantity.ordinal) return ordinals_.hold(reading, quantity, false);
-  if (!quantity.is_plain() || quantity.words || quantity.first_token == 0) return false;
+  if (!quantity.is_plain() || quantity.first_token == 0) return false;
   const Token& before = asked.text.at(quantity.first_token - 1);
   const bool titled = is_upper_start(before.text) ||
                       is_one_of(before.lower, {"#", "no", "number", "minute", "day", "week",
@@ -285,6 +260,7 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
          bare_.hold_plain(reading, quantity)))
       return true;
     if (reading.value == 0 && denies_) return true;
+    if (quantity.fraction && holds_both(asked.text, quantity)) return true;
     if (reading.value == 1 && reading.unit.dimension == Dimension::kTime &&
         std::ranges::find(named_, reading.unit) != named_.end())
       return true;  // "one month's rent" of "1,450 a month"
@@ -295,6 +271,17 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
   if (qualifiers_.has_rate(asked.text, asked.sentence, quantity)) return true;
   return ranks(asked, quantity) || derives(asked, quantity) || counts(asked, quantity) ||
          spans_years(asked, quantity) || ages(asked, quantity);
+}
+
+// "72 out of 100" of a score of 72 below a heading "out of 100".
+bool Evidence::holds_both(const ReadText& text, const Quantity& quantity) const {
+  const auto holds = [&](size_t token) {
+    const auto digits =
+        text.at(token).kind == TokenKind::kNumber ? read_digits(text.at(token).text) : std::nullopt;
+    return digits && values_.hold({digits->value, digits->step, {}}, quantity, true);
+  };
+  return quantity.last_token > quantity.first_token + 1 && holds(quantity.first_token) &&
+         holds(quantity.last_token - 1);
 }
 
 // In proportion to what the question asks for; what it names, and as much more as the context says:
@@ -381,8 +368,8 @@ bool Evidence::derives(const Asked& asked, const Quantity& quantity) const {
 // Small plain numbers of what the texts enumerate.
 bool Evidence::counts(const Asked& asked, const Quantity& quantity) const {
   const double value = quantity.readings[0].value;
-  const bool both_days = value == 2 && quantity.unit().dimension == Dimension::kTime;
-  if (!(quantity.is_plain() || both_days) || quantity.ordinal || quantity.year || value < 2 ||
+  const bool of_time = quantity.unit().dimension == Dimension::kTime;  // "both days", "four months"
+  if (!(quantity.is_plain() || of_time) || quantity.ordinal || quantity.year || value < 2 ||
       value > kCountsMax || value != std::floor(value))
     return false;
   const std::string_view before =
@@ -399,7 +386,7 @@ bool Evidence::ages(const Asked& asked, const Quantity& quantity) const {
   if (asked.text.at(next).is("-")) ++next;
   const bool old = is_one_of(asked.text.at(next).lower, {"old", "olds"});
   const bool aged = quantity.first_token > 0 && asked.text.at(quantity.first_token - 1).is("aged");
-  return (old || aged) && bare_.hold_plain(quantity.readings[0], quantity);
+  return (old || aged) && has_value(quantity);
 }
 
 // "aged 76": years without the word.
@@ -409,10 +396,15 @@ bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
   const std::string_view before = asked.text.at(quantity.first_token - 1).lower;
   const std::string_view before_that =
       quantity.first_token > 1 ? asked.text.at(quantity.first_token - 2).lower : "";
-  if (!is_one_of(before, {"aged", "at"}) && !(before == "of" && before_that == "age")) return false;
+  const bool was = is_one_of(before, {"was", "is"}) &&
+                   is_one_of(asked.text.at(quantity.last_token).lower, {"when", "in", "at", "by"});
+  if (!is_one_of(before, {"aged", "at"}) && !(before == "of" && before_that == "age") && !was)
+    return false;
   Reading years = quantity.readings[0];
   years.unit = kYears;
-  return derived_.follows().hold(years, quantity, false);
+  Quantity aged = quantity;
+  aged.readings[0] = years;
+  return derived_.follows().hold(years, quantity, false) || combined_.gives(aged, kChanceOfAge);
 }
 
 bool Evidence::supports(const Date& date) const {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "router/guard/grounding_addresses.h"
+#include "router/guard/grounding_asked.h"
+#include "router/guard/grounding_combined.h"
 #include "router/guard/grounding_derived.h"
 #include "router/guard/grounding_facts.h"
 #include "router/guard/grounding_items.h"
@@ -15,15 +17,6 @@
 #include "router/guard/grounding_words.h"
 
 namespace signalbox::router::grounding {
-
-/// Where in an answer that stands which is being asked about.
-struct Asked {
-  Asked(const ReadText& text, const Sentence& sentence);
-  const ReadText& text;
-  const Sentence& sentence;
-  bool reckons;  // the sentence says so: "in total", "more than", "increased"
-  bool denies;   // something, "not"
-};
 
 /// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
 /// text; asking costs some searches.
@@ -48,6 +41,7 @@ class Evidence {
   const std::vector<Quantity>& asked() const { return asked_; }
   const std::vector<Date>& asked_dates() const { return asked_dates_; }
   bool asks_to_reckon() const { return asks_to_reckon_; }
+  const Combined& combined() const { return combined_; }
   const KnownWords& words() const { return words_; }
   const Qualifiers& qualifiers() const { return qualifiers_; }
   const Addresses& addresses() const { return addresses_; }
@@ -61,6 +55,7 @@ class Evidence {
   bool derives(const Asked& asked, const Quantity& quantity) const;
   bool counts(const Asked& asked, const Quantity& quantity) const;
   bool ages(const Asked& asked, const Quantity& quantity) const;
+  bool holds_both(const ReadText& text, const Quantity& quantity) const;
   bool is_as_asked(const Reading& reading, const Quantity& quantity) const;
   bool follows_in_rows(const Reading& reading, const Quantity& quantity) const;
   bool spans_years(const Asked& asked, const Quantity& quantity) const;
@@ -70,6 +65,7 @@ class Evidence {
   Values measured_;              // those, in each unit that is named away from any number
   Values ordinals_;              // "third", the days of dates
   Derived derived_;              // what follows from them
+  Combined combined_;            // what any two of them give
   std::vector<Quantity> asked_;  // in the question
   std::vector<Date> asked_dates_;
   std::vector<Reading> spans_;    // of time

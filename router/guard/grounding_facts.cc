@@ -118,11 +118,18 @@ bool opens(const Token& token) {
                                  ">", "|", ";", "…", "/"});
 }
 
+// "USD" before a number.
+bool is_currency(const ReadText& text, size_t token) {
+  return is_all_upper(text.at(token).text) && read_currency_before(text, token + 1) &&
+         read_quantity(text, token + 1);
+}
+
 // The capitalised word that one or two joining words lead to ("von der Leyen"), or `at`.
 size_t past_joins(const ReadText& text, size_t at, size_t end) {
   size_t next = at;
   while (next < end && next < at + 2 && joins(text.at(next))) ++next;
-  const bool leads = next > at && next < end && is_capital(text.at(next));
+  const bool leads =
+      next > at && next < end && is_capital(text.at(next)) && !is_currency(text, next);
   return leads && !is_common_word(text.at(next).lower) ? next : at;
 }
 
@@ -138,7 +145,8 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
   if (!is_capital(token) || (is_common_word(token.lower) && !is_all_upper(token.text))) return name;
   size_t next = at + 1;
   while (next < end) {
-    if (read_date(text, next)) break;  // "Open Mon 9-17"
+    if (read_date(text, next)) break;    // "Open Mon 9-17"
+    if (is_currency(text, next)) break;  // "Loans of USD 5 million"
     if (is_capital(text.at(next)) && !is_common_word(text.at(next).lower)) {
       ++next;
     } else if (const size_t joined = past_joins(text, next, end); joined > next) {
@@ -169,6 +177,9 @@ void share_between(const ReadText& text, Quantity& a, Quantity& b) {
   // "rose 2.6 % to $310 million" is no range.
   if (!a.is_plain() && !b.is_plain() && a.unit().dimension != b.unit().dimension) return;
   const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or", "/", "×", "x"});
+  // "8 × €2.20"
+  if (is_one_of(text.at(a.last_token).lower, {"×", "x"}) && b.unit().dimension == Dimension::kMoney)
+    return;
   const bool between = a.first_token > 0 && text.at(a.first_token - 1).is("between");
   a.range = b.range = tight || between;
   Reading& last = b.readings[0];
@@ -245,8 +256,7 @@ void read_facts(const ReadText& text, const Sentence& sentence, bool headings, F
       first = false;
       continue;
     }
-    if (is_all_upper(text.at(at).text) && read_currency_before(text, at + 1) &&
-        read_quantity(text, at + 1)) {  // "USD 5"
+    if (is_currency(text, at)) {
       ++at;
       continue;
     }

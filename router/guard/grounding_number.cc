@@ -102,6 +102,20 @@ bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
   return true;
 }
 
+// 1'04", 51' 17": minutes, where the seconds cannot be inches.
+bool add_seconds(const ReadText& text, const Numeral& part, Quantity& out) {
+  const size_t mark = part.next;
+  const std::string_view digits = text.at(mark + 1).text;
+  const int32_t seconds = small_number(digits);
+  if (!is_one_of(text.at(mark).lower, {"'", "’", "′"}) || !text.glued(mark) || digits.size() != 2 ||
+      seconds < 0 || seconds > 59 || (seconds < 12 && digits[0] != '0') ||
+      !is_inch_mark(text.at(mark + 2)) || !text.glued(mark + 2))
+    return false;
+  add(out, part.value + seconds / 60.0, 1 / 60.0, kInMinutes);
+  out.last_token = static_cast<uint32_t>(mark + 3);
+  return true;
+}
+
 // "7d", "2w".
 bool add_days(const ReadText& text, const Numeral& part, Quantity& out) {
   const std::string_view letter = text.at(part.next).text;
@@ -118,7 +132,10 @@ void add_plain(const ReadText& text, const Numeral& part, Quantity& out) {
   add(out, part.value, part.step, {});
   if (part.other) add(out, *part.other, 1, {});
   for (size_t i = 0; i < part.part_count; ++i) add(out, part.parts[i], 1, {});
-  if (text.offers() && text.glued(part.next) && is_inch_mark(text.at(part.next)))
+  if (text.offers() && is_inch_mark(text.at(part.next)) && text.glued(part.next))
+    add(out, part.value, part.step, kInInches);
+  if (text.offers() && text.at(part.next).is("in") &&  // "Display: 6.1 in"
+      (text.opens_line(part.next + 1) || text.at(part.next + 1).kind == TokenKind::kSymbol))
     add(out, part.value, part.step, kInInches);
 }
 
@@ -173,7 +190,8 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
     add_money(text, part, *currency, out);
     return;
   }
-  if (add_feet(text, part, out) || add_days(text, part, out)) return;
+  if (add_seconds(text, part, out) || add_feet(text, part, out) || add_days(text, part, out))
+    return;
   size_t next = part.next;
   if (part.fraction) {  // "half an hour", "a quarter of a mile"
     if (text.at(next).is("of")) ++next;
@@ -218,6 +236,12 @@ bool is_version(const ReadText& text, size_t token) {
 }
 
 }  // namespace
+
+bool is_of_code(const ReadText& text, const Quantity& quantity) {
+  const size_t token = quantity.first_token;
+  return token > 1 && is_dash(text.at(token - 1)) && text.glued(token) && text.glued(token - 1) &&
+         text.at(token - 2).kind != TokenKind::kNumber;
+}
 
 std::optional<Quantity> read_quantity(const ReadText& text, size_t token) {
   // Of an answer such a one is compared letter by letter, as codes are.

@@ -43,6 +43,9 @@ struct Quantity {
   bool is_plain() const { return unit().dimension == Dimension::kNone; }
 };
 
+/// Whether it is the digits of a code: "TN-3420".
+bool is_of_code(const ReadText& text, const Quantity& quantity);
+
 /// The quantity that begins at the token, if one does.
 std::optional<Quantity> read_quantity(const ReadText& text, size_t token);
 

@@ -287,8 +287,15 @@ bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
 // "and a half", "-and-a-half million".
 void extend_half(const ReadText& text, Numeral& out) {
   const size_t at = skip_hyphen(text, out.next), article = skip_hyphen(text, at + 1);
-  if (!text.at(at).is("and") || !text.at(article).is("a")) return;
   const size_t tail = skip_hyphen(text, article + 1);
+  if (text.at(at).is("and") && text.at(article).is("three") &&
+      is_one_of(text.at(tail).lower, {"quarter", "quarters"})) {
+    out.value += 0.75;
+    out.step = 0.01;
+    out.next = tail + 1;
+    return;
+  }
+  if (!text.at(at).is("and") || !text.at(article).is("a")) return;
   const bool third = text.at(tail).is("third") && out.words;  // not "items 1, 2 and a third"
   if (!third && !is_one_of(text.at(tail).lower, {"half", "quarter"})) return;
   out.value += 1 / *find(kParts, text.at(tail).lower);

@@ -53,7 +53,7 @@ constexpr auto kUnits = std::to_array<Named>({
     {"tbsp tablespoon tablespoons", {kVolume, kGallon / 256}},
     {"tsp teaspoon teaspoons", {kVolume, kGallon / 768}},
     {"barrel barrels bbl", {kVolume, 158.987}},
-    {"µg μg mcg microgram micrograms", {kMass, 1e-9}},
+    {"µg μg ug mcg microgram micrograms", {kMass, 1e-9}},
     {"mg mgs milligram milligrams milligramme milligrammes", {kMass, 1e-6}},
     {"g gram grams gramme grammes", {kMass, 1e-3}},
     {"kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes", {kMass, 1}},
@@ -64,14 +64,14 @@ constexpr auto kUnits = std::to_array<Named>({
     {"ns nanosecond nanoseconds", {kTime, 1e-9}},
     {"µs μs microsecond microseconds", {kTime, 1e-6}},
     {"ms millisecond milliseconds", {kTime, 1e-3}},
-    {"s sec secs second seconds", {kTime, 1}},
-    {"min mins minute minutes", {kTime, 60}},
-    {"h hr hrs hour hours", {kTime, 3600}},
-    {"day days", {kTime, kDay}},
-    {"wk wks week weeks", {kTime, 7 * kDay}},
+    {"s sec secs second seconds sekunden secondes segundos", {kTime, 1}},
+    {"min mins minute minutes minuten minutos", {kTime, 60}},
+    {"h hr hrs hour hours std stunde stunden heure heures hora horas", {kTime, 3600}},
+    {"day days tage tagen jour jours días", {kTime, kDay}},
+    {"wk wks week weeks woche wochen semaine semaines semana semanas", {kTime, 7 * kDay}},
     {"fortnight fortnights", {kTime, 14 * kDay}},
-    {"mo mos month months", {kTime, kYear / 12}},
-    {"yr yrs year years", {kTime, kYear}},
+    {"mo mos month months monat monate monaten mois meses", {kTime, kYear / 12}},
+    {"yr yrs year years jahr jahre jahren ans années años", {kTime, kYear}},
     {"decade decades", {kTime, 10 * kYear}},
     {"century centuries", {kTime, 100 * kYear}},
     {"millennium millennia", {kTime, 1000 * kYear}},
@@ -122,7 +122,9 @@ constexpr auto kUnits = std::to_array<Named>({
     {"kv kilovolt kilovolts", {kVoltage, 1e3}},
     {"amp amps ampere amperes", {kCurrent, 1}},
     {"ma milliamp milliamps", {kCurrent, 1e-3}},
-    {"% percent pct", {kShare, 0.01}},
+    {"ah", {kCharge, 3600}},
+    {"mah", {kCharge, 3.6}},
+    {"% percent pct prozent", {kShare, 0.01}},
     {"‰", {kShare, 0.001}},
     {"bps", {kShare, 1e-4}},  // basis points
     {"mol mole moles", {kSubstance, 1}},
@@ -271,12 +273,12 @@ std::optional<FoundUnit> speed(const ReadText& text, size_t token, const Unit& l
   return FoundUnit{{kSpeed, length.factor / time->factor}, token + 2};
 }
 
-// "kilowatt-hours", "watt hours".
-std::optional<FoundUnit> energy(const ReadText& text, size_t token, const Unit& power) {
-  if (power.dimension != kPower) return std::nullopt;
+// "kilowatt-hours", "watt hours", "milliamp hours".
+std::optional<FoundUnit> over_hours(const ReadText& text, size_t token, const Unit& unit) {
+  if (unit.dimension != kPower && unit.dimension != kCurrent) return std::nullopt;
   if (text.at(token).is("-")) ++token;
   if (!is_one_of(text.at(token).lower, {"hour", "hours"})) return std::nullopt;
-  return FoundUnit{{kEnergy, power.factor * 3600}, token + 1};
+  return FoundUnit{{unit.dimension == kPower ? kEnergy : kCharge, unit.factor * 3600}, token + 1};
 }
 
 // "US dollars", "Canadian dollars", "pounds sterling".
@@ -335,7 +337,7 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token) {
   if (text.at(token + 1).is("³") && unit->dimension == kLength)
     return FoundUnit{{kVolume, unit->factor * unit->factor * unit->factor * 1e3}, token + 2};
   if (auto found = speed(text, token + 1, *unit)) return found;
-  if (auto found = energy(text, token + 1, *unit)) return found;
+  if (auto found = over_hours(text, token + 1, *unit)) return found;
   return FoundUnit{*unit, token + 1};
 }
 

@@ -26,11 +26,12 @@ enum class Dimension : uint8_t {
   kFrequency,    // hertz
   kVoltage,      // volt
   kCurrent,      // ampere
+  kCharge,       // coulomb
   kSubstance,    // mole
   kShare,        // one: percent is 0.01
   kMoney,        // of the currency
 };
-inline constexpr size_t kDimensions = 18;
+inline constexpr size_t kDimensions = 19;
 
 struct Unit {
   Dimension dimension = Dimension::kNone;

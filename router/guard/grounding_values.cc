@@ -108,8 +108,9 @@ bool Values::meets(const std::vector<double>& values, const Unit& unit, const Re
   if (quantity.fraction && factor) step = std::max(step, size * kFractionStep);
   if (any_in(values, around(value, kSame * std::max(size, 1e-3)))) return true;
   if (quantity.ordinal) return false;
-  if (quantity.year)
-    return quantity.hedge == Hedge::kAbout && any_in(values, around(value, kYearsByHedge));
+  if (quantity.year)  // "about 1400" may be people, too
+    return quantity.hedge == Hedge::kAbout &&
+           any_in(values, around(value, std::max(kYearsByHedge, meant_step(value, step) / 2)));
   // A loss of 5 is -5.
   if (!factor && reading.unit.dimension != Dimension::kTemperature &&
       any_in(values, around(-value, kSame * std::max(size, 1e-3))))

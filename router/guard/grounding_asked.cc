@@ -1,0 +1,68 @@
+// Lists of words. Those that sentences without any reckoning are full of make only a coincidence
+// less suspicious.
+
+#include "router/guard/grounding_asked.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "router/guard/grounding_qualifiers.h"
+
+namespace signalbox::router::grounding {
+namespace {
+
+// Words of sentences that reckon.
+const std::unordered_set<std::string_view>& reckoning() {
+  static const std::unordered_set<std::string_view> kWords = {
+      "total",   "totals",    "totaling",   "totalling", "altogether", "combined",  "together",
+      "sum",     "summing",   "difference", "differ",    "more",       "fewer",     "less",
+      "higher",  "lower",     "increase",   "increased", "decrease",   "decreased", "rise",
+      "rose",    "gain",      "gained",     "drop",      "dropped",    "fell",      "grew",
+      "growth",  "remaining", "remain",     "remained",  "remainder",  "rest",      "left",
+      "overall", "deficit",   "lead",       "advantage", "apart",      "gap",       "margin",
+      "net",     "others",    "other",      "both",      "exceeds",    "exceeded",  "outnumbered",
+      "ahead",   "older",     "younger",    "longer",    "shorter",    "taller",    "cheaper",
+      "not",     "later",     "earlier",    "saved",     "saving",     "savings",   "adding",
+      "plus",    "minus",     "=",          "change",    "reduced",    "reduction", "amount",
+      "average", "averages",  "loses",      "lose",      "lost",       "gains",     "raise",
+      "raises",  "raised",    "cut",        "makes",     "works",      "slipped",   "adds",
+      "×",       "save",      "saves",      "faster",    "quicker",    "slower",    "warmer",
+      "colder",  "heavier",   "lighter",    "undercuts", "add"};
+  return kWords;
+}
+
+// Words that may set one figure against another, and often do not.
+bool sets_against(const Token& token) {
+  return is_one_of(token.lower,
+                   {"after",   "before",   "between",   "behind",    "below",    "down",  "up",
+                    "short",   "separate", "separates", "account",   "accounts", "died",  "jumped",
+                    "climbed", "extra",    "worth",     "compared",  "than",     "under", "over",
+                    "above",   "past",     "beyond",    "shortened", "lowered",  "all"});
+}
+
+// By a word, or "23 withdrew: 9 of one group and 14 of the other".
+bool reckons(const ReadText& text, const Sentence& sentence) {
+  for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
+    if (says_to_reckon(text.at(i))) return true;
+    if (text.at(i).is(":") && text.at(i + 1).kind == TokenKind::kNumber && !text.glued(i + 1))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool says_to_reckon(const Token& token) {
+  return reckoning().contains(token.lower);
+}
+
+Asked::Asked(const ReadText& answer, const Sentence& of)
+    : text(answer),
+      sentence(of),
+      reckons(grounding::reckons(answer, of)),
+      compares(reckons || std::any_of(answer.tokens().begin() + of.first_token,
+                                      answer.tokens().begin() + of.last_token, sets_against)),
+      denies(grounding::denies(answer, of)) {}
+
+}  // namespace signalbox::router::grounding

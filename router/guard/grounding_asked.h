@@ -1,0 +1,22 @@
+#pragma once
+// What the words of a sentence say of its figures: that they follow from others, or are set against
+// them.
+
+#include "router/guard/grounding_text.h"
+
+namespace signalbox::router::grounding {
+
+/// Where in an answer that stands which is being asked about.
+struct Asked {
+  Asked(const ReadText& text, const Sentence& sentence);
+  const ReadText& text;
+  const Sentence& sentence;
+  bool reckons;   // the sentence says so: "in total", "more than", "increased"
+  bool compares;  // or sets figures against each other: "after", "between"
+  bool denies;    // something, "not"
+};
+
+/// Whether the word says that something is to be reckoned: "total", "difference".
+bool says_to_reckon(const Token& token);
+
+}  // namespace signalbox::router::grounding
