@@ -99,9 +99,8 @@ class Taken {
     if (!asked_ || places_.value <= 0) return false;
     std::ranges::sort(taken_);
     if (!std::ranges::binary_search(taken_, *asked_)) return false;
-    const auto rest = std::ranges::unique(taken_);
-    const auto different = static_cast<double>(rest.begin() - taken_.begin());
-    return different <= chance * places_.count();
+    const auto different = std::unique(taken_.begin(), taken_.end()) - taken_.begin();
+    return static_cast<double>(different) <= chance * places_.count();
   }
 
  private:
@@ -273,9 +272,9 @@ bool Combined::gives_time(const Date& date, double chance) const {
   }
   std::ranges::sort(reached);
   if (!std::ranges::binary_search(reached, date.minute % day)) return false;
-  const auto [first, last] = std::ranges::unique(reached);
+  const auto different = std::unique(reached.begin(), reached.end()) - reached.begin();
   const double places = static_cast<double>(day) / (date.minute % kTick == 0 ? kTick : 1);
-  return static_cast<double>(first - reached.begin()) <= chance * places;
+  return static_cast<double>(different) <= chance * places;
 }
 
 bool Combined::gives_day(const Date& date, double chance) const {
