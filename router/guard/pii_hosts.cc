@@ -98,14 +98,16 @@ Host host_at(const Text& text, size_t at) {
   return out;
 }
 
-// The end of what a URL holds, without the punctuation of the sentence around it.
-size_t url_end(const Text& text, size_t at) {
+// The end of what a URL holds, without the punctuation of the sentence around it. One that stands
+// behind a comma is a cell of a row, and a comma ends it.
+size_t url_end(const Text& text, size_t begin, size_t at) {
+  const bool cell = text.before(begin) == ',';
   constexpr std::string_view kNever = " \t\r\n<>\"`{}|\\^";
   size_t open = 0, closed = 0;
   while (at < text.size()) {
     const char c = text[at];
     const bool control = static_cast<uint8_t>(c) < 0x20 || c == 0x7F;
-    if (control || kNever.find(c) != std::string_view::npos) break;
+    if (control || kNever.find(c) != std::string_view::npos || (cell && c == ',')) break;
     const bool foreign = static_cast<uint8_t>(c) >= 0x80;
     if (foreign && text.letter_bytes(at) == 0) break;
     open += c == '(' ? 1 : 0;
@@ -310,7 +312,7 @@ Found find_url(const Text& text, size_t at, size_t word_end) {
   if (text[authority] == '@') host = host_at(text, authority + 1), host_begin = authority + 1;
   if (host.labels < (is_www ? 3 : 2)) return std::nullopt;
   if (!is_top_level_shape(last_label(text.from(host_begin, host.end)))) return std::nullopt;
-  return Match{kDomain, at, std::max(host.end, url_end(text, host.end)), kChecked};
+  return Match{kDomain, at, std::max(host.end, url_end(text, at, host.end)), kChecked};
 }
 
 Found find_domain(const Text& text, size_t at, const Cues& cues) {
@@ -336,7 +338,7 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   if (first.size() < 2 && top != "com" && top != "org" && top != "net" && top != "co")
     return std::nullopt;
   const bool has_path = next == '/' || (next == ':' && is_digit(text[host.end + 1]));
-  return Match{kDomain, at, has_path ? url_end(text, host.end) : host.end, kChecked};
+  return Match{kDomain, at, has_path ? url_end(text, at, host.end) : host.end, kChecked};
 }
 
 UrlParts url_parts(const Text& text, size_t begin, size_t end) {

@@ -107,9 +107,9 @@ void add_unchecked(Accepted& in, std::string_view text, PiiEntity entity) {
   }
 }
 
-/// What stands on each of its lines, if it has several.
+/// What stands on each of its lines, or in each cell between tabs, if it has several.
 std::vector<PiiEntity> by_line(std::string_view text, std::vector<PiiEntity> found) {
-  constexpr std::string_view kBreaks = "\r\n";
+  constexpr std::string_view kBreaks = "\r\n\t";
   constexpr std::string_view kSpaces = " \t\r\n";
   std::vector<PiiEntity> out;
   out.reserve(found.size());

@@ -166,6 +166,12 @@ TEST(MergePii, EndsWhatAModelHasFoundWithTheLineUnlessItIsAnAddress) {
   EXPECT_EQ(merged({}, {{"PERSON", 12, 15}}, kSignature), "");
 }
 
+TEST(MergePii, EndsWhatAModelHasFoundWithTheCell) {
+  EXPECT_EQ(merged({{"PHONE_NUMBER", 0, 15, 0.95}}, {{"PHONE_NUMBER", 0, 20}},
+                   "+34 917 527 337\t0.99 EUR"),
+            "PHONE_NUMBER 0-15 0.95 both, PHONE_NUMBER 16-20 0.9 model");
+}
+
 TEST(MergePii, MakesOneNameOfNamesWithASpaceBetween) {
   EXPECT_EQ(merged({}, {{"PERSON", 0, 3, 0.9}, {"PERSON", 4, 12, 0.8}, {"PERSON", 0, 3, 0.7}},
                    "Ada Lovelace"),
