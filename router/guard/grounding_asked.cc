@@ -34,17 +34,19 @@ const std::unordered_set<std::string_view>& reckoning() {
 
 // Words that may set one figure against another, and often do not.
 bool sets_against(const Token& token) {
-  return is_one_of(token.lower,
-                   {"after",   "before",   "between",   "behind",    "below",    "down",  "up",
-                    "short",   "separate", "separates", "account",   "accounts", "died",  "jumped",
-                    "climbed", "extra",    "worth",     "compared",  "than",     "under", "over",
-                    "above",   "past",     "beyond",    "shortened", "lowered",  "all"});
+  return is_one_of(
+      token.lower,
+      {"after",    "before",     "between",   "behind",   "below", "down",   "up",      "short",
+       "separate", "separates",  "account",   "accounts", "died",  "jumped", "climbed", "extra",
+       "worth",    "compared",   "than",      "under",    "over",  "above",  "past",    "beyond",
+       "divided",  "multiplied", "shortened", "lowered",  "all"});
 }
 
 // By a word, or "23 withdrew: 9 of one group and 14 of the other".
 bool reckons(const ReadText& text, const Sentence& sentence) {
   for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
     if (says_to_reckon(text.at(i))) return true;
+    if (text.at(i).is("in") && text.at(i + 1).is("all")) return true;
     if (text.at(i).is(":") && text.at(i + 1).kind == TokenKind::kNumber && !text.glued(i + 1))
       return true;
   }
@@ -52,6 +54,20 @@ bool reckons(const ReadText& text, const Sentence& sentence) {
 }
 
 }  // namespace
+
+double says_to_scale(const Token& token) {
+  if (is_one_of(token.lower, {"halve", "halving", "halved"})) return 0.5;
+  if (is_one_of(token.lower, {"doubling", "doubled"})) return 2;
+  return is_one_of(token.lower, {"tripling", "tripled"}) ? 3 : 1;
+}
+
+bool tells_age(const ReadText& text, const Quantity& quantity) {
+  if (quantity.year || quantity.ordinal || quantity.first_token == 0) return false;
+  const std::string_view before = text.at(quantity.first_token - 1).lower;
+  const std::string_view before_that = text.at(quantity.first_token - 2).lower;
+  return is_one_of(before, {"aged", "at"}) || (before == "of" && before_that == "age") ||
+         (is_one_of(before, {"was", "is"}) && text.at(quantity.last_token).is("when"));
+}
 
 bool says_to_reckon(const Token& token) {
   return reckoning().contains(token.lower);

@@ -2,6 +2,7 @@
 // What the words of a sentence say of its figures: that they follow from others, or are set against
 // them.
 
+#include "router/guard/grounding_number.h"
 #include "router/guard/grounding_text.h"
 
 namespace signalbox::router::grounding {
@@ -15,6 +16,12 @@ struct Asked {
   bool compares;  // or sets figures against each other: "after", "between"
   bool denies;    // something, "not"
 };
+
+/// How many times as much the word makes of all: 2 of "doubling", 1 of others.
+double says_to_scale(const Token& token);
+
+/// Whether a plain number tells an age: "aged 76", "was 20 when".
+bool tells_age(const ReadText& text, const Quantity& quantity);
 
 /// Whether the word says that something is to be reckoned: "total", "difference".
 bool says_to_reckon(const Token& token);

@@ -4,16 +4,13 @@
 #include "router/guard/grounding_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
-#include <string>
-#include <type_traits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "router/guard/grounding_combined.h"
+#include "router/guard/grounding_names.h"
 #include "router/guard/grounding_shown.h"
 
 namespace signalbox::router::grounding {
@@ -29,25 +26,17 @@ constexpr size_t kSentencesBefore = 2;  // whose figures a sentence reckons with
 constexpr size_t kItemsBehind = 6;      // that are added up before a list
 constexpr size_t kOperandsMax = 12;
 constexpr size_t kCombinationsMax = 4000;  // figures of an answer that all pairs are tried for
-constexpr double kMultiplierMax = 100;     // "8 × €2.20"
 constexpr size_t kRounds = 3;              // "3 at £38 are £114, less 10 % (£11.40): £102.60"
 
-// How likely a made-up figure may be to be taken for one that others give.
-constexpr double kChance = 0.03, kChanceCompared = 0.25;          // any of the context
-constexpr double kChanceNear = 0.06, kChanceNearCompared = 0.35;  // those around it in the answer
-constexpr double kChanceRatio = 0.1;
-
-// Whether the text is in a language whose every noun has a capital.
-bool capitalises_nouns(const ReadText& text) {
-  constexpr std::string_view kGerman[] = {"die", "das", "und",  "ist",  "mit", "nicht",
-                                          "ein", "auf", "eine", "wird", "im",  "sich"};
-  std::array<bool, std::size(kGerman)> seen = {};
-  for (const Token& token : text.tokens()) {
-    const auto found = std::ranges::find(kGerman, token.text);
-    if (found != std::end(kGerman)) seen[found - std::begin(kGerman)] = true;
-  }
-  return std::ranges::count(seen, true) >= 2;
-}
+// How likely a made-up figure may be to be taken for one that others give: any of the context, or
+// those around it in the answer; where the sentence compares, more.
+using Chance = Combined::Chance;
+constexpr Chance kChance = {0.03}, kChanceCompared = {0.25, true};
+constexpr Chance kChanceNear = {0.06}, kChanceNearCompared = {0.35, true};
+constexpr Chance kChanceOfShare = {0.15, true};  // growth is given by any two figures
+constexpr Chance kChanceOfPart = {0.1, true}, kChanceOfTimes = {0.03, true};  // "half", "twice"
+constexpr Chance kChanceOfAge = {0.2, true};
+constexpr Chance kChanceOfDate = {0.06}, kChanceOfDateCompared = {0.25, true};
 
 Combined combined(std::span<const Quantity> quantities, std::span<const Date> dates) {
   Combined out;
@@ -65,8 +54,11 @@ std::span<const Operand> last_of(const std::vector<Operand>& operands) {
 class Checker {
  public:
   Checker(const Evidence& evidence, const ReadText& answer)
-      : evidence_(evidence), text_(answer), names_(!capitalises_nouns(answer)) {
+      : evidence_(evidence), text_(answer), names_(evidence.words(), answer) {
     own_items_.add(answer);
+    for (const Token& token : answer.tokens()) {
+      if (says_to_scale(token) != 1) scale_ = says_to_scale(token);
+    }
   }
 
   CheckedFacts run() {
@@ -114,7 +106,10 @@ class Checker {
         claims.unknown_dates.push_back(date);
       }
     }
-    for (size_t i = 0; names_ && i < facts.names.size(); ++i) check_name(sentence, facts, i);
+    for (const Name& name : names_.unknown(sentence, facts))
+      add(text_.at(name.first_token).begin, text_.at(name.last_token - 1).end,
+          name.code ? GroundingVerdict::kFabricatedNumber : GroundingVerdict::kFabricatedName,
+          kSureOfName);
   }
 
   void add(uint32_t begin, uint32_t end, GroundingVerdict verdict, double score) {
@@ -155,16 +150,16 @@ class Checker {
     constexpr double kConstants[] = {7, 12, 24, 52, 60, 100, 365, 1000};
     if (!is_times(quantity.last_token) && !is_times(quantity.first_token - 1)) return false;
     return std::ranges::find(kConstants, reading.value) != std::end(kConstants) ||
-           (reading.value >= 2 && reading.value <= kMultiplierMax &&
-            reading.value == std::floor(reading.value) && multiplies(claims, quantity));
+           multiplies(claims, quantity);
   }
 
-  // "2 × €840": so many of something that is known.
-  static bool multiplies(const Claims& claims, const Quantity& quantity) {
-    return std::ranges::any_of(claims.known, [&](const Quantity& other) {
-      return other.first_token == quantity.last_token + 1 ||
-             other.last_token + 1 == quantity.first_token;
-    });
+  // "8 × €2.20" of 2 adults and 4 nights: so many of something that is known.
+  bool multiplies(const Claims& claims, const Quantity& quantity) const {
+    return evidence_.combined().gives_count(quantity.readings[0].value) &&
+           std::ranges::any_of(claims.known, [&](const Quantity& other) {
+             return other.first_token == quantity.last_token + 1 ||
+                    other.last_token + 1 == quantity.first_token;
+           });
   }
 
   // The value is there: whether it is what the answer says of it.
@@ -181,6 +176,7 @@ class Checker {
 
   bool is_supported(const Asked& asked, const Facts& facts, const Quantity& quantity) const {
     return evidence_.supports(asked, quantity) || enumerates(asked, quantity) ||
+           (scale_ != 1 && evidence_.has_scaled(quantity, scale_)) ||
            any_compound(facts.compounds, quantity,
                         [&](const Quantity& both) { return evidence_.supports(asked, both); });
   }
@@ -256,25 +252,31 @@ class Checker {
     append(dates, claims.known_dates);
     const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
     Combined near = combined(last_of(quantities), last_of(dates));
-    for (const Quantity& quantity : claims.unknown) {  // "29 days: 27 plus two"
-      if (claims.reckons && !quantity.is_plain()) near.add_named(quantity.unit());
+    for (const Quantity& both : last_of(claims.compounds)) near.add(both);
+    for (size_t i = 0; claims.reckons && i < claims.unknown.size(); ++i) {
+      const Unit& unit = claims.unknown[i].unit();
+      if (!is_plain(unit)) near.add_named(unit);  // "29 days: 27 plus two"
     }
     const size_t count = claims.unknown.size() + claims.unknown_dates.size();
     std::erase_if(claims.unknown, [&](const Quantity& quantity) {
-      if (!adds_up(claims, quantity) &&
-          !is_shown(shown, last_of(claims.known), last_of(dates), quantity) &&
-          !any_compound(claims.compounds, quantity,
-                        [&](const Quantity& both) {
-                          return is_shown(shown, last_of(claims.known), last_of(dates), both);
-                        }) &&
-          !is_combined(near, claims.compares, quantity) && !is_ratio(near, quantity))
+      const auto is_given = [&](const Quantity& figure) {
+        return is_shown(shown, last_of(claims.known), last_of(dates), figure) ||
+               is_combined(near, claims, figure);
+      };
+      const auto is_given_as_asked = [&](Quantity figure) {  // "how many hours": "thirteen"
+        if (!figure.is_plain() || is_plain(evidence_.asked_unit())) return false;
+        figure.readings[0].unit = evidence_.asked_unit();
+        return is_given(figure);
+      };
+      if (!adds_up(claims, quantity) && !is_given(quantity) && !is_given_as_asked(quantity) &&
+          !any_compound(claims.compounds, quantity, is_given))
         return false;
       claims.known.push_back(quantity);
       verified_.push_back({quantity.begin, quantity.end});
       return true;
     });
     std::erase_if(claims.unknown_dates, [&](const Date& date) {
-      if (!shown.gives(date) && !is_combined(near, claims.compares, date)) return false;
+      if (!shown.gives(date) && !is_combined(near, claims, date)) return false;
       claims.known_dates.push_back(date);
       verified_.push_back({date.begin, date.end});
       return true;
@@ -288,7 +290,8 @@ class Checker {
     if (times.unit().dimension == Dimension::kTime) return paid;
     const Token& thing = text_.at(times.last_token);
     return times.is_plain() && !times.ordinal && !times.year &&
-           (paid || (thing.kind == TokenKind::kWord && !is_common_word(thing.lower))) &&
+           (paid || thing.is("×") ||
+            (thing.kind == TokenKind::kWord && !is_common_word(thing.lower))) &&
            (times.first_token == 0 || !is_upper_start(text_.at(times.first_token - 1).text));
   }
 
@@ -301,33 +304,39 @@ class Checker {
            });
   }
 
-  // Whether figures of the answer around it give it, or any of the context; likelier where the
-  // sentence compares.
-  template <class Figure>
-  bool is_combined(const Combined& near, bool compares, const Figure& figure) {
+  bool may_combine() {
     if (combinations_ == 0) return false;
     --combinations_;
-    if constexpr (std::is_same_v<Figure, Quantity>) {
-      if (is_of_code(text_, figure) || figure.range) return false;
-      if (figure.is_plain() && text_.at(figure.last_token).is("points") &&
-          evidence_.combined().gives(in_percent(figure), kChanceCompared))
-        return true;  // "rose by 3.4 points"
+    return true;
+  }
+
+  // Whether figures of the answer around it give it, or any of the context.
+  bool is_combined(const Combined& near, const Claims& claims, const Quantity& written) {
+    if (is_of_code(text_, written) || written.range || !may_combine()) return false;
+    const Combined& all = evidence_.combined();
+    const Quantity quantity = stands_as_year(written) ? written : no_year(written);
+    const bool plain = quantity.is_plain();
+    const Token& next = text_.at(quantity.last_token);
+    if (plain && next.is("points") && all.gives_points(quantity, kChanceCompared)) return true;
+    if (plain && next.is("times"))
+      return near.gives_ratio(quantity, kChanceOfTimes) ||
+             all.gives_ratio(quantity, kChanceOfTimes);
+    if (quantity.fraction)  // "3/4 cup" is no share of anything
+      return quantity.words && (near.gives_ratio(quantity, kChanceOfPart) ||
+                                all.gives_ratio(quantity, kChanceOfPart));
+    if (plain && tells_age(text_, quantity)) {
+      Quantity years = quantity;
+      years.readings[0].unit = kYears;
+      return all.gives(years, kChanceOfAge);
     }
-    return near.gives(figure, compares ? kChanceNearCompared : kChanceNear) ||
-           evidence_.combined().gives(figure, compares ? kChanceCompared : kChance);
+    const Chance& compared = is_share(quantity.unit()) ? kChanceOfShare : kChanceCompared;
+    return near.gives(quantity, claims.compares ? kChanceNearCompared : kChanceNear) ||
+           all.gives(quantity, claims.compares ? compared : kChance);
   }
 
-  static Quantity in_percent(Quantity plain) {
-    plain.readings[0].unit = {Dimension::kShare, 0.01};
-    return plain;
-  }
-
-  // "Half", "three times".
-  bool is_ratio(const Combined& near, const Quantity& quantity) const {
-    const bool times = quantity.is_plain() && text_.at(quantity.last_token).is("times");
-    return (quantity.fraction || times) && combinations_ > 0 &&
-           (near.gives_ratio(quantity, kChanceRatio) ||
-            evidence_.combined().gives_ratio(quantity, kChanceRatio));
+  bool is_combined(const Combined& near, const Claims& claims, const Date& date) {
+    const Chance& chance = claims.compares ? kChanceOfDateCompared : kChanceOfDate;
+    return may_combine() && (near.gives(date, chance) || evidence_.combined().gives(date, chance));
   }
 
   void add_unknown(const Quantity& quantity) {
@@ -345,68 +354,15 @@ class Checker {
     }
   }
 
-  bool is_known(const Name& name, const Token& token) const {
-    if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text)))
-      return true;
-    if (unit_named(token.lower) || is_common_word(token.lower) || is_everyday_acronym(token.text) ||
-        token.text.size() < 2 || evidence_.words().hold(token))
-      return true;
-    // "the World Health Organization (WHO)" explains itself.
-    return is_all_upper(token.text.substr(0, token.lower.size())) &&
-           initials_.contains(std::string(token.lower));
-  }
-
-  // Name `i` of the facts, with its neighbour where "and" joins them: "National Aeronautics and
-  // Space Administration".
-  bool knows_initials(const Facts& facts, size_t i) const {
-    if (evidence_.words().hold_initials(text_, facts.names[i])) return true;
-    const auto together = [&](const Name& a, const Name& b) {
-      return a.last_token + 1 == b.first_token && text_.at(a.last_token).is("and") &&
-             evidence_.words().hold_initials(text_, {a.first_token, b.last_token});
-    };
-    return (i > 0 && together(facts.names[i - 1], facts.names[i])) ||
-           (i + 1 < facts.names.size() && together(facts.names[i], facts.names[i + 1]));
-  }
-
-  // "**Cable Length:** 6 m", "| Battery Life | 9 h |": a part that is unknown says nothing.
-  bool is_label(const Sentence& sentence, const Name& name) const {
-    const auto is_mark = [](const Token& token) {
-      return is_one_of(token.lower, {"*", "_", "-", "•", "–", "|", "#", ">"});
-    };
-    size_t before = name.first_token;
-    while (before > sentence.first_token && text_.at(before - 1).is("*")) --before;
-    size_t after = name.last_token;
-    while (text_.at(after).is("*")) ++after;
-    return (before == sentence.first_token || is_mark(text_.at(before - 1))) &&
-           is_one_of(text_.at(after).lower, {":", "|"});
-  }
-
-  void check_name(const Sentence& sentence, const Facts& facts, size_t i) {
-    const Name& name = facts.names[i];
-    add_initials(text_, name, initials_);
-    uint32_t first = name.first_token, last = name.last_token;
-    while (first < last && is_known(name, text_.at(first))) ++first;
-    while (last > first && is_known(name, text_.at(last - 1))) --last;
-    // A sentence's first word has its capital from that: alone it is no name.
-    if (first == sentence.first_token && last == first + 1 && !name.code &&
-        name.last_token > name.first_token + 1)
-      return;
-    if (first == last || knows_initials(facts, i)) return;
-    if (last - first < name.last_token - name.first_token && is_label(sentence, name)) return;
-    const auto verdict =
-        name.code ? GroundingVerdict::kFabricatedNumber : GroundingVerdict::kFabricatedName;
-    add(text_.at(first).begin, text_.at(last - 1).end, verdict, kSureOfName);
-  }
-
   const Evidence& evidence_;
   const ReadText& text_;
-  const bool names_;  // whether capitals say something
+  NameCheck names_;
+  double scale_ = 1;  // of all, where the answer says so
   size_t combinations_ = kCombinationsMax;
   Enumerations own_items_;
   std::vector<GroundingSpan> spans_;
   std::vector<ByteSpan> verified_;
-  std::vector<Claims> claims_;                // a sentence each
-  std::unordered_set<std::string> initials_;  // of names that the answer has had
+  std::vector<Claims> claims_;  // a sentence each
 };
 
 }  // namespace

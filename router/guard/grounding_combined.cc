@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "router/guard/grounding_calendar.h"
@@ -13,32 +14,23 @@
 namespace signalbox::router::grounding {
 namespace {
 
-constexpr size_t kFiguresMax = 64;  // different ones, and as many dates
-constexpr double kNear = 2;         // from half of the figure to its double
-constexpr double kSame = 1e-6;      // what decimal fractions and factors of units lose
-// How near to a ratio is meant by its word: the same; without and with "about".
-constexpr double kExact = 1e-4, kNearly = 0.01, kRoughly = 0.06;
-constexpr double kWeek = 7;
-constexpr double kDaysOfYear = 365;
-constexpr int32_t kDay = 1440, kHalfDay = kDay / 2, kTick = 5;  // minutes; times are mostly of five
-
-bool is_plain(const Unit& unit) {
-  return unit.dimension == Dimension::kNone;
-}
-
-bool is_share(const Unit& unit) {
-  return unit.dimension == Dimension::kShare;
-}
-
-bool is_money(const Unit& unit) {
-  return unit.dimension == Dimension::kMoney;
-}
-
-// Whether values of the two may be added up, or be the same.
-bool alike(const Unit& a, const Unit& b) {
-  return a.dimension == b.dimension &&
-         (a.dimension != Dimension::kMoney || may_be_currency(a.currency, b.currency));
-}
+constexpr size_t kKeptMax = 512;    // different figures that are kept, and as many dates
+constexpr size_t kFiguresMax = 64;  // that are combined: those that can give a unit
+constexpr size_t kCombinedDatesMax = 48;
+constexpr size_t kUnitsMax = 16;      // units that plain figures may be of
+constexpr size_t kOftenMax = 12;      // of which any may go into another so many times
+constexpr size_t kFew = 4;            // figures that can give only a few values
+constexpr double kNear = 2;           // from half of the figure to its double
+constexpr double kSame = 1e-6;        // what decimal fractions and factors of units lose, in steps
+constexpr double kStepsMax = 4.5e15;  // that a double can count one by one
+// How near to a ratio is meant by its word, where it is not the same: without and with "about".
+constexpr double kNearly = 0.01, kRoughly = 0.06;
+constexpr int kPartsMax = 10, kMultipleMax = 40;  // of the ratios that are counted: p / 10 to 40
+constexpr double kCountMin = 2, kCountMax = 60;
+constexpr int64_t kWeek = 7, kDaysMin = 30;
+constexpr double kSpanDaysMax = 40000;
+constexpr int32_t kSomeYear = 2001;                                     // of two dates without one
+constexpr int32_t kMinutes = 1440, kHalfDay = kMinutes / 2, kTick = 5;  // times are mostly of five
 
 // How many of the last digit a value is a multiple of: 1,000 of 3,000, 50 of 250, 1 of 97. Round
 // figures are made up more often than others, and met more often.
@@ -57,11 +49,10 @@ struct Places {
   bool rounded = false;        // what lies between two places is the nearer one's
   int64_t apart = 1;           // steps between two places
 
-  // Of a value: its place, or none.
+  // Of a value near it: its place, or none.
   std::optional<int64_t> at(double other) const {
     const double steps = other / step;
-    if (!rounded && std::abs(steps - std::round(steps)) > kSame * std::max(1.0, steps))
-      return std::nullopt;
+    if (!rounded && std::abs(steps - std::round(steps)) > kSame) return std::nullopt;
     const int64_t whole = std::llround(steps);
     if (whole % apart != 0) return std::nullopt;
     return whole / apart;
@@ -69,10 +60,13 @@ struct Places {
   double count() const { return value * (kNear - 1 / kNear) / (step * static_cast<double>(apart)); }
 };
 
-Places places_of(const Quantity& quantity) {
+// None where there are no digits to count.
+std::optional<Places> places_of(const Quantity& quantity) {
   const Reading& reading = quantity.readings[0];
   Places out{.value = std::abs(reading.value * reading.unit.factor),
              .step = reading.step * reading.unit.factor};
+  if (!(out.step > 0) || !(out.value > 0) || !(out.value / out.step < kStepsMax))
+    return std::nullopt;
   const bool hedged = quantity.hedge != Hedge::kNone;
   out.rounded = hedged || quantity.scaled || reading.step < 1 || is_share(reading.unit);
   const int64_t apart = roundness(std::llround(out.value / out.step));
@@ -84,30 +78,72 @@ Places places_of(const Quantity& quantity) {
   return out;
 }
 
+// Whether what is taken is little enough, of so many places.
+bool is_rare(std::vector<int64_t>& taken, double places, Combined::Chance chance) {
+  std::ranges::sort(taken);
+  const auto different = std::unique(taken.begin(), taken.end()) - taken.begin();
+  return static_cast<double>(different) <= chance.most * places || (chance.alone && different == 1);
+}
+
 // The places near a figure that results have taken.
 class Taken {
  public:
-  explicit Taken(const Places& places) : places_(places), asked_(places.at(places.value)) {}
+  explicit Taken(const Places& places)
+      : places_(places), asked_(std::llround(places.value / places.step) / places.apart) {}
 
   void add(double result) {
-    if (result < places_.value / kNear || result > places_.value * kNear) return;
-    if (const auto place = places_.at(result)) taken_.push_back(*place);
+    if (!(result >= places_.value / kNear && result <= places_.value * kNear)) return;
+    const double off = std::abs(result - places_.value) / places_.step;
+    if (off <= (places_.rounded ? 0.5 : 0) + kSame) {  // a half is rounded either way
+      met_ = true;
+      taken_.push_back(asked_);
+    } else if (const auto place = places_.at(result)) {
+      taken_.push_back(*place);
+    }
   }
 
-  // Whether the figure's own place is among them, and those taken are few.
-  bool hold_asked(double chance) {
-    if (!asked_ || places_.value <= 0) return false;
-    std::ranges::sort(taken_);
-    if (!std::ranges::binary_search(taken_, *asked_)) return false;
-    const auto different = std::unique(taken_.begin(), taken_.end()) - taken_.begin();
-    return static_cast<double>(different) <= chance * places_.count();
+  bool hold_asked(Combined::Chance chance) {
+    return met_ && is_rare(taken_, places_.count(), chance);
   }
 
  private:
   Places places_;
-  std::optional<int64_t> asked_;
+  int64_t asked_;
+  bool met_ = false;
   std::vector<int64_t> taken_;
 };
+
+// Ratios of small numbers, ascending: what a word for a part or a multiple could say instead.
+const std::vector<double>& named_ratios() {
+  static const std::vector<double> kNamed = [] {
+    std::vector<double> out;
+    for (int parts = 1; parts <= kPartsMax; ++parts) {
+      for (int of = 1; of <= parts * kMultipleMax; ++of)
+        out.push_back(static_cast<double>(of) / parts);
+    }
+    std::ranges::sort(out);
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }();
+  return kNamed;
+}
+
+// Areas of lengths, speeds of lengths and times.
+bool is_made_of(const Unit& unit, const Unit& part) {
+  return (part.dimension == Dimension::kLength &&
+          (unit.dimension == Dimension::kArea || unit.dimension == Dimension::kSpeed)) ||
+         (part.dimension == Dimension::kTime && unit.dimension == Dimension::kSpeed);
+}
+
+bool is_near(double each, double value) {
+  const bool part = each < 1;  // which is said otherwise than a multiple
+  return each >= value / kNear && each <= value * kNear && part == (value < 1);
+}
+
+bool hold(const std::vector<double>& ratios, double asked) {
+  return std::ranges::any_of(ratios,
+                             [&](double each) { return std::abs(each - asked) <= kSame * asked; });
+}
 
 }  // namespace
 
@@ -118,9 +154,8 @@ void Combined::add(const Quantity& quantity) {
 }
 
 void Combined::add(const Operand& operand) {
-  if (std::ranges::find(operands_, operand) != operands_.end()) return;
-  too_many_ = too_many_ || operands_.size() == kFiguresMax;
-  if (!too_many_) operands_.push_back(operand);
+  if (operands_.size() < kKeptMax && std::ranges::find(operands_, operand) == operands_.end())
+    operands_.push_back(operand);
 }
 
 void Combined::add(const Date& date) {
@@ -128,32 +163,49 @@ void Combined::add(const Date& date) {
     return other.year == date.year && other.month == date.month && other.day == date.day &&
            other.minute == date.minute && other.weekday == date.weekday;
   };
-  if (std::ranges::any_of(dates_, same)) return;
-  too_many_ = too_many_ || dates_.size() == kFiguresMax;
-  if (!too_many_) dates_.push_back(date);
+  if (dates_.size() == kKeptMax || std::ranges::any_of(dates_, same)) return;
+  dates_.push_back(date);
   if (date.has_year() && date.years == 1) add(Operand{static_cast<double>(date.year), {}, true});
 }
 
 void Combined::add_named(const Unit& unit) {
-  named_.push_back(unit);
+  if (named_.size() < kUnitsMax && std::ranges::find(named_, unit) == named_.end())
+    named_.push_back(unit);
 }
 
-// The operand in the unit that is asked for, where it is plain and the unit is named elsewhere.
-Combined::Operand Combined::as_named(const Operand& operand, const Unit& unit) const {
-  const bool named = std::ranges::any_of(
-      named_, [&](const Unit& each) { return each.factor == unit.factor && alike(each, unit); });
-  if (!named || !is_plain(operand.unit) || operand.year) return operand;
-  return {operand.value, unit, false};
+// Those that give the unit, alone or with another: of the unit, plain, shares; of shares all; what
+// money is paid for, if there is room; and how often any goes into another, of a few. Plain ones
+// are taken to be of the unit where it is named.
+std::vector<Combined::Operand> Combined::that_give(const Unit& unit) const {
+  const bool named = std::ranges::any_of(named_, [&](const Unit& each) {
+    return each.factor == unit.factor && may_add_up(each, unit);
+  });
+  std::vector<Operand> out, others;
+  for (const Operand& operand : operands_) {
+    if (operand.year) continue;
+    const bool plain = is_plain(operand.unit);
+    if (may_add_up(operand.unit, unit) || plain || is_share(operand.unit) || is_share(unit) ||
+        is_made_of(unit, operand.unit)) {
+      out.push_back(operand);
+      if (plain && named) out.back().unit = unit;
+    } else if (is_money(unit) || is_plain(unit)) {
+      others.push_back(operand);
+    }
+  }
+  if (out.size() + others.size() <= (is_plain(unit) ? kOftenMax : kFiguresMax))
+    out.insert(out.end(), others.begin(), others.end());
+  return out;
 }
 
 template <class Take>
 void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take) {
   const double x = a.size(), y = b.size();
-  if (alike(a.unit, b.unit)) {
-    if (alike(a.unit, unit)) {
+  if (may_add_up(a.unit, b.unit)) {
+    if (may_add_up(a.unit, unit)) {
       if (unit.dimension != Dimension::kTemperature) take(x + y);
       take(std::abs(a.unit.to_base(a.value) - b.unit.to_base(b.value)));
     }
+    if (unit.dimension == Dimension::kArea && a.unit.dimension == Dimension::kLength) take(x * y);
     const double least = std::min(x, y), most = std::max(x, y);
     if (least > 0 && is_share(unit) && !is_share(a.unit)) {
       take(least / most);
@@ -165,7 +217,10 @@ void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b
     return;
   }
   const auto of = [&](const Operand& all, const Operand& part) {
-    if (!alike(all.unit, unit)) return;
+    if (unit.dimension == Dimension::kSpeed && all.unit.dimension == Dimension::kLength &&
+        part.unit.dimension == Dimension::kTime && part.size() > 0)
+      take(all.size() / part.size());
+    if (!may_add_up(all.unit, unit)) return;
     if (is_share(part.unit)) {
       for (const double times : {part.size(), 1 - part.size(), 1 + part.size()})
         take(all.size() * times);
@@ -180,7 +235,7 @@ void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b
   of(b, a);
 }
 
-// Seconds.
+// Seconds between dates, times of day and years.
 template <class Take>
 void Combined::each_span(Take take) const {
   for (size_t i = 0; i < dates_.size(); ++i) {
@@ -189,7 +244,7 @@ void Combined::each_span(Take take) const {
       if (a.minute >= 0 && b.minute >= 0) {
         const int32_t minutes = std::abs(a.minute - b.minute);
         take(60.0 * minutes);
-        take(60.0 * (kDay - minutes));
+        take(60.0 * (kMinutes - minutes));
         if (a.half_day != b.half_day) take(60.0 * std::abs(minutes - kHalfDay));
       }
       if (const auto days = days_between(a, b)) {
@@ -199,8 +254,8 @@ void Combined::each_span(Take take) const {
     }
   }
   for (size_t i = 0; i < operands_.size(); ++i) {
-    for (size_t j = i + 1; j < operands_.size(); ++j) {
-      if (!operands_[i].year || !operands_[j].year) continue;
+    for (size_t j = i + 1; operands_[i].year && j < operands_.size(); ++j) {
+      if (!operands_[j].year) continue;
       const double years = std::abs(operands_[i].value - operands_[j].value);
       take(years * kYears.factor);
       take((years - 1) * kYears.factor);  // the months may be the other way round
@@ -208,108 +263,169 @@ void Combined::each_span(Take take) const {
   }
 }
 
-template <class Take>
-void Combined::each_result(const Unit& unit, Take take) const {
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    const Operand a = as_named(operands_[i], unit);
-    if (a.year) continue;
-    if (alike(a.unit, unit)) {
-      if (is_share(unit)) take(1 - a.size());
-    }
-    for (size_t j = i + 1; j < operands_.size(); ++j) {
-      if (!operands_[j].year) each_of_pair(unit, a, as_named(operands_[j], unit), take);
-    }
+bool Combined::gives(const Quantity& quantity, Chance chance) const {
+  if (quantity.ordinal || quantity.year || quantity.fraction) return false;
+  const auto places = places_of(quantity);
+  const Unit& unit = quantity.unit();
+  const std::vector<Operand> operands = that_give(unit);
+  const bool of_time = unit.dimension == Dimension::kTime;
+  if (!places || operands.size() > kFiguresMax || (of_time && dates_.size() > kCombinedDatesMax))
+    return false;
+  Taken taken(*places);
+  const auto take = [&](double result) { taken.add(result); };
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (is_share(unit) && is_share(operands[i].unit)) take(1 - operands[i].size());
+    for (size_t j = i + 1; j < operands.size(); ++j)
+      each_of_pair(unit, operands[i], operands[j], take);
   }
-  if (unit.dimension == Dimension::kTime) each_span(take);
-}
-
-bool Combined::gives(const Quantity& quantity, double chance) const {
-  if (too_many_ || quantity.ordinal || quantity.year || quantity.fraction) return false;
-  Taken taken(places_of(quantity));
-  each_result(quantity.unit(), [&](double result) { taken.add(result); });
+  if (of_time) each_span(take);
+  chance.alone = chance.alone && operands.size() + (of_time ? dates_.size() : 0) <= kFew;
   return taken.hold_asked(chance);
 }
 
-// Exactly, or as nearly as a word for it can be meant.
-bool Combined::gives_ratio(const Quantity& quantity, double chance) const {
-  if (too_many_) return false;
+// The very ratio, of those that words name; or one as near as a word can be meant.
+bool Combined::gives_ratio(const Quantity& quantity, Chance chance) const {
   const double value = quantity.readings[0].value;
-  const auto holds = [&](double exactness) {
-    Taken taken({.value = value, .step = exactness * value, .rounded = true});
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      for (size_t j = i + 1; j < operands_.size(); ++j) {
-        const Operand &a = operands_[i], &b = operands_[j];
-        if (a.year || b.year || !alike(a.unit, b.unit) || a.size() * b.size() <= 0) continue;
-        taken.add(a.size() / b.size());
-        taken.add(b.size() / a.size());
-      }
+  std::vector<Operand> operands;
+  std::ranges::copy_if(operands_, std::back_inserter(operands),
+                       [](const Operand& operand) { return !operand.year; });
+  if (operands.size() > kFiguresMax) return false;
+  std::vector<double> ratios;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (size_t j = i + 1; j < operands.size(); ++j) {
+      const double x = operands[i].size(), y = operands[j].size();
+      if (!may_add_up(operands[i].unit, operands[j].unit) || x * y <= 0) continue;
+      ratios.push_back(x / y);
+      ratios.push_back(y / x);
     }
+  }
+  chance.alone = chance.alone && operands.size() <= kFew;
+  if (!hold(ratios, value)) {
+    const double exactness = quantity.hedge == Hedge::kNone ? kNearly : kRoughly;
+    Taken taken({.value = value, .step = exactness * value, .rounded = true});
+    for (const double ratio : ratios) taken.add(ratio);
     return taken.hold_asked(chance);
-  };
-  return holds(kExact) || holds(quantity.hedge == Hedge::kNone ? kNearly : kRoughly);
+  }
+  std::vector<int64_t> taken;
+  double places = 0;
+  for (size_t i = 0; i < named_ratios().size(); ++i) {
+    if (!is_near(named_ratios()[i], value)) continue;
+    ++places;
+    if (hold(ratios, named_ratios()[i])) taken.push_back(static_cast<int64_t>(i));
+  }
+  return is_rare(taken, places, chance);
 }
 
-bool Combined::gives(const Date& date, double chance) const {
-  if (too_many_) return false;
+bool Combined::gives_points(const Quantity& quantity, Chance chance) const {
+  const auto places = places_of(quantity);
+  std::vector<Operand> shares;
+  std::ranges::copy_if(operands_, std::back_inserter(shares),
+                       [](const Operand& operand) { return is_share(operand.unit); });
+  if (!places || !quantity.is_plain() || shares.size() > kFiguresMax) return false;
+  Taken taken(*places);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    for (size_t j = i + 1; j < shares.size(); ++j)
+      taken.add(100 * std::abs(shares[i].size() - shares[j].size()));
+  }
+  chance.alone = chance.alone && shares.size() <= kFew;
+  return taken.hold_asked(chance);
+}
+
+bool Combined::gives_count(double count) const {
+  const auto counts = [](const Operand& operand) {
+    const bool of_things = is_plain(operand.unit) || operand.unit.dimension == Dimension::kTime;
+    return of_things && !operand.year && operand.value >= kCountMin && operand.value <= kCountMax &&
+           operand.value == std::floor(operand.value);
+  };
+  return std::ranges::any_of(operands_, [&](const Operand& a) {
+    return counts(a) && std::ranges::any_of(operands_, [&](const Operand& b) {
+             return counts(b) && a.value * b.value == count;
+           });
+  });
+}
+
+bool Combined::gives(const Date& date, Chance chance) const {
+  if (operands_.size() > kFiguresMax || dates_.size() > kCombinedDatesMax) return false;
   if (date.minute >= 0) return gives_time(date, chance);
-  return date.month > 0 && date.day > 0 && (gives_day(date, chance) || gives_weekday(date, chance));
+  return date.month > 0 && date.day > 0 && (gives_day(date, chance) || gives_weekday(date));
 }
 
 // So long before or after another time of day.
-bool Combined::gives_time(const Date& date, double chance) const {
-  const bool half = std::ranges::any_of(dates_, &Date::half_day) || date.half_day;
-  const int32_t day = half ? kHalfDay : kDay;
-  std::vector<int32_t> reached;
+bool Combined::gives_time(const Date& date, Chance chance) const {
+  const bool half = date.half_day || std::ranges::any_of(dates_, &Date::half_day);
+  const int32_t day = half ? kHalfDay : kMinutes;
+  std::vector<int64_t> reached;
   for (const Date& from : dates_) {
     if (from.minute < 0) continue;
     for (const Operand& span : operands_) {
       const double minutes = span.size() / 60;
-      if (span.unit.dimension != Dimension::kTime || minutes < 1 || minutes >= kDay) continue;
+      if (span.unit.dimension != Dimension::kTime || minutes < 1 || minutes >= kMinutes) continue;
       const auto by = static_cast<int32_t>(std::lround(minutes));
       reached.push_back((from.minute + by) % day);
-      reached.push_back((from.minute - by + kDay) % day);
+      reached.push_back((from.minute - by + kMinutes) % day);
     }
   }
-  std::ranges::sort(reached);
-  if (!std::ranges::binary_search(reached, date.minute % day)) return false;
-  const auto different = std::unique(reached.begin(), reached.end()) - reached.begin();
   const double places = static_cast<double>(day) / (date.minute % kTick == 0 ? kTick : 1);
-  return static_cast<double>(different) <= chance * places;
+  return std::ranges::find(reached, date.minute % day) != reached.end() &&
+         is_rare(reached, places, chance);
 }
 
-bool Combined::gives_day(const Date& date, double chance) const {
-  size_t reached = 0;
-  bool given = false;
+// Whether the year of a date stands alone somewhere, for one that has none.
+bool Combined::knows_year(const Date& date) const {
+  return !date.has_year() || std::ranges::any_of(operands_, [&](const Operand& operand) {
+    return operand.year && static_cast<int32_t>(operand.value) == date.year;
+  });
+}
+
+// So many days, months or years on.
+bool Combined::gives_day(const Date& date, Chance chance) const {
+  std::vector<int64_t> reached;
+  int64_t first = INT64_MAX, last = INT64_MIN;
+  bool met = false;
   for (const Date& from : dates_) {
     if (from.month < 0 || from.day < 0) continue;
+    const int32_t year = from.has_year() ? from.year : date.has_year() ? date.year : kSomeYear;
+    const int64_t begin = day_number(from, year);
+    first = std::min(first, begin);
     Date to = date;
-    if (!from.has_year()) to.year = Date::kNoYear;
+    if (!from.has_year() && knows_year(date)) to.year = Date::kNoYear;
+    const bool later = day_number(date, date.has_year() ? date.year : year) >= begin;
     for (const Operand& span : operands_) {
-      if (span.unit.dimension != Dimension::kTime || span.size() < kInDays.factor) continue;
-      reached += 2;
-      given = given || is_apart(to, from, {span.value, 1, span.unit});
+      const double days = span.size() / kInDays.factor;
+      if (span.unit.dimension != Dimension::kTime || days < 1 || days > kSpanDaysMax) continue;
+      reached.push_back(begin + std::llround(days));
+      last = std::max(last, reached.back());
+      met = met || (later && is_apart(to, from, {span.value, 1, span.unit}));
     }
   }
-  return given && static_cast<double>(reached) <= chance * kDaysOfYear;
+  if (!met) return false;
+  return is_rare(reached, static_cast<double>(std::max(last - first, kDaysMin)), chance);
 }
 
-// "By Thursday" of a letter of 4 March: the 6th.
-bool Combined::gives_weekday(const Date& date, double chance) const {
-  size_t reached = 0;
-  bool given = false;
-  for (const Date& from : dates_) {
-    if (from.month < 0 || from.day < 0 || !from.has_year()) continue;
-    const int32_t year = date.has_year() ? date.year : from.year;
-    const int32_t weekday = weekday_of(year, date.month, date.day);
-    const auto days = days_between(date, from);
-    for (const Date& named : dates_) {
-      if (named.weekday < 0 || named.day > 0) continue;
-      reached += 2;
-      given = given || (named.weekday == weekday && days && static_cast<double>(*days) <= kWeek &&
-                        (date.weekday < 0 || date.weekday == weekday));
-    }
+// "By Thursday" of a letter of 4 March: the 6th. Which day is meant has to be plain.
+bool Combined::gives_weekday(const Date& date) const {
+  // But for "Tue, 4 March 2025".
+  const auto is_dated = [&](int32_t weekday) {
+    return std::ranges::any_of(dates_, [&](const Date& other) {
+      return other.has_year() && other.month > 0 && other.day > 0 &&
+             weekday_of(other.year, other.month, other.day) == weekday;
+    });
+  };
+  std::vector<int32_t> named;
+  for (const Date& other : dates_) {
+    if (other.weekday >= 0 && other.day < 0 && !is_dated(other.weekday) &&
+        std::ranges::find(named, other.weekday) == named.end())
+      named.push_back(other.weekday);
   }
-  return given && static_cast<double>(reached) <= chance * kDaysOfYear;
+  if (named.empty() || (date.weekday < 0 && named.size() > 1)) return false;
+  return std::ranges::any_of(dates_, [&](const Date& from) {
+    if (from.month < 0 || from.day < 0 || !from.has_year()) return false;
+    const int32_t year = date.has_year() ? date.year : from.year;
+    const int64_t days = day_number(date, year) - day_number(from, from.year);
+    const int32_t weekday = weekday_of(year, date.month, date.day);
+    return days > 0 && days <= kWeek && (date.weekday < 0 || date.weekday == weekday) &&
+           std::ranges::find(named, weekday) != named.end();
+  });
 }
 
 }  // namespace signalbox::router::grounding

@@ -5,6 +5,7 @@
 // chance.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "router/guard/grounding_date.h"
@@ -12,26 +13,38 @@
 
 namespace signalbox::router::grounding {
 
-/// Filled, then immutable and free for any number of threads. Asking combines all pairs: a few
-/// thousand of them at most.
+/// Filled, then immutable and free for any number of threads. Asking combines all pairs that can
+/// give the unit: a few thousand at most, and none at all of more figures than that.
+///
+/// `chance`, 0 to 1: the largest part of the values near the one that is asked about, as round as
+/// it is, that may be given. `alone`: where only a few figures can give anything, one value near it
+/// may be given in any case.
 class Combined {
  public:
   void add(const Quantity& quantity);
   void add(const Date& date);
-  /// A unit that the texts name away from any number: plain ones may be of it.
+  /// A unit that plain figures may be of.
   void add_named(const Unit& unit);
 
+  struct Chance {
+    double most = 0;
+    bool alone = false;
+  };
+
   /// Whether two of the figures give the quantity: sum, difference, product, quotient, share or
-  /// growth; a span between dates or times of day; one figure doubled, halved, of all twelve
-  /// months. `chance`, 0 to 1: the largest part of the values near it, as exact as it is written,
-  /// that may be given so. False with too many figures.
-  bool gives(const Quantity& quantity, double chance) const;
+  /// growth; a span between dates or times of day.
+  bool gives(const Quantity& quantity, Chance chance) const;
+  /// Whether a span leads on from one date to this one; whether it is the day of the week that the
+  /// texts name without a date, next after one of their dates.
+  bool gives(const Date& date, Chance chance) const;
   /// Whether one of the figures is so many times another, or such a part of it: "half", "three
   /// times".
-  bool gives_ratio(const Quantity& quantity, double chance) const;
-  /// Whether a span leads from one date to this one; whether it is the day of the week that the
-  /// texts have next to one of their dates.
-  bool gives(const Date& date, double chance) const;
+  bool gives_ratio(const Quantity& quantity, Chance chance) const;
+  /// Whether a plain number is the difference of two shares: "3.4 points".
+  bool gives_points(const Quantity& quantity, Chance chance) const;
+  /// Whether two of the figures are counts, of things or time, that multiply to it: 2 adults, 4
+  /// nights.
+  bool gives_count(double count) const;
 
  private:
   struct Operand {
@@ -43,21 +56,19 @@ class Combined {
     bool operator==(const Operand&) const = default;
   };
   void add(const Operand& operand);
-  template <class Take>
-  void each_result(const Unit& unit, Take take) const;
+  std::vector<Operand> that_give(const Unit& unit) const;
   template <class Take>
   static void each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take);
   template <class Take>
   void each_span(Take take) const;
-  Operand as_named(const Operand& operand, const Unit& unit) const;
-  bool gives_time(const Date& date, double chance) const;
-  bool gives_day(const Date& date, double chance) const;
-  bool gives_weekday(const Date& date, double chance) const;
+  bool gives_time(const Date& date, Chance chance) const;
+  bool gives_day(const Date& date, Chance chance) const;
+  bool gives_weekday(const Date& date) const;
+  bool knows_year(const Date& date) const;
 
-  std::vector<Operand> operands_;  // different ones, of dates their years too
+  std::vector<Operand> operands_;  // different ones; of dates their years
   std::vector<Date> dates_;
   std::vector<Unit> named_;
-  bool too_many_ = false;
 };
 
 }  // namespace signalbox::router::grounding

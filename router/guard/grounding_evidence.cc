@@ -18,7 +18,6 @@ constexpr double kCountsMax = 64;       // up to which enumerations are counted
 constexpr size_t kQuestionMax = 4;      // quantities of a question that are reckoned with
 constexpr size_t kSpansMax = 64;        // of time, that dates of a question are moved by
 constexpr double kTimesMax = 60;        // "12 months at 1,450"
-constexpr double kChanceOfAge = 0.3;    // see Combined: between two years that stand anywhere
 constexpr size_t kNamedMax = 16;        // units of headings that plain numbers are converted from,
 constexpr size_t kConvertedMax = 1u << 15;  // and those numbers
 
@@ -27,6 +26,8 @@ bool counts_things(const ReadText& text, const Quantity& quantity) {
   size_t next = quantity.last_token;
   if (text.at(next).is("-") && !text.opens_line(next)) ++next;
   const Token& thing = text.at(next);
+  if (quantity.first_token > 0 && text.at(quantity.first_token - 1).is("at"))
+    return false;  // a price
   return thing.kind == TokenKind::kWord && !text.opens_line(next) && !is_common_word(thing.lower) &&
          !is_one_of(thing.lower, {"plus", "minus", "times", "versus", "vs", "including"}) &&
          dimension_of(thing.lower) == Dimension::kNone &&
@@ -60,6 +61,7 @@ std::optional<Unit> heading_unit(const ReadText& text, size_t token) {
     const auto power = read_unit(text, token);
     return power ? std::optional(power->unit) : std::nullopt;
   }
+  if (is_one_of(at.lower, {"std", "ans"})) return std::nullopt;  // "Std" is short for standard, too
   if (at.kind != TokenKind::kIdentifier) return unit_named(at.lower);
   const auto power = read_unit(text, token);  // "m3"
   return power ? std::optional(power->unit) : std::nullopt;
@@ -135,6 +137,10 @@ void Evidence::add_question(const ReadText& text) {
       if (asked_dates_.size() < kQuestionMax) asked_dates_.push_back(date);
     }
   }
+  for (size_t i = 2; i < text.tokens().size(); ++i) {
+    if (text.at(i - 1).is("many") && text.at(i - 2).is("how"))
+      asked_unit_ = unit_named(text.at(i).lower).value_or(Unit{});
+  }
   for (const Token& token : text.tokens()) {
     if (asked_scale(token) != 1) scale_ = asked_scale(token);
     asks_to_reckon_ = asks_to_reckon_ || says_to_reckon(token);
@@ -190,7 +196,9 @@ void Evidence::add_sentence(const ReadText& text, const Facts& facts) {
   };
   std::ranges::for_each(facts.quantities, take);
   for (const Quantity& quantity : facts.quantities) {
-    if (!is_of_code(text, quantity)) combined_.add(quantity);
+    if (is_of_code(text, quantity)) continue;
+    combined_.add(quantity);
+    if (quantity.year && counts_things(text, quantity)) combined_.add(no_year(quantity));
   }
   for (const Quantity& quantity : facts.quantities) {
     if (quantity.unit().dimension == Dimension::kTime && spans_.size() < kSpansMax)
@@ -244,7 +252,7 @@ bool Evidence::ranks(const Asked& asked, const Quantity& quantity) const {
   if (quantity.ordinal) return ordinals_.hold(reading, quantity, false);
   if (!quantity.is_plain() || quantity.first_token == 0) return false;
   const Token& before = asked.text.at(quantity.first_token - 1);
-  const bool titled = is_upper_start(before.text) ||
+  const bool titled = (is_upper_start(before.text) && !quantity.words) ||
                       is_one_of(before.lower, {"#", "no", "number", "minute", "day", "week",
                                                "month", "page", "chapter", "section", "round",
                                                "step", "place", "stage", "season", "lap", "level"});
@@ -260,7 +268,7 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
          bare_.hold_plain(reading, quantity)))
       return true;
     if (reading.value == 0 && denies_) return true;
-    if (quantity.fraction && holds_both(asked.text, quantity)) return true;
+    if (quantity.fraction && is_score(asked.text, quantity)) return true;
     if (reading.value == 1 && reading.unit.dimension == Dimension::kTime &&
         std::ranges::find(named_, reading.unit) != named_.end())
       return true;  // "one month's rent" of "1,450 a month"
@@ -273,25 +281,21 @@ bool Evidence::supports(const Asked& asked, const Quantity& quantity) const {
          spans_years(asked, quantity) || ages(asked, quantity);
 }
 
-// "72 out of 100" of a score of 72 below a heading "out of 100".
-bool Evidence::holds_both(const ReadText& text, const Quantity& quantity) const {
-  const auto holds = [&](size_t token) {
-    const auto digits =
-        text.at(token).kind == TokenKind::kNumber ? read_digits(text.at(token).text) : std::nullopt;
-    return digits && values_.hold({digits->value, digits->step, {}}, quantity, true);
-  };
-  return quantity.last_token > quantity.first_token + 1 && holds(quantity.first_token) &&
-         holds(quantity.last_token - 1);
+// "72 out of 100", "three out of nine": two numbers that stand somewhere.
+bool Evidence::is_score(const ReadText& text, const Quantity& quantity) const {
+  if (!text.at(quantity.first_token + 1).is("out")) return false;
+  auto most = read_quantity(text, quantity.last_token - 1);
+  if (!most || most->fraction || !values_.hold(most->readings[0], *most, true)) return false;
+  Reading score = most->readings[0];
+  score.value *= quantity.readings[0].value;
+  return values_.hold(score, *most, true);
 }
 
 // In proportion to what the question asks for; what it names, and as much more as the context says:
 // "the next service?" at 30,000 km where one is due every 15,000 km.
 bool Evidence::is_as_asked(const Reading& reading, const Quantity& quantity) const {
   if (quantity.ordinal || quantity.year) return false;
-  Reading part = reading;
-  part.value /= scale_;
-  part.step /= scale_;
-  if (scale_ != 1 && values_.hold(part, quantity, true)) return true;
+  if (scale_ != 1 && has_scaled(quantity, scale_)) return true;
   return std::ranges::any_of(asked_, [&](const Quantity& asked) {
     if (asked.is_plain() || !(asked.unit() == reading.unit)) return false;
     Reading more = reading;
@@ -328,6 +332,13 @@ bool Evidence::has_share_of(const Quantity& quantity, double times) const {
   one.value /= times;
   one.step /= times;
   return values_.hold(one, quantity, false);
+}
+
+bool Evidence::has_scaled(const Quantity& quantity, double scale) const {
+  Reading part = quantity.readings[0];
+  part.value /= scale;
+  part.step /= scale;
+  return !quantity.ordinal && !quantity.year && values_.hold(part, quantity, true);
 }
 
 bool Evidence::has_value(const Quantity& quantity) const {
@@ -386,25 +397,19 @@ bool Evidence::ages(const Asked& asked, const Quantity& quantity) const {
   if (asked.text.at(next).is("-")) ++next;
   const bool old = is_one_of(asked.text.at(next).lower, {"old", "olds"});
   const bool aged = quantity.first_token > 0 && asked.text.at(quantity.first_token - 1).is("aged");
-  return (old || aged) && has_value(quantity);
+  const auto asked_for = [&](const Quantity& each) {
+    return each.is_plain() && each.readings[0].value == quantity.readings[0].value;
+  };
+  return (old || aged) && (bare_.hold_plain(quantity.readings[0], quantity) ||
+                           std::ranges::any_of(asked_, asked_for));
 }
 
 // "aged 76": years without the word.
 bool Evidence::spans_years(const Asked& asked, const Quantity& quantity) const {
-  if (!quantity.is_plain() || quantity.year || quantity.ordinal || quantity.first_token == 0)
-    return false;
-  const std::string_view before = asked.text.at(quantity.first_token - 1).lower;
-  const std::string_view before_that =
-      quantity.first_token > 1 ? asked.text.at(quantity.first_token - 2).lower : "";
-  const bool was = is_one_of(before, {"was", "is"}) &&
-                   is_one_of(asked.text.at(quantity.last_token).lower, {"when", "in", "at", "by"});
-  if (!is_one_of(before, {"aged", "at"}) && !(before == "of" && before_that == "age") && !was)
-    return false;
+  if (!quantity.is_plain() || !tells_age(asked.text, quantity)) return false;
   Reading years = quantity.readings[0];
   years.unit = kYears;
-  Quantity aged = quantity;
-  aged.readings[0] = years;
-  return derived_.follows().hold(years, quantity, false) || combined_.gives(aged, kChanceOfAge);
+  return derived_.follows().hold(years, quantity, false);
 }
 
 bool Evidence::supports(const Date& date) const {

@@ -35,11 +35,14 @@ class Evidence {
   /// Whether the quantity is the time from one of the times of day to one that the texts have, or
   /// back.
   bool spans_times(std::span<const Date> dates, const Quantity& quantity) const;
+  /// Whether the texts have so many times less: of what is doubled.
+  bool has_scaled(const Quantity& quantity, double scale) const;
   /// Whether the quantity is so many times one that the texts have: a price, a dose.
   bool has_share_of(const Quantity& quantity, double times) const;
   /// Of the question.
   const std::vector<Quantity>& asked() const { return asked_; }
   const std::vector<Date>& asked_dates() const { return asked_dates_; }
+  const Unit& asked_unit() const { return asked_unit_; }  // "how many hours"; plain without
   bool asks_to_reckon() const { return asks_to_reckon_; }
   const Combined& combined() const { return combined_; }
   const KnownWords& words() const { return words_; }
@@ -55,7 +58,7 @@ class Evidence {
   bool derives(const Asked& asked, const Quantity& quantity) const;
   bool counts(const Asked& asked, const Quantity& quantity) const;
   bool ages(const Asked& asked, const Quantity& quantity) const;
-  bool holds_both(const ReadText& text, const Quantity& quantity) const;
+  bool is_score(const ReadText& text, const Quantity& quantity) const;
   bool is_as_asked(const Reading& reading, const Quantity& quantity) const;
   bool follows_in_rows(const Reading& reading, const Quantity& quantity) const;
   bool spans_years(const Asked& asked, const Quantity& quantity) const;
@@ -70,6 +73,7 @@ class Evidence {
   std::vector<Date> asked_dates_;
   std::vector<Reading> spans_;    // of time
   std::vector<int32_t> clocked_;  // spans with seconds, "2:29:20"
+  Unit asked_unit_ = {};
   bool asks_to_reckon_ = false;
   double scale_ = 1;           // that it asks for: 0.5 of "half of it"
   std::bitset<32> days_;       // "the 12th"

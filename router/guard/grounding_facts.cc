@@ -167,7 +167,7 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
 bool ranges(const ReadText& text, const Quantity& a, const Quantity& b) {
   return a.last_token + 1 == b.first_token &&
          is_one_of(text.at(a.last_token).lower,
-                   {"-", "–", "—", "−", "to", "and", "or", "through", "/", "×", "x"});
+                   {"-", "–", "—", "−", "to", "and", "or", "through", "/", "×", "x", "by"});
 }
 
 // "10-20 %", "1 to 2 million", "2019-20": the first takes the unit of the second, the second the
@@ -176,9 +176,10 @@ void share_between(const ReadText& text, Quantity& a, Quantity& b) {
   if (!ranges(text, a, b)) return;
   // "rose 2.6 % to $310 million" is no range.
   if (!a.is_plain() && !b.is_plain() && a.unit().dimension != b.unit().dimension) return;
-  const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or", "/", "×", "x"});
-  // "8 × €2.20"
-  if (is_one_of(text.at(a.last_token).lower, {"×", "x"}) && b.unit().dimension == Dimension::kMoney)
+  const bool tight = !is_one_of(text.at(a.last_token).lower, {"and", "or", "/", "×", "x", "by"});
+  // "8 × €2.20", but "120 × 28 cm"
+  if (is_one_of(text.at(a.last_token).lower, {"×", "x"}) &&
+      b.unit().dimension != Dimension::kLength && !b.is_plain())
     return;
   const bool between = a.first_token > 0 && text.at(a.first_token - 1).is("between");
   a.range = b.range = tight || between;

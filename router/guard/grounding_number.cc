@@ -102,16 +102,18 @@ bool add_feet(const ReadText& text, const Numeral& part, Quantity& out) {
   return true;
 }
 
-// 1'04", 51' 17": minutes, where the seconds cannot be inches.
+// 1'04", 51' 17": minutes, and feet where the seconds may be inches.
 bool add_seconds(const ReadText& text, const Numeral& part, Quantity& out) {
+  constexpr int32_t kInchesOfFoot = 12;
   const size_t mark = part.next;
   const std::string_view digits = text.at(mark + 1).text;
   const int32_t seconds = small_number(digits);
   if (!is_one_of(text.at(mark).lower, {"'", "’", "′"}) || !text.glued(mark) || digits.size() != 2 ||
-      seconds < 0 || seconds > 59 || (seconds < 12 && digits[0] != '0') ||
+      seconds < 0 || seconds > 59 || (seconds < kInchesOfFoot && digits[0] != '0') ||
       !is_inch_mark(text.at(mark + 2)) || !text.glued(mark + 2))
     return false;
   add(out, part.value + seconds / 60.0, 1 / 60.0, kInMinutes);
+  if (seconds < kInchesOfFoot) add(out, part.value + seconds / 12.0, 1 / 12.0, kInFeet);
   out.last_token = static_cast<uint32_t>(mark + 3);
   return true;
 }
@@ -178,6 +180,8 @@ void take_rest(const ReadText& text, const Unit& unit, Reading& reading, Quantit
 std::optional<FoundUnit> unit_of_error(const ReadText& text, size_t token) {
   if (!text.at(token).is("±") || text.at(token + 1).kind != TokenKind::kNumber) return std::nullopt;
   auto unit = read_unit(text, token + 2);
+  const auto error = read_numeral(text, token + 1);
+  if (!unit && error && error->scaled) unit = read_unit(text, error->next);  // "± 4 million years"
   if (!unit && text.at(token + 2).text == "d") unit = FoundUnit{kInDays, token};
   if (unit) unit->last_token = token;  // the error is a quantity of its own
   return unit;

@@ -40,8 +40,14 @@ struct Quantity {
 
   std::span<const Reading> read() const { return {readings.data(), count}; }
   const Unit& unit() const { return readings[0].unit; }
-  bool is_plain() const { return unit().dimension == Dimension::kNone; }
+  bool is_plain() const { return grounding::is_plain(unit()); }
 };
+
+/// The same where it counts something: "1,800 pupils" as "1800 pupils".
+inline Quantity no_year(Quantity quantity) {
+  quantity.year = false;
+  return quantity;
+}
 
 /// Whether it is the digits of a code: "TN-3420".
 bool is_of_code(const ReadText& text, const Quantity& quantity);

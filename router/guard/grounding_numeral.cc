@@ -289,7 +289,8 @@ void extend_half(const ReadText& text, Numeral& out) {
   const size_t at = skip_hyphen(text, out.next), article = skip_hyphen(text, at + 1);
   const size_t tail = skip_hyphen(text, article + 1);
   if (text.at(at).is("and") && text.at(article).is("three") &&
-      is_one_of(text.at(tail).lower, {"quarter", "quarters"})) {
+      is_one_of(text.at(tail).lower, {"quarter", "quarters"}) &&
+      dimension_of(text.at(tail + 1).lower) != Dimension::kNone) {
     out.value += 0.75;
     out.step = 0.01;
     out.next = tail + 1;
@@ -420,7 +421,8 @@ bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   out.next = token + 1;
   if (text.offers()) offer_cells(text.at(token).text, out);
   extend_fraction(text, token, out);
-  if (out.step == 1 && !out.fraction) extend_half(text, out);
+  // "£64 and a half plot £36"
+  if (out.step == 1 && !out.fraction && !read_currency_before(text, token)) extend_half(text, out);
   extend_power(text, out);
   if (out.scaled) return true;
   const Token& after = text.at(out.next);
@@ -432,7 +434,10 @@ bool read_digit_number(const ReadText& text, size_t token, Numeral& out) {
   double scale = 1;
   size_t next = skip_hyphen(text, out.next);
   if (text.opens_sentence(next)) return true;
-  if (const auto found = find(kScales, text.at(next).lower)) {
+  if (text.at(next).is("±") && text.at(next + 1).kind == TokenKind::kNumber) {
+    scale = find(kScales, text.at(next + 2).lower).value_or(1);  // "1,265 ± 4 million"
+    next = out.next;
+  } else if (const auto found = find(kScales, text.at(next).lower)) {
     scale = *found;
     ++next;
     if (const auto more = find(kScales, text.at(next).lower); more && *more > scale) {

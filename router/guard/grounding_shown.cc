@@ -15,14 +15,9 @@ constexpr uint32_t kPricedWithin = 4;  // tokens between a number and its price
 constexpr int32_t kDayMinutes = 1440;
 constexpr Unit kPercent = {Dimension::kShare, 0.01};
 
-bool is_money(const Unit& unit) {
-  return unit.dimension == Dimension::kMoney;
-}
-
-// Whether values of the two can be added up once they are in one unit.
+// Temperatures are added up as they are written.
 bool add_up(const Unit& a, const Unit& b) {
-  if (a.dimension != b.dimension || a.dimension == Dimension::kTemperature) return a == b;
-  return !is_money(a) || may_be_currency(a.currency, b.currency);
+  return a.dimension == Dimension::kTemperature ? a == b : may_add_up(a, b);
 }
 
 // Years are told apart by what they are added to.

@@ -363,6 +363,10 @@ bool may_be_currency(uint8_t mine, uint8_t theirs) {
   return theirs == kCrown && mine >= kSek && mine < kCrownsEnd;
 }
 
+bool may_add_up(const Unit& a, const Unit& b) {
+  return a.dimension == b.dimension && (!is_money(a) || may_be_currency(a.currency, b.currency));
+}
+
 std::optional<Unit> unit_named(std::string_view lower) {
   const Unit* unit = named(lower);
   return unit == nullptr ? std::nullopt : std::optional(*unit);

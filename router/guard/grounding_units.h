@@ -43,6 +43,16 @@ struct Unit {
   bool operator==(const Unit&) const = default;
 };
 
+inline bool is_plain(const Unit& unit) {
+  return unit.dimension == Dimension::kNone;
+}
+inline bool is_share(const Unit& unit) {
+  return unit.dimension == Dimension::kShare;
+}
+inline bool is_money(const Unit& unit) {
+  return unit.dimension == Dimension::kMoney;
+}
+
 inline constexpr Unit kYears = {Dimension::kTime, 365.25 * 86400};
 inline constexpr Unit kInMonths = {Dimension::kTime, kYears.factor / 12};
 inline constexpr Unit kInDays = {Dimension::kTime, 86400};
@@ -64,6 +74,10 @@ std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
 /// Whether what an answer calls `mine` may be what a context calls `theirs`: "$" may be the dollar
 /// of any country, "USD" may be "$", "kroner" may be NOK.
 bool may_be_currency(uint8_t mine, uint8_t theirs);
+
+/// Whether values of the two may be added up once they are in one unit: of one dimension, money of
+/// what may be one currency.
+bool may_add_up(const Unit& a, const Unit& b);
 
 /// The unit that a word names, as a table's heading may; its dimension.
 std::optional<Unit> unit_named(std::string_view lower);
