@@ -28,7 +28,8 @@ const std::unordered_set<std::string_view>& reckoning() {
       "average", "averages",  "loses",      "lose",      "lost",       "gains",     "raise",
       "raises",  "raised",    "cut",        "makes",     "works",      "slipped",   "adds",
       "×",       "save",      "saves",      "faster",    "quicker",    "slower",    "warmer",
-      "colder",  "heavier",   "lighter",    "undercuts", "add"};
+      "colder",  "heavier",   "lighter",    "undercuts", "add",        "leaves",    "leaving",
+      "so",      "adding"};
   return kWords;
 }
 

@@ -130,20 +130,29 @@ class Checker {
            own_items_.hold(static_cast<size_t>(reading.value), text_, asked.sentence);
   }
 
-  // "23 withdrew: 9 of one group and 14 of the other", "4 × 24".
-  bool adds_up(const Claims& claims, const Quantity& quantity) const {
-    if (!quantity.is_plain() || quantity.ordinal || quantity.year) return false;
-    const Reading& reading = quantity.readings[0];
+  // Of its unit, or without one: "€54: 12 for the ticket, 4 for the tour and 38 for the book".
+  static bool is_sum_of(std::span<const Quantity> parts, const Reading& all) {
     double sum = 0;
     size_t of = 0;
-    const auto in_order = std::span(claims.known).first(claims.in_order);
-    auto part = std::ranges::lower_bound(in_order, quantity.end, {}, &Quantity::begin);
-    for (; part != in_order.end() && of <= kOperandsMax; ++part) {
-      if (!part->is_plain() || part->ordinal || part->year) continue;
-      sum += part->readings[0].value;
-      ++of;
+    for (const Quantity& part : parts) {
+      if (part.ordinal || part.year || !(part.is_plain() || part.unit() == all.unit)) continue;
+      sum += part.readings[0].value;
+      if (++of > kOperandsMax) return false;
     }
-    if (of > 1 && of <= kOperandsMax && sum == reading.value) return true;
+    return of > 1 && std::abs(sum - all.value) <= all.step * 1e-6;
+  }
+
+  // "23 withdrew: 9 of one group and 14 of the other", "4 × 24".
+  bool adds_up(const Claims& claims, const Quantity& quantity) const {
+    if (quantity.ordinal || quantity.year) return false;
+    const Reading& reading = quantity.readings[0];
+    const auto in_order = std::span(claims.known).first(claims.in_order);
+    const auto behind = std::ranges::lower_bound(in_order, quantity.end, {}, &Quantity::begin);
+    const auto at = static_cast<size_t>(behind - in_order.begin());
+    if (is_sum_of(in_order.subspan(at), reading) ||
+        (claims.reckons && is_sum_of(in_order.first(at), reading)))
+      return true;
+    if (!quantity.is_plain()) return false;
     const auto is_times = [&](size_t token) {
       return is_one_of(text_.at(token).lower, {"×", "x", "*", "÷"});
     };
@@ -253,9 +262,11 @@ class Checker {
     const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
     Combined near = combined(last_of(quantities), last_of(dates));
     for (const Quantity& both : last_of(claims.compounds)) near.add(both);
+    near.take_rates();
     for (size_t i = 0; claims.reckons && i < claims.unknown.size(); ++i) {
       const Unit& unit = claims.unknown[i].unit();
-      if (!is_plain(unit)) near.add_named(unit);  // "29 days: 27 plus two"
+      const Unit& named = is_plain(unit) ? unit_before(claims, claims.unknown[i]) : unit;
+      if (!is_plain(named)) near.add_named(named);  // "29 days: 27 plus two"
     }
     const size_t count = claims.unknown.size() + claims.unknown_dates.size();
     std::erase_if(claims.unknown, [&](const Quantity& quantity) {
@@ -263,12 +274,14 @@ class Checker {
         return is_shown(shown, last_of(claims.known), last_of(dates), figure) ||
                is_combined(near, claims, figure);
       };
-      const auto is_given_as_asked = [&](Quantity figure) {  // "how many hours": "thirteen"
-        if (!figure.is_plain() || is_plain(evidence_.asked_unit())) return false;
-        figure.readings[0].unit = evidence_.asked_unit();
+      const auto is_given_in = [&](Quantity figure, const Unit& unit) {
+        if (!figure.is_plain() || is_plain(unit)) return false;
+        figure.readings[0].unit = unit;
         return is_given(figure);
       };
-      if (!adds_up(claims, quantity) && !is_given(quantity) && !is_given_as_asked(quantity) &&
+      if (!adds_up(claims, quantity) && !is_given(quantity) &&
+          !is_given_in(quantity, evidence_.asked_unit()) &&  // "how many hours": "thirteen"
+          !(claims.reckons && is_given_in(quantity, unit_before(claims, quantity))) &&
           !any_compound(claims.compounds, quantity, is_given))
         return false;
       claims.known.push_back(quantity);
@@ -282,6 +295,15 @@ class Checker {
       return true;
     });
     return claims.unknown.size() + claims.unknown_dates.size() < count;
+  }
+
+  // Of the nearest known figure before it that has one: "of the €54 million 31 are spent".
+  static Unit unit_before(const Claims& claims, const Quantity& quantity) {
+    Unit out;
+    for (const Quantity& known : std::span(claims.known).first(claims.in_order)) {
+      if (known.end <= quantity.begin && !known.is_plain()) out = known.unit();
+    }
+    return out;
   }
 
   // Whether so many things are meant, or months for money; and no "Windows 10".

@@ -188,7 +188,7 @@ std::vector<Combined::Operand> Combined::that_give(const Unit& unit) const {
         is_made_of(unit, operand.unit)) {
       out.push_back(operand);
       if (plain && named) out.back().unit = unit;
-    } else if (is_money(unit) || is_plain(unit)) {
+    } else if (is_money(unit) || is_plain(unit) || rates_) {
       others.push_back(operand);
     }
   }
@@ -198,7 +198,7 @@ std::vector<Combined::Operand> Combined::that_give(const Unit& unit) const {
 }
 
 template <class Take>
-void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take) {
+void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take) const {
   const double x = a.size(), y = b.size();
   if (may_add_up(a.unit, b.unit)) {
     if (may_add_up(a.unit, unit)) {
@@ -227,8 +227,9 @@ void Combined::each_of_pair(const Unit& unit, const Operand& a, const Operand& b
     } else if (is_plain(part.unit)) {
       take(all.size() * part.value);
       if (part.value > 1) take(all.size() / part.value);
-    } else if (is_money(all.unit)) {  // 3,000 kWh at 31.4 cents
+    } else if (rates_ || is_money(all.unit)) {  // 3,000 kWh at 31.4 cents
       take(all.size() * part.value);
+      if (rates_ && part.value > 0) take(all.size() / part.value);
     }
   };
   of(a, b);

@@ -25,6 +25,8 @@ class Combined {
   void add(const Date& date);
   /// A unit that plain figures may be of.
   void add_named(const Unit& unit);
+  /// Figures of any two units may be multiplied and divided: 1.8 t for each of 6.5 ha.
+  void take_rates() { rates_ = true; }
 
   struct Chance {
     double most = 0;
@@ -58,7 +60,7 @@ class Combined {
   void add(const Operand& operand);
   std::vector<Operand> that_give(const Unit& unit) const;
   template <class Take>
-  static void each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take);
+  void each_of_pair(const Unit& unit, const Operand& a, const Operand& b, Take take) const;
   template <class Take>
   void each_span(Take take) const;
   bool gives_time(const Date& date, Chance chance) const;
@@ -69,6 +71,7 @@ class Combined {
   std::vector<Operand> operands_;  // different ones; of dates their years
   std::vector<Date> dates_;
   std::vector<Unit> named_;
+  bool rates_ = false;
 };
 
 }  // namespace signalbox::router::grounding

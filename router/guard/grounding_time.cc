@@ -152,8 +152,11 @@ bool read_past(const ReadText& text, size_t& token, Date& date) {
   size_t joint = written.next;
   if (!half && !quarter && is_one_of(text.at(joint).lower, {"minute", "minutes"})) ++joint;
   const bool past = text.at(joint).is("past"), to = text.at(joint).is("to");
-  // "Ten to four" are the ends of a span as well.
-  if (!past && !(quarter && to)) return false;
+  // "Ten to four" may be the ends of a span.
+  const bool spoken = minutes % 5 == 0 && minutes < 30 && written.next == part + 1 &&
+                      text.at(part).kind == TokenKind::kWord && token > 0 &&
+                      is_one_of(text.at(token - 1).lower, {"at", "by", "until", "before"});
+  if (!past && !(to && (quarter || spoken))) return false;
   auto hour = worded_at(text, joint + 1);
   if (!hour) hour = clock_at(text, joint + 1);
   if (!hour && is_one_of(text.at(joint + 1).lower, {"midnight", "noon"})) {
