@@ -76,14 +76,23 @@ void add(Accepted& in, std::string_view text, PiiEntity entity) {
   for (const auto& [from, to] : outside) put_part(in, text, entity, from, to);
 }
 
+/// Whether a card has as many digits.
+bool may_be_card(std::string_view text, const PiiEntity& entity) {
+  constexpr auto kDigitsMin = 12;  // ISO/IEC 7812
+  const std::string_view extent = text.substr(entity.begin, entity.end - entity.begin);
+  return std::count_if(extent.begin(), extent.end(), ascii::is_digit) >= kDigitsMin;
+}
+
 /// A rule's finding that is not checked. One of the model that covers it says what it is, which is
-/// found as surely then; one that covers a part of it becomes one with it, if of its type, or keeps
-/// what is outside. So a number stays whole that a model takes apart.
+/// found as surely then (but no card of too few digits); one that covers a part of it becomes one
+/// with it, if of its type, or keeps what is outside. So a number stays whole that a model takes
+/// apart.
 void add_unchecked(Accepted& in, std::string_view text, PiiEntity entity) {
   auto at = first_overlap(in, entity.begin, entity.end);
   if (at != in.end() && at->second.begin <= entity.begin && at->second.end >= entity.end) {
     PiiEntity& known = at->second;
     known.score = std::max(known.score, entity.score);
+    if (known.type == "CREDIT_CARD" && !may_be_card(text, known)) known.type = entity.type;
     if (!is_checked_pii(known.type)) known.source = PiiSource::kBoth;
     return;
   }

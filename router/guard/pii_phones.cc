@@ -150,11 +150,38 @@ bool is_named_behind(const Text& text, size_t end) {
                                  [&](std::string_view each) { return same_word(name, each); });
 }
 
+// "my number is 07700 900386": a town's or a mobile's, as it is dialled within a country.
+bool is_somebodys(const Text& text, size_t at, const Number& number) {
+  constexpr size_t kNationalMin = 10, kNationalMax = 11;
+  if (text[at] != '0' || number.groups < 2 || number.digits < kNationalMin ||
+      number.digits > kNationalMax)
+    return false;
+  size_t end = at;
+  const auto word_before = [&] {
+    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == ':')) --end;
+    size_t begin = end;
+    while (begin > 0 && end - begin < 12 && is_alpha(text[begin - 1])) --begin;
+    const std::string_view word = text.from(begin, end);
+    end = begin;
+    return word;
+  };
+  const auto is_one = [](std::string_view word, std::initializer_list<std::string_view> of) {
+    return std::any_of(of.begin(), of.end(),
+                       [&](std::string_view each) { return same_word(word, each); });
+  };
+  std::string_view word = word_before();
+  if (same_word(word, "is")) word = word_before();
+  return same_word(word, "number") &&
+         is_one(word_before(), {"my", "your", "his", "her", "our", "their"});
+}
+
 bool is_in_context(const Text& text, size_t at, const Number& number, const Cues& cues) {
   constexpr size_t kNear = 32, kMaybeNear = 24, kBeside = 5;
   if (number.digits > kDigitsMax) return false;
   if (number.digits < (number.groups > 1 ? kLocalMin : kUnbrokenMin)) return false;
-  if (cues.near(Cue::kPhone, at, kNear) || is_named_behind(text, number.end)) return true;
+  if (cues.near(Cue::kPhone, at, kNear) || is_named_behind(text, number.end) ||
+      is_somebodys(text, at, number))
+    return true;
   const bool beside = cues.near(Cue::kMaybePhone, at, kBeside);  // "messages to"
   if (!beside && !(cues.near(Cue::kMaybePhone, at, kMaybeNear) && is_led_to(text, at)))
     return false;

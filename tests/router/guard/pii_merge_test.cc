@@ -63,6 +63,11 @@ TEST(MergePii, LetsTheModelSayWhatANumberInContextIs) {
             "STREET_ADDRESS 4-35 0.95 both");
 }
 
+TEST(MergePii, TakesNoNumberOfTooFewDigitsForACard) {
+  EXPECT_EQ(merged({{"PHONE_NUMBER", 3, 15, 0.95}}, {{"CREDIT_CARD", 3, 15}}, "is 07700 900386."),
+            "PHONE_NUMBER 3-15 0.95 both");
+}
+
 TEST(MergePii, KeepsANumberWholeThatTheModelTakesApart) {
   EXPECT_EQ(
       merged({{"PHONE_NUMBER", 5, 17, 0.95}},
