@@ -25,6 +25,7 @@ constexpr double kSureOfName = 0.7;
 constexpr size_t kSentencesBefore = 2;  // whose figures a sentence reckons with
 constexpr size_t kItemsBehind = 6;      // that are added up before a list
 constexpr size_t kOperandsMax = 12;
+constexpr size_t kBesideMax = 24;  // figures beside a sum that its parts are looked for among
 constexpr size_t kCombinationsMax = 4000;  // figures of an answer that all pairs are tried for
 constexpr size_t kRounds = 3;              // "3 at £38 are £114, less 10 % (£11.40): £102.60"
 
@@ -38,17 +39,17 @@ constexpr Chance kChanceOfPart = {0.1, true}, kChanceOfTimes = {0.03, true};  //
 constexpr Chance kChanceOfAge = {0.2, true};
 constexpr Chance kChanceOfDate = {0.06}, kChanceOfDateCompared = {0.25, true};
 
-Combined combined(std::span<const Quantity> quantities, std::span<const Date> dates) {
-  Combined out;
-  for (const Quantity& quantity : quantities) out.add(quantity);
-  for (const Date& date : dates) out.add(date);
-  return out;
-}
-
 // The operands that are nearest to what they may give.
 template <class Operand>
+std::span<const Operand> last_of(std::span<const Operand> operands, size_t most) {
+  return operands.last(std::min(operands.size(), most));
+}
+template <class Operand>
 std::span<const Operand> last_of(const std::vector<Operand>& operands) {
-  return std::span(operands).last(std::min(operands.size(), kOperandsMax));
+  return last_of<Operand>(std::span(operands), kOperandsMax);
+}
+std::span<const Quantity> first_of(std::span<const Quantity> parts) {
+  return parts.first(std::min(parts.size(), kBesideMax));
 }
 
 class Checker {
@@ -149,8 +150,8 @@ class Checker {
     const auto in_order = std::span(claims.known).first(claims.in_order);
     const auto behind = std::ranges::lower_bound(in_order, quantity.end, {}, &Quantity::begin);
     const auto at = static_cast<size_t>(behind - in_order.begin());
-    if (is_sum_of(in_order.subspan(at), reading) ||
-        (claims.reckons && is_sum_of(in_order.first(at), reading)))
+    if (is_sum_of(first_of(in_order.subspan(at)), reading) ||
+        (claims.reckons && is_sum_of(last_of<Quantity>(in_order.first(at), kBesideMax), reading)))
       return true;
     if (!quantity.is_plain()) return false;
     const auto is_times = [&](size_t token) {
@@ -260,14 +261,7 @@ class Checker {
     append(quantities, claims.known);
     append(dates, claims.known_dates);
     const Shown shown(last_of(quantities), last_of(dates), claims.reckons);
-    Combined near = combined(last_of(quantities), last_of(dates));
-    for (const Quantity& both : last_of(claims.compounds)) near.add(both);
-    near.take_rates();
-    for (size_t i = 0; claims.reckons && i < claims.unknown.size(); ++i) {
-      const Unit& unit = claims.unknown[i].unit();
-      const Unit& named = is_plain(unit) ? unit_before(claims, claims.unknown[i]) : unit;
-      if (!is_plain(named)) near.add_named(named);  // "29 days: 27 plus two"
-    }
+    const Combined near = combined(claims, last_of(quantities), last_of(dates));
     const size_t count = claims.unknown.size() + claims.unknown_dates.size();
     std::erase_if(claims.unknown, [&](const Quantity& quantity) {
       const auto is_given = [&](const Quantity& figure) {
@@ -297,11 +291,30 @@ class Checker {
     return claims.unknown.size() + claims.unknown_dates.size() < count;
   }
 
+  // What the figures around a sentence give; plain ones are of the units that it reckons in: "29
+  // days: 27 plus two".
+  static Combined combined(const Claims& claims, std::span<const Quantity> quantities,
+                           std::span<const Date> dates) {
+    Combined out;
+    for (const Quantity& quantity : quantities) out.add(quantity);
+    for (const Quantity& both : last_of(claims.compounds)) out.add(both);
+    for (const Date& date : dates) out.add(date);
+    out.take_rates();
+    for (const Quantity& unknown : last_of(claims.unknown)) {
+      const Unit unit = unknown.is_plain() ? unit_before(claims, unknown) : unknown.unit();
+      if (claims.reckons && !is_plain(unit)) out.add_named(unit);
+    }
+    return out;
+  }
+
   // Of the nearest known figure before it that has one: "of the €54 million 31 are spent".
   static Unit unit_before(const Claims& claims, const Quantity& quantity) {
+    const auto in_order = std::span(claims.known).first(claims.in_order);
+    const auto behind = std::ranges::lower_bound(in_order, quantity.begin, {}, &Quantity::end);
     Unit out;
-    for (const Quantity& known : std::span(claims.known).first(claims.in_order)) {
-      if (known.end <= quantity.begin && !known.is_plain()) out = known.unit();
+    for (const Quantity& known : last_of<Quantity>(
+             in_order.first(static_cast<size_t>(behind - in_order.begin())), kBesideMax)) {
+      if (!known.is_plain()) out = known.unit();
     }
     return out;
   }
