@@ -29,7 +29,7 @@ const std::unordered_set<std::string_view>& reckoning() {
       "raises",  "raised",    "cut",        "makes",     "works",      "slipped",   "adds",
       "×",       "save",      "saves",      "faster",    "quicker",    "slower",    "warmer",
       "colder",  "heavier",   "lighter",    "undercuts", "add",        "leaves",    "leaving",
-      "so",      "adding"};
+      "so"};
   return kWords;
 }
 
@@ -55,6 +55,12 @@ bool reckons(const ReadText& text, const Sentence& sentence) {
 }
 
 }  // namespace
+
+double asked_scale(const Token& token) {
+  if (token.is("half") || token.is("halve")) return 0.5;
+  if (is_one_of(token.lower, {"double", "twice"})) return 2;
+  return token.is("triple") ? 3 : 1;
+}
 
 double says_to_scale(const Token& token) {
   if (is_one_of(token.lower, {"halve", "halving", "halved"})) return 0.5;

@@ -17,7 +17,11 @@ struct Asked {
   bool denies;    // something, "not"
 };
 
-/// How many times as much the word makes of all: 2 of "doubling", 1 of others.
+/// What a question asks for a part or a multiple with: 0.5 of "I only want to make half", 1 of
+/// other words.
+double asked_scale(const Token& token);
+
+/// How many times as much an answer's word makes of all: 2 of "doubling", 1 of others.
 double says_to_scale(const Token& token);
 
 /// Whether a plain number tells an age: "aged 76", "was 20 when".

@@ -5,7 +5,6 @@
 // chance.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "router/guard/grounding_date.h"

@@ -98,13 +98,6 @@ double roman_number(const ReadText& text, size_t token) {
   return static_cast<double>(found - std::begin(kRoman) + 1);
 }
 
-// What a question asks for a part or a multiple with: "I only want to make half".
-double asked_scale(const Token& token) {
-  if (token.is("half") || token.is("halve")) return 0.5;
-  if (is_one_of(token.lower, {"double", "twice"})) return 2;
-  return token.is("triple") ? 3 : 1;
-}
-
 }  // namespace
 
 void Evidence::add(const ReadText& text) {
