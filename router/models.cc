@@ -10,7 +10,6 @@
 #include "engine/model_path.h"
 #include "engine/served_model.h"
 #include "router/plugins/pii_policy.h"
-#include "router/plugins/tool_selection.h"
 #include "router/selection/factory.h"
 
 namespace signalbox::router {
@@ -209,6 +208,16 @@ bool asks_for(const config::Routing& routing, std::string_view type) {
 
 std::string classifier_directory(const config::Config& config, std::string_view type) {
   return classifier_of(config, type).directory;
+}
+
+bool selects_tools(const config::Config& config, const config::Routing& routing) {
+  return config.tools.enabled ||
+         std::any_of(routing.decisions.begin(), routing.decisions.end(), [](const auto& decision) {
+           const auto& lists = decision.tools;
+           const auto& selection = decision.tool_selection;
+           return (selection && selection->enabled) ||
+                  (lists && lists->enabled && lists->semantic_selection);
+         });
 }
 
 bool needs_embedder(const config::Routing& r) {

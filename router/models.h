@@ -38,6 +38,9 @@ std::string classifier_directory(const config::Config& config, std::string_view 
 /// Whether a signal or an algorithm of the routing compares meanings.
 bool needs_embedder(const config::Routing& routing);
 
+/// Whether a decision of the routing, or the configuration for all, selects tools by similarity.
+bool selects_tools(const config::Config& config, const config::Routing& routing);
+
 /// A model that a routing has a use for.
 struct ModelNeed {
   std::string directory;

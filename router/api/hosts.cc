@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "router/api/management.h"
+#include "router/api/failure.h"
 #include "router/http/io.h"
 
 namespace signalbox::api {

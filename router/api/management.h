@@ -7,25 +7,11 @@
 
 #include "base/json.h"
 #include "router/api/compute.h"
+#include "router/api/failure.h"
 #include "router/api/routes.h"
 #include "router/reload/state.h"
 
 namespace signalbox::api {
-
-/// An answer that says what was wrong: {"error":{"code","message","timestamp"}}.
-struct Failure {
-  int status;
-  std::string_view code;  // "INVALID_INPUT"
-  std::string message;
-};
-
-/// The usual failure for an error of ours, and for a status that HTTP itself calls for.
-Failure failure_of(const Error& error);
-std::string failure_body(const Failure& failure);
-std::string management_error_body(int status, std::string_view message);
-
-/// "2026-01-31T12:00:00Z"
-std::string timestamp(std::chrono::system_clock::time_point when);
 
 /// What a handler comes to.
 struct Answer {

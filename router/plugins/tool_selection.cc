@@ -309,13 +309,4 @@ void ToolSelector::report(const std::vector<Tool>& own, ToolChoice& choice) {
   choice.report.tokens_saved = bytes / kBytesToken;
 }
 
-bool selects_tools(const config::Config& config, const config::Routing& routing) {
-  return config.tools.enabled ||
-         std::any_of(routing.decisions.begin(), routing.decisions.end(), [](const auto& decision) {
-           const config::ToolsPlugin* lists = enabled_tools(&decision);
-           return enabled_selection(&decision) != nullptr ||
-                  (lists != nullptr && lists->semantic_selection);
-         });
-}
-
 }  // namespace signalbox::router

@@ -129,7 +129,4 @@ class ToolSelector {
   std::shared_ptr<tools::VectorCache> cache_;  // shared with other selectors
 };
 
-/// Whether anything in the routing chooses tools.
-bool selects_tools(const config::Config& config, const config::Routing& routing);
-
 }  // namespace signalbox::router

@@ -11,7 +11,7 @@
 
 #include "router/config/signals.h"
 #include "router/signals/fold.h"
-#include "router/signals/signal.h"
+#include "router/signals/keyword_evidence.h"
 
 namespace signalbox::router {
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "router/signals/inputs.h"
+#include "router/signals/keyword_evidence.h"
 
 namespace signalbox::router {
 
@@ -26,13 +27,6 @@ struct Reading {
 
 /// Of a request with a Reading that is not whole.
 inline constexpr std::string_view kNotReadWhole = "the request is too long to be looked at whole";
-
-/// Why a signal reads as it does, for explanations: a keyword that occurs, the nearest example.
-struct Evidence {
-  uint32_t signal;        // index within its type
-  std::string_view text;  // leads into the signal type, which outlives the request
-  double score;
-};
 
 /// What a type works with: the request as it is, or a model besides. In the order of cost, which is
 /// that of evaluation: microseconds; a pass of a small network; passes of larger ones.
