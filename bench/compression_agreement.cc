@@ -21,7 +21,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 
 namespace {
 

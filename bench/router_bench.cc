@@ -10,10 +10,10 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 #include "tests/router/decision/many_decisions.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 namespace {
 
 // Keywords decide, so the vectors do not matter.
@@ -52,7 +52,7 @@ std::string body_of(size_t bytes) {
 }
 
 Result<Plan> route(const Router& router, std::string body) {
-  SIGNALBOX_TRY(const ChatRequest request, ChatRequest::parse(std::move(body)));
+  SIGNALBOX_TRY(const request::ChatRequest request, request::ChatRequest::parse(std::move(body)));
   Evaluation evaluation = router.evaluate(request);
   SIGNALBOX_CHECK(evaluation.run_cheap());
   return evaluation.plan();
@@ -98,7 +98,7 @@ void BM_Keywords(benchmark::State& state) {
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
-  const auto request = ChatRequest::parse(out.end_array().end_object().take());
+  const auto request = request::ChatRequest::parse(out.end_array().end_object().take());
   SIGNALBOX_CHECK(request);
   Evaluation once = router->evaluate(*request);
   SIGNALBOX_CHECK(once.run_cheap() && once.decision() != nullptr);
@@ -124,6 +124,6 @@ BENCHMARK(BM_Decide)
     ->Arg(static_cast<int64_t>(config::Routing::Strategy::kFusion));
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::routing
 
 BENCHMARK_MAIN();

@@ -13,10 +13,10 @@
 #include <ctime>
 #include <set>
 
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 #include "tests/router/cache/vectors.h"
 
-namespace signalbox::cache {
+namespace signalbox::vector_index {
 namespace {
 
 constexpr int32_t kDim = 384;
@@ -152,7 +152,7 @@ void add_benchmarks(bool with_million) {
 }
 
 }  // namespace
-}  // namespace signalbox::cache
+}  // namespace signalbox::vector_index
 
 int main(int argc, char** argv) {
   const auto is_million = [](const char* arg) { return std::strcmp(arg, "--million") == 0; };

@@ -35,7 +35,7 @@ function(spare_coroutines name)
   foreach(source ${ARGN})
     # In it, or in what it may include.
     file(STRINGS ${source} found LIMIT_COUNT 1
-      REGEX "co_(await|return|yield)|include \"(router/(http|upstream)|tests/router/net)/")
+      REGEX "co_(await|return|yield)|include \"(router/(http|upstream|gateway|access|serving|admin|extproc|stores)|tests/router/net)/")
     if(found)
       target_link_libraries(${name} PRIVATE signalbox_coroutines)
       return()

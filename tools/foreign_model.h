@@ -1,6 +1,6 @@
 #pragma once
 // A model in a format that is not the engine's, read: which format a file is of, its tensors under
-// Hugging Face's names, and what else the file says of the model.
+// Hugging ClientApi's names, and what else the file says of the model.
 
 #include <filesystem>
 #include <map>

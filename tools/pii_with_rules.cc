@@ -3,19 +3,19 @@
 #include "tools/pii_with_rules.h"
 
 #include "base/ascii.h"
-#include "router/guard/pii_merge.h"
+#include "router/safety/pii/merge.h"
 #include "router/signals/pii_finder.h"
 
 namespace signalbox::tools {
 
-std::vector<router::PiiEntity> with_rules(std::string_view text,
-                                          const std::vector<engine::Entity>& marked) {
-  std::vector<router::PiiEntity> model;
+std::vector<pii::PiiEntity> with_rules(std::string_view text,
+                                       const std::vector<engine::Entity>& marked) {
+  std::vector<pii::PiiEntity> model;
   for (const engine::Entity& entity : marked) {
     model.push_back({ascii::upper_case(entity.type), entity.begin, entity.end,
-                     static_cast<double>(entity.score), router::PiiSource::kModel});
+                     static_cast<double>(entity.score), pii::PiiSource::kModel});
   }
-  return router::merge_pii(text, router::find_pii_by_rules(text), std::move(model));
+  return pii::merge_pii(text, pii::find_pii_by_rules(text), std::move(model));
 }
 
 }  // namespace signalbox::tools

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 
 namespace signalbox::tools {
 
 /// In order, not overlapping; types are in upper case as those of the rules are.
-std::vector<router::PiiEntity> with_rules(std::string_view text,
-                                          const std::vector<engine::Entity>& marked);
+std::vector<pii::PiiEntity> with_rules(std::string_view text,
+                                       const std::vector<engine::Entity>& marked);
 
 }  // namespace signalbox::tools

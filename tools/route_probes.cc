@@ -194,7 +194,7 @@ class Blame {
 
 class Judge {
  public:
-  Judge(const Probe& probe, const router::Evaluation& evaluation, ProbeReport& report)
+  Judge(const Probe& probe, const routing::Evaluation& evaluation, ProbeReport& report)
       : probe_(probe), evaluation_(evaluation), report_(report) {}
 
   void judge() {
@@ -246,7 +246,7 @@ class Judge {
 
   void check_signal(const std::string& type, const std::string& name, bool expected) {
     bool actual = false;
-    for (const router::Plan::Matched& matched : evaluation_.matched()) {
+    for (const routing::Plan::Matched& matched : evaluation_.matched()) {
       const auto& names = matched.names;
       if (matched.type == type) actual = std::find(names.begin(), names.end(), name) != names.end();
     }
@@ -261,7 +261,7 @@ class Judge {
   }
 
   const Probe& probe_;
-  const router::Evaluation& evaluation_;
+  const routing::Evaluation& evaluation_;
   ProbeReport& report_;
   ProbeFailure failure_;
 };
@@ -320,15 +320,15 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
   return probes;
 }
 
-Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes) {
+Result<ProbeReport> run_probes(const routing::Router& router, const std::vector<Probe>& probes) {
   ProbeReport report;
   for (const Probe& probe : probes) {
-    auto request = router::ChatRequest::parse(probe.request);
+    auto request = request::ChatRequest::parse(probe.request);
     if (!request) return fail_in(probe.id, std::move(request).error());
     auto begun = probe.recipe.empty() ? router.evaluate(*request)
                                       : router.evaluate_recipe(probe.recipe, *request);
     if (!begun) return fail_in(probe.id, std::move(begun).error());
-    router::Evaluation evaluation = *std::move(begun);
+    routing::Evaluation evaluation = *std::move(begun);
     auto done = evaluation.run_all();
     if (!done) return fail_in(probe.id, std::move(done).error());
     Judge(probe, evaluation, report).judge();

@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 
 namespace signalbox::tools {
 
@@ -73,7 +73,7 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
 
 /// Evaluates every signal of every probe. Errors are those of a model that fails, and kNotFound for
 /// a recipe that is not there.
-Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes);
+Result<ProbeReport> run_probes(const routing::Router& router, const std::vector<Probe>& probes);
 
 std::string probe_report_json(const ProbeReport& report);
 std::string probe_report_words(const ProbeReport& report);

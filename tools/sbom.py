@@ -101,7 +101,7 @@ def build_dependencies():
 
 def bundled():
     """What the dashboard's bundle holds, as its lock pins it."""
-    packages = json.loads((ROOT / "router/dashboard/package-lock.json").read_text())["packages"]
+    packages = json.loads((ROOT / "router/admin/dashboard/package-lock.json").read_text())["packages"]
     return {name: packages[f"node_modules/{name}"] for name in packages[""].get("dependencies", {})}
 
 

@@ -12,9 +12,9 @@ struct SentencePieceToHfOptions {
   bool end = false;    // and its </s> behind
 };
 
-/// Scores, merges, normalizer, Metaspace and added tokens as Hugging Face's converter derives them,
-/// with these differences, each towards what sentencepiece does: the mark of a space is put in
-/// front of the text and not behind added tokens too; words are not cut apart where pieces reach
+/// Scores, merges, normalizer, Metaspace and added tokens as Hugging ClientApi's converter derives
+/// them, with these differences, each towards what sentencepiece does: the mark of a space is put
+/// in front of the text and not behind added tokens too; words are not cut apart where pieces reach
 /// across spaces; byte fallback is kept; control and byte pieces take no part in merges; leading
 /// spaces are stripped where no mark is put in front. Errors: kInvalid, where an option names a
 /// piece that the model does not have.

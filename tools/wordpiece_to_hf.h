@@ -1,5 +1,5 @@
 #pragma once
-// A vocabulary of WordPiece to Hugging Face's tokenizer.json.
+// A vocabulary of WordPiece to Hugging ClientApi's tokenizer.json.
 
 #include <span>
 #include <string>

@@ -4,16 +4,16 @@
 
 #include <cstring>
 
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
-using signalbox::cache::SnapshotReader;
 using std::chrono::milliseconds;
+using vector_index::SnapshotReader;
 
 constexpr uint32_t kEntryVersion = 1;
-constexpr uint64_t kVectorMax = signalbox::cache::VectorIndex::kDimMax;
+constexpr uint64_t kVectorMax = vector_index::VectorIndex::kDimMax;
 
 int64_t to_wall(TimePoint at, const Clocks& now) {
   const auto wall = now.wall.time_since_epoch() + (at - now.steady);
@@ -104,4 +104,4 @@ Result<Entry> from_bytes(std::string_view bytes, const Clocks& now) {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "router/cache/store.h"
-#include "router/cache/vector_snapshot.h"
+#include "router/vector_index/snapshot.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// Both clocks at one time.
 struct Clocks {
@@ -20,10 +20,10 @@ Clocks clocks_now();
 
 void append_entry(std::string& out, const Entry& entry, const Clocks& now);
 /// Takes one off the front. Errors: kCorrupt.
-Result<Entry> take_entry(signalbox::cache::SnapshotReader& in, const Clocks& now);
+Result<Entry> take_entry(vector_index::SnapshotReader& in, const Clocks& now);
 
 /// An entry alone, under a version. Errors: kCorrupt; kUnsupported for another version.
 std::string to_bytes(const Entry& entry, const Clocks& now);
 Result<Entry> from_bytes(std::string_view bytes, const Clocks& now);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,7 +9,7 @@
 #include "router/cache/guard_words.h"
 #include "router/signals/language.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 constexpr double kRounding = 1e-9;       // what factors of units lose
@@ -56,7 +56,8 @@ bool names_differ(const std::vector<Said>& a, const std::vector<Said>& b) {
 }
 
 bool languages_differ(std::string_view a, std::string_view b) {
-  const LanguageShares one = language_shares(a), other = language_shares(b);
+  const signals::LanguageShares one = signals::language_shares(a),
+                                other = signals::language_shares(b);
   for (const auto& [language, share] : one) {
     const auto found = other.find(language);
     if (share < kSureOfLanguage || (found != other.end() && found->second > kTrace)) continue;
@@ -113,4 +114,4 @@ Difference difference(std::string_view a, std::string_view b) {
   return Difference::kNone;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

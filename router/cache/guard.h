@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 enum class Difference : uint8_t {
   kNone,
@@ -34,4 +34,4 @@ inline constexpr size_t kQuestionBytesMax = 8192;
 /// Symmetric. Thread-safe.
 Difference difference(std::string_view a, std::string_view b);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "router/cache/guard_words.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using namespace std::string_view_literals;
@@ -323,4 +323,4 @@ Reading read_question(std::string_view text) {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

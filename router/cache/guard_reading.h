@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "router/guard/grounding_facts.h"
+#include "router/safety/grounding/facts.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// A word that says something, in its basic form.
 struct Said {
@@ -30,4 +30,4 @@ struct Reading {
 /// The text has no more than kQuestionBytesMax.
 Reading read_question(std::string_view text);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using namespace std::string_view_literals;
@@ -271,4 +271,4 @@ std::string basic_form(std::string_view lower) {
   return found == same.end() ? out : found->second;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// A way to begin a question, as words with a space between, and what it comes to: "" or words
 /// again. "a|b" is one of them, "a?" may be missing.
@@ -24,4 +24,4 @@ bool is_negation(std::string_view lower);
 /// The basic form of a word, by its ending, and the first of the words that say the same.
 std::string basic_form(std::string_view lower);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

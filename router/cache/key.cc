@@ -12,7 +12,7 @@
 
 #include "base/sha256.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 // Another way of writing begins another cache.
@@ -148,4 +148,4 @@ Key key_of(const json::Value& request, Apart apart) {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

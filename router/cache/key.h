@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 struct Key {
   std::string partition;  // 64 hexadecimal digits: all but the question
@@ -29,4 +29,4 @@ using Apart = std::span<const std::pair<std::string_view, std::string_view>>;
 /// (stream, stream_options, user, metadata, store and the like): who asks belongs into `apart`.
 Key key_of(const json::Value& request, Apart apart);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -8,11 +8,11 @@
 #include "base/file.h"
 #include "router/cache/memory_store.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
-using signalbox::cache::SnapshotReader;
-using signalbox::cache::SnapshotWriter;
+using vector_index::SnapshotReader;
+using vector_index::SnapshotWriter;
 
 constexpr std::string_view kMagic = "sbanswer";
 constexpr uint32_t kSnapshotVersion = 1;
@@ -60,7 +60,7 @@ Result<std::vector<MemoryStore::Saved>> MemoryStore::parse_saved(std::string_vie
 Result<void> MemoryStore::save(const std::filesystem::path& path, const Clocks& now) {
   settle();
   std::vector<Slot> slots;
-  std::shared_ptr<signalbox::cache::VectorIndex> index;
+  std::shared_ptr<vector_index::VectorIndex> index;
   {
     const std::lock_guard lock(mutex_);
     expire(now.steady);
@@ -89,7 +89,7 @@ Result<uint64_t> MemoryStore::load(const std::filesystem::path& path, const Cloc
   const auto with_vector = std::ranges::find_if(saved, &Saved::number);
   if (with_vector == saved.end()) return restore(std::move(saved), nullptr, now);
   const auto dim = static_cast<int32_t>(with_vector->entry.vector.size());
-  auto index = signalbox::cache::VectorIndex::load({.dim = dim}, index_path(path));
+  auto index = vector_index::VectorIndex::load({.dim = dim}, index_path(path));
   return restore(std::move(saved), index ? *std::move(index) : nullptr, now);
 }
 
@@ -99,8 +99,7 @@ Result<uint64_t> MemoryStore::parse(std::string_view bytes, const Clocks& now) {
 }
 
 uint64_t MemoryStore::restore(std::vector<Saved> saved,
-                              std::unique_ptr<signalbox::cache::VectorIndex> index,
-                              const Clocks& now) {
+                              std::unique_ptr<vector_index::VectorIndex> index, const Clocks& now) {
   {
     const std::lock_guard telling(indexing_);
     const std::lock_guard lock(mutex_);
@@ -125,4 +124,4 @@ uint64_t MemoryStore::restore(std::vector<Saved> saved,
   return figures().entries;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <numeric>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 // Of nodes, tables and allocators, about.
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Entry>> MemoryStore::find(std::string_view id, Time
 Result<std::vector<Near>> MemoryStore::nearest(std::string_view partition,
                                                std::span<const float> vector, double similarity,
                                                size_t most, TimePoint now) {
-  std::shared_ptr<signalbox::cache::VectorIndex> index;
+  std::shared_ptr<vector_index::VectorIndex> index;
   {
     const std::lock_guard lock(mutex_);
     index = index_;
@@ -69,7 +69,7 @@ Result<std::vector<Near>> MemoryStore::nearest(std::string_view partition,
   if (!hits) return out;  // a vector of another length has nothing near
   const std::lock_guard lock(mutex_);
   expire(now);
-  for (const signalbox::cache::Hit& hit : *hits) {
+  for (const vector_index::Hit& hit : *hits) {
     const auto found = by_number_.find(hit.id);
     if (found == by_number_.end()) continue;
     const std::shared_ptr<const Entry>& entry = found->second->entry;
@@ -136,10 +136,10 @@ void MemoryStore::apply(const Change& change) {
     return;
   }
   const std::vector<float>& vector = change.entry->vector;
-  const auto dim = static_cast<int32_t>(
-      std::min(vector.size(), size_t{signalbox::cache::VectorIndex::kDimMax} + 1));
+  const auto dim =
+      static_cast<int32_t>(std::min(vector.size(), size_t{vector_index::VectorIndex::kDimMax} + 1));
   if (dim != dim_) {  // of another model: what the one before made is near to nothing
-    auto made = signalbox::cache::VectorIndex::create({.dim = dim});
+    auto made = vector_index::VectorIndex::create({.dim = dim});
     if (!made) return;
     const std::lock_guard lock(mutex_);
     index_ = *std::move(made);
@@ -252,4 +252,4 @@ MemoryStore::Position MemoryStore::victim() {
   return least;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

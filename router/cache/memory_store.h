@@ -11,9 +11,9 @@
 
 #include "router/cache/entry_codec.h"
 #include "router/cache/store.h"
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// What an entry takes, what finds it included.
 uint64_t entry_bytes(const Entry& entry);
@@ -64,7 +64,7 @@ class MemoryStore final : public Store {
 
   struct Saved;
   static Result<std::vector<Saved>> parse_saved(std::string_view bytes, const Clocks& now);
-  uint64_t restore(std::vector<Saved> saved, std::unique_ptr<signalbox::cache::VectorIndex> index,
+  uint64_t restore(std::vector<Saved> saved, std::unique_ptr<vector_index::VectorIndex> index,
                    const Clocks& now);
 
   // What the index has not been told of yet.
@@ -92,10 +92,10 @@ class MemoryStore final : public Store {
   StoreFigures figures_;
   uint64_t next_number_;        // of this process alone, so that an older index has no row of it
   std::deque<Change> changes_;  // in the order in which they happened
-  std::shared_ptr<signalbox::cache::VectorIndex> index_;  // null until there is a vector
+  std::shared_ptr<vector_index::VectorIndex> index_;  // null until there is a vector
 
   std::mutex indexing_;  // of whoever tells the index; taken before mutex_
   int32_t dim_ = 0;      // of the index, by indexing_
 };
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

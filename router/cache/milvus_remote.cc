@@ -17,7 +17,7 @@
 #include "router/cache/milvus_rows.h"
 #include "router/http/stream.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -280,7 +280,7 @@ class MilvusRemote final : public Remote {
   }
 
   const MilvusOptions options_;
-  remote::Milvus milvus_;
+  stores::Milvus milvus_;
   const std::string where_, consistency_;
   std::mutex preparing_;
   std::atomic<bool> ready_{false};
@@ -304,4 +304,4 @@ Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options) {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

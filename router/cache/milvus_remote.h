@@ -8,14 +8,14 @@
 #include <string>
 
 #include "router/cache/remote.h"
-#include "router/remote/milvus.h"
+#include "router/stores/milvus.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 inline constexpr std::chrono::seconds kClocksApart{5};
 
 struct MilvusOptions {
-  remote::MilvusServer server = {};
+  stores::MilvusServer server = {};
   std::string database = {};                     // "": the default one
   std::string collection = "signalbox_answers";  // letters, digits and _
   std::string description = {};
@@ -31,4 +31,4 @@ struct MilvusOptions {
 /// authorities that cannot be read.
 Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,12 +9,12 @@
 #include "base/ascii.h"
 #include "base/base64.h"
 #include "base/json_writer.h"
-#include "router/remote/milvus.h"
+#include "router/stores/milvus.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
-using remote::milvus_integer;
+using stores::milvus_integer;
 
 constexpr std::string_view kTextMax = "65535", kIdMax = "256", kDimension = "2";
 
@@ -168,4 +168,4 @@ bool is_milvus_loaded(const json::Value& reply) {
   return data && is(*data, "load", "LoadStateLoaded");
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 inline constexpr size_t kMilvusPieceMax = 48'000;  // bytes of an answer in a row
 inline constexpr int64_t kMilvusPiecesMax = 64;
@@ -48,4 +48,4 @@ Result<void> check_milvus_schema(const json::Value& reply);
 /// Whether one that was described can be searched.
 bool is_milvus_loaded(const json::Value& reply);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -275,4 +275,4 @@ Result<std::unique_ptr<Remote>> make_postgres_remote(PostgresOptions options) {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -10,7 +10,7 @@
 
 #include "router/cache/remote.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 struct PostgresOptions {
   std::string host = {};  // a name, an address, or a folder with a socket
@@ -26,4 +26,4 @@ struct PostgresOptions {
 /// Connects when it is first asked. kInvalid for a table that is no name.
 Result<std::unique_ptr<Remote>> make_postgres_remote(PostgresOptions options);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
-using remote::RedisValue;
 using std::chrono::milliseconds;
-using Command = remote::Redis::Command;
+using stores::RedisValue;
+using Command = stores::Redis::Command;
 
 constexpr std::string_view kHeadField = "head", kIdField = "id";
 
@@ -76,7 +76,7 @@ class RedisRemote final : public Remote {
   }
 
   const RedisOptions options_;
-  remote::Redis redis_;
+  stores::Redis redis_;
   const std::string log_, log_max_;
 };
 
@@ -86,4 +86,4 @@ std::unique_ptr<Remote> make_redis_remote(RedisOptions options) {
   return std::make_unique<RedisRemote>(std::move(options));
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,12 +9,12 @@
 #include <string>
 
 #include "router/cache/remote.h"
-#include "router/remote/redis.h"
+#include "router/stores/redis.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 struct RedisOptions {
-  remote::RedisServer server = {};
+  stores::RedisServer server = {};
   std::string prefix = "signalbox:answers:";     // of every key
   std::chrono::milliseconds look_up_limit{100};  // of get()
   std::chrono::milliseconds write_limit{1000};   // of put() and remove()
@@ -24,4 +24,4 @@ struct RedisOptions {
 /// Connects when it is first asked.
 std::unique_ptr<Remote> make_redis_remote(RedisOptions options);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

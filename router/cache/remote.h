@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// What has happened to an answer, by any router.
 struct RemoteChange {
@@ -40,4 +40,4 @@ class Remote {
   virtual const std::string& name() const = 0;
 };
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using std::chrono::milliseconds;
@@ -212,4 +212,4 @@ void RemoteStore::follow_all() {
   }
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

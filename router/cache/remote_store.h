@@ -11,9 +11,9 @@
 
 #include "router/cache/memory_store.h"
 #include "router/cache/remote.h"
-#include "router/remote/breaker.h"
+#include "router/stores/breaker.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// find() asks the server and blocks as long as Remote::get() does; all else answers from memory.
 /// What is put and deleted goes to the server on a thread of its own, in that order; what finds no
@@ -58,7 +58,7 @@ class RemoteStore final : public Store {
 
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
-  remote::Breaker breaker_;
+  stores::Breaker breaker_;
   std::atomic<bool> misfits_{false};  // and it has been said
 
   std::mutex mutex_;
@@ -72,4 +72,4 @@ class RemoteStore final : public Store {
   std::thread writer_, follower_;  // last: they use what is above
 };
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,7 +9,7 @@
 
 #include "base/json_writer.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using namespace std::string_view_literals;
@@ -312,4 +312,4 @@ std::string events_of(const json::Value& completion, bool with_usage) {
   return chunks.take();
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

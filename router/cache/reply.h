@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// Whether a body is a chat completion that ended well: every choice stopped by itself or calls
 /// tools. kInvalid says what is wrong with it; a reply that was cut at max_tokens is one of those.
@@ -59,4 +59,4 @@ class EventAssembler {
 /// `with_usage`, and the completion has it.
 std::string events_of(const json::Value& completion, bool with_usage);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

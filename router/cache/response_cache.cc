@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 bool is_young(const Entry& entry, TimePoint now, std::optional<std::chrono::seconds> max_age) {
@@ -77,4 +77,4 @@ Statistics ResponseCache::statistics() const {
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

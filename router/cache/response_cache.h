@@ -11,7 +11,7 @@
 #include "router/cache/key.h"
 #include "router/cache/store.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 struct Hit {
   std::shared_ptr<const Entry> entry;  // shared with the store; null: a miss
@@ -59,4 +59,4 @@ class ResponseCache {
   std::array<std::atomic<uint64_t>, 8> refused_by_ = {};
 };
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

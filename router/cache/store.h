@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -92,4 +92,4 @@ class Store {
   virtual bool is_near() const = 0;
 };
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

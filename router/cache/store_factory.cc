@@ -8,9 +8,9 @@
 #include "router/cache/postgres_remote.h"
 #include "router/cache/redis_remote.h"
 #include "router/cache/remote_store.h"
-#include "router/remote/redis_config.h"
+#include "router/stores/redis_config.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 constexpr uint32_t kMilvusTimeoutMax = 5;  // seconds
@@ -22,18 +22,18 @@ Eviction eviction_of(std::string_view policy) {
 
 Result<RedisOptions> redis_options(const config::Redis& redis) {
   RedisOptions out;
-  SIGNALBOX_TRY(out.server, remote::redis_server(redis));
+  SIGNALBOX_TRY(out.server, stores::redis_server(redis));
   if (!redis.key_prefix.empty()) out.prefix = redis.key_prefix;
-  remote::set_seconds(redis.read_timeout, out.look_up_limit);
-  remote::set_seconds(redis.write_timeout, out.write_limit);
+  stores::set_seconds(redis.read_timeout, out.look_up_limit);
+  stores::set_seconds(redis.write_timeout, out.write_limit);
   return out;
 }
 
 Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
   RedisOptions out;
-  SIGNALBOX_TRY(out.server, remote::valkey_server(valkey));
+  SIGNALBOX_TRY(out.server, stores::valkey_server(valkey));
   if (!valkey.collection_prefix.empty()) out.prefix = valkey.collection_prefix;
-  remote::set_seconds(valkey.timeout, out.look_up_limit);
+  stores::set_seconds(valkey.timeout, out.look_up_limit);
   return out;
 }
 
@@ -71,7 +71,7 @@ Result<MilvusOptions> milvus_options(const config::Milvus& milvus) {
   out.makes_collection = milvus.development.auto_create_collection;
   out.consistency = milvus.search.consistency_level;
   // Upstream's files give half a minute, which neither a router that ends nor one that follows has.
-  remote::set_seconds(std::min(to.timeout, kMilvusTimeoutMax), out.write_limit);
+  stores::set_seconds(std::min(to.timeout, kMilvusTimeoutMax), out.write_limit);
   return out;
 }
 
@@ -117,4 +117,4 @@ Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStor
   return out;
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -6,7 +6,7 @@
 #include "router/cache/memory_store.h"
 #include "router/config/stores.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 /// How much of the answers, or of their heads, lies in memory. Nothing where the configuration
 /// keeps none.
@@ -19,4 +19,4 @@ bool is_same_store(const config::ResponseCacheStore& a, const config::ResponseCa
 /// for an address or a name that is none, kUnsupported for what is not built.
 Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store);
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,7 +9,7 @@
 #include "router/compress/rank.h"
 #include "router/compress/sentences.h"
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 namespace {
 
 // A text without full stops is cut into pieces of at most this: an eighth of a usual skeleton, and
@@ -179,4 +179,4 @@ std::optional<Skeleton> shorten(std::string_view text, const Options& options) {
   return out;
 }
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 
 /// Sentences among which TextRank is computed.
 inline constexpr size_t kCandidates = 500;
@@ -63,4 +63,4 @@ struct Skeleton {
 /// U+FFFD and is cut at no other place than UTF-8 is. The same bytes give the same skeleton.
 std::optional<Skeleton> shorten(std::string_view text, const Options& options);
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 namespace {
 
 constexpr float kDamping = 0.85f;
@@ -241,4 +241,4 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
   return out;
 }
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -6,7 +6,7 @@
 #include "router/compress/compress.h"
 #include "router/compress/sentences.h"
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 
 /// Of a sentence that has no terms, or those of an earlier one in the same order.
 inline constexpr float kLeftOut = -1;
@@ -14,4 +14,4 @@ inline constexpr float kLeftOut = -1;
 /// (sentences) 0 to 1, or kLeftOut. Linear in the text (compress.h).
 std::vector<float> rank(const Sentences& text, const Options& options);
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -9,9 +9,9 @@
 #include <array>
 
 #include "base/utf8.h"
-#include "router/signals/fold.h"
+#include "router/text/normalize.h"
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 namespace {
 
 constexpr uint32_t kSentenceBytesMin = 16;
@@ -66,14 +66,14 @@ Kind wide_kind(char32_t c) {
   if (c == 0xBB || c == 0x201D || c == 0x203A || c == 0x300D || c == 0x300F || c == 0xFF09 ||
       c == 0xFF63)
     return Kind::kCloser;
-  switch (kind_of(c)) {
-    case CharKind::kSpace:
+  switch (text::kind_of(c)) {
+    case text::CharKind::kSpace:
       return Kind::kSpace;
-    case CharKind::kWord:
+    case text::CharKind::kWord:
       return Kind::kWord;
-    case CharKind::kUnseparated:
+    case text::CharKind::kUnseparated:
       return Kind::kUnseparated;
-    case CharKind::kOther:
+    case text::CharKind::kOther:
       break;
   }
   return std::binary_search(kTerminators.begin(), kTerminators.end(), c) ? Kind::kTerminator
@@ -223,7 +223,7 @@ class Splitter {
         continue;
       }
       if (c.kind != Kind::kWord) break;
-      hash.add(lower_case(c.code_point));
+      hash.add(text::lower_case(c.code_point));
       number = false;
       at += c.bytes;
     }
@@ -300,10 +300,10 @@ class Splitter {
     }
     if (at_ < end_ && breaks < 2 && !indented) {
       const Char c = peek(at_);
-      const bool lower = c.code_point < 0x80
-                             ? c.code_point >= 'a' && c.code_point <= 'z'
-                             : c.kind == Kind::kWord && lower_case(c.code_point) == c.code_point &&
-                                   has_cases(c.code_point);
+      const bool lower = c.code_point < 0x80 ? c.code_point >= 'a' && c.code_point <= 'z'
+                                             : c.kind == Kind::kWord &&
+                                                   text::lower_case(c.code_point) == c.code_point &&
+                                                   has_cases(c.code_point);
       if (lower) return;
     }
     if (line_end - begin_ >= kSentenceBytesMin) finish(line_end);
@@ -357,4 +357,4 @@ Sentences split_sentences(std::string_view text, std::span<const Stretch> stretc
   return splitter.take();
 }
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 
 struct Sentence {
   uint32_t begin, end;              // bytes of the source, no ASCII white space around; begin < end
@@ -44,4 +44,4 @@ struct Stretch {
 Sentences split_sentences(std::string_view text, std::span<const Stretch> stretches,
                           float tokens_max);
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -94,8 +94,9 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
 }
 
 // Sends the request on its way, and waits for the header of a response.
-Task<upstream::Outcome> Session::forward(const config::Model& model, const upstream::Call& call) {
-  upstream::Outcome out;
+Task<upstream::CallOutcome> Session::forward(const config::Model& model,
+                                             const upstream::Call& call) {
+  upstream::CallOutcome out;
   if (forwarded_ || !has_request_body_) {
     out.answer = fail(Code::kUnsupported, "a request without a body cannot go on");
     co_return out;
@@ -135,7 +136,7 @@ Task<upstream::Outcome> Session::forward(const config::Model& model, const upstr
   head_.status = message->status == 0 ? 200 : message->status;
   head_.headers = std::move(message->headers);
   head_.content_length = length_of(head_.headers);
-  out.answer = std::make_unique<Answer>(*this);
+  out.answer = std::make_unique<EnvoyReply>(*this);
   co_return out;
 }
 
@@ -153,7 +154,7 @@ Error Session::unseen() {
   return {Code::kUpstream, "Envoy brought no body"};
 }
 
-Task<Result<upstream::Piece>> Session::Answer::next() {
+Task<Result<upstream::Piece>> Session::EnvoyReply::next() {
   Session& s = session_;
   while (!s.whole_) {
     s.settle(false);

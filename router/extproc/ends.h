@@ -9,11 +9,11 @@
 namespace signalbox::extproc {
 
 /// Calls of models, which Envoy makes.
-class Session::Gate final : public upstream::Caller {
+class Session::Gate final : public upstream::ModelCaller {
  public:
   explicit Gate(Session& session) : session_(session) {}
-  http::Task<upstream::Outcome> call(const config::Model& model,
-                                     const upstream::Call& call) const override {
+  http::Task<upstream::CallOutcome> call(const config::Model& model,
+                                         const upstream::Call& call) const override {
     return session_.forward(model, call);
   }
 
@@ -45,9 +45,9 @@ class Session::Reply final : public http::Reply {
 };
 
 /// What a server has said, as Envoy brings it. Asking for more says what becomes of what there was.
-class Session::Answer final : public upstream::Answer {
+class Session::EnvoyReply final : public upstream::UpstreamReply {
  public:
-  explicit Answer(Session& session) : session_(session) {}
+  explicit EnvoyReply(Session& session) : session_(session) {}
   const http::Response& head() const override { return session_.head_; }
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;

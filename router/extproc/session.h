@@ -17,8 +17,8 @@
 #include "router/extproc/messages.h"
 #include "router/http/deadline.h"
 #include "router/http/server.h"
-#include "router/upstream/caller.h"
 #include "router/upstream/destinations.h"
+#include "router/upstream/model_caller.h"
 
 namespace signalbox::extproc {
 
@@ -27,7 +27,7 @@ namespace signalbox::extproc {
 inline constexpr size_t kReplyBytesMax = size_t{1} << 26;
 
 /// What answers a request.
-struct Desk {
+struct SessionHost {
   http::Handler handler;
   const upstream::Destinations* destinations = nullptr;
   bool clears_route = false;              // global.router.clear_route_cache
@@ -35,7 +35,8 @@ struct Desk {
 };
 /// Where a request with this method and target is answered; calls of models go to `caller`, which
 /// outlives the handler.
-using FindDesk = std::function<Desk(const http::Request& request, const upstream::Caller& caller)>;
+using FindDesk =
+    std::function<SessionHost(const http::Request& request, const upstream::ModelCaller& caller)>;
 
 /// What sessions share; outlives them.
 struct Site {
@@ -85,7 +86,7 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   class Gate;
   class Reply;
-  class Answer;
+  class EnvoyReply;
   enum class Phase : uint8_t { kReading, kHandling, kGrace };
 
   static http::Task<> run(std::shared_ptr<Session> self);
@@ -94,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   http::Task<> see_off();
   http::Task<std::optional<Message>> take();
   http::Task<> hear_of_cancel();
-  http::Task<upstream::Outcome> forward(const config::Model& model, const upstream::Call& call);
+  http::Task<upstream::CallOutcome> forward(const config::Model& model, const upstream::Call& call);
 
   bool begin(Message& head);
   bool add(Message& message);
@@ -145,7 +146,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_request_trailers_ = false;
   http::Request request_;
   uint64_t held_ = 0;  // of Site::body_bytes
-  Desk desk_;
+  SessionHost desk_;
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<Reply> reply_;
   std::optional<Part> owed_;  // what Envoy waits for an answer to

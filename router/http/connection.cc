@@ -25,13 +25,13 @@ constexpr size_t kLingerBytesMax = 1 << 20;
 
 }  // namespace
 
-void Headcount::leave() {
+void ConnectionCounter::leave() {
   if (count_.fetch_sub(1) != 1) return;
   const std::lock_guard lock(mutex_);
   empty_.notify_all();
 }
 
-bool Headcount::wait_until_empty(std::chrono::milliseconds limit) {
+bool ConnectionCounter::wait_until_empty(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   return empty_.wait_for(lock, limit, [this] { return count_.load() == 0; });
 }

@@ -17,7 +17,7 @@
 namespace signalbox::http {
 
 /// How many connections are open, over all loops. Thread-safe.
-class Headcount {
+class ConnectionCounter {
  public:
   uint32_t enter() { return count_.fetch_add(1) + 1; }
   void leave();
@@ -34,7 +34,7 @@ class Headcount {
 struct Shared {
   config::HttpLimits limits;
   ErrorBody error_body;
-  Headcount headcount;
+  ConnectionCounter headcount;
   std::atomic<uint64_t> body_bytes{0};  // of requests that are read or answered
   std::atomic<uint64_t> refused_connections{0};
   std::atomic<uint64_t> refused_bodies{0};

@@ -191,7 +191,7 @@ bool Server::drain(std::chrono::milliseconds limit) {
   if (!impl_->started) return true;
   // Counts as one of them until every loop knows that it drains, so that no connection on its way
   // is missed.
-  Headcount& headcount = impl_->shared.headcount;
+  ConnectionCounter& headcount = impl_->shared.headcount;
   headcount.enter();
   auto hold = std::shared_ptr<void>(nullptr, [&headcount](void*) { headcount.leave(); });
   auto close_listeners = [this] {

@@ -19,7 +19,7 @@ using Rule = RateLimit::Rule;
 
 constexpr size_t kUserBytesMax = 64;
 
-bool is_about(const Rule& rule, const Asker& asker) {
+bool is_about(const Rule& rule, const Requester& asker) {
   const RateLimit::Match& match = rule.match;
   return (match.user.empty() || match.user == asker.user) &&
          (match.model.empty() || match.model == asker.model) &&
@@ -27,7 +27,7 @@ bool is_about(const Rule& rule, const Asker& asker) {
 }
 
 template <typename Visit>
-void each_rule(const RateLimit& limit, const Asker& asker, Visit&& visit) {
+void each_rule(const RateLimit& limit, const Requester& asker, Visit&& visit) {
   for (const RateLimit::Provider& provider : limit.providers) {
     if (provider.type != "local-limiter") continue;
     for (const Rule& rule : provider.rules) {
@@ -52,8 +52,8 @@ std::string_view words_for(std::chrono::seconds unit) {
   return unit == std::chrono::hours(1) ? "an hour" : "a day";
 }
 
-Refusal refusal(const Rule& rule, uint64_t per_unit, std::string_view what,
-                std::chrono::seconds retry) {
+RateRefusal refusal(const Rule& rule, uint64_t per_unit, std::string_view what,
+                    std::chrono::seconds retry) {
   const std::string of = rule.name.empty() ? "" : fmt::format(" ({})", rule.name);
   return {fmt::format("the limit of {} {} {} is reached{}; try again in {} s", per_unit, what,
                       words_for(rule.unit), of, retry.count()),
@@ -105,9 +105,9 @@ RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user
   return &found->second;
 }
 
-std::optional<Refusal> RateLimiter::admit(const RateLimit& limit, const Asker& asker,
-                                          TimePoint now) {
-  std::optional<Refusal> out;
+std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requester& asker,
+                                              TimePoint now) {
+  std::optional<RateRefusal> out;
   std::vector<Bucket*> counted;
   const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
@@ -115,7 +115,8 @@ std::optional<Refusal> RateLimiter::admit(const RateLimit& limit, const Asker& a
     if (out || (asker.again && rule.match.model.empty())) return;
     Bucket* const bucket = find(rule, asker.user, now);
     if (bucket == nullptr) {
-      if (!limit.fail_open) out = Refusal{"too many users ask for their requests to be counted"};
+      if (!limit.fail_open)
+        out = RateRefusal{"too many users ask for their requests to be counted"};
     } else if (rule.requests_per_unit != 0 && bucket->requests < 1) {
       out = refusal(rule, rule.requests_per_unit, "requests",
                     wait_for(1 - bucket->requests, rule.requests_per_unit, rule.unit));
@@ -133,7 +134,7 @@ std::optional<Refusal> RateLimiter::admit(const RateLimit& limit, const Asker& a
   return std::nullopt;
 }
 
-void RateLimiter::charge(const RateLimit& limit, const Asker& asker, uint64_t tokens,
+void RateLimiter::charge(const RateLimit& limit, const Requester& asker, uint64_t tokens,
                          TimePoint now) {
   const std::lock_guard lock(mutex_);
   each_rule(limit, asker, [&](const Rule& rule) {

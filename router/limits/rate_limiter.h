@@ -20,14 +20,14 @@ namespace signalbox::limits {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 /// Who asks for what. A user without a name is one user.
-struct Asker {
+struct Requester {
   std::string user;
   std::string groups;  // with commas between them
   std::string model;
   bool again = false;  // after another model: rules about any model have counted the request
 };
 
-struct Refusal {
+struct RateRefusal {
   std::string message;            // for the client
   std::chrono::seconds retry{1};  // when to ask again, at least 1
 };
@@ -38,10 +38,12 @@ class RateLimiter {
   explicit RateLimiter(size_t buckets_max = 100'000) : buckets_max_(buckets_max) {}
 
   /// Counts a request against every rule that is about it, or against none: then the refusal.
-  std::optional<Refusal> admit(const config::RateLimit& limit, const Asker& asker, TimePoint now);
+  std::optional<RateRefusal> admit(const config::RateLimit& limit, const Requester& asker,
+                                   TimePoint now);
 
   /// What a request that was admitted has come to, read and written. A bucket may owe for it.
-  void charge(const config::RateLimit& limit, const Asker& asker, uint64_t tokens, TimePoint now);
+  void charge(const config::RateLimit& limit, const Requester& asker, uint64_t tokens,
+              TimePoint now);
 
  private:
   struct Bucket {

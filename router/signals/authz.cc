@@ -6,7 +6,7 @@
 #include "router/config/access.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Subject = config::RoleBinding::Subject;
@@ -63,4 +63,4 @@ MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
   return std::make_unique<RoleSignals>(bindings, authz);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

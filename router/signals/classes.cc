@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 // Lower case, one way of joining words, and the short names of older models.
@@ -44,7 +44,7 @@ class ClassSignals : public SignalType {
   std::optional<double> threshold(size_t) const override {
     return task_.threshold > 0 ? std::optional(task_.threshold) : std::nullopt;
   }
-  bool is_moot(const ChatRequest& request) const override {
+  bool is_moot(const request::ChatRequest& request) const override {
     const std::string_view text = request.user_text();
     return std::all_of(text.begin(), text.end(), ascii::is_space) ||
            (task_.needs_answer && !has_answer(request));
@@ -76,9 +76,10 @@ class ClassSignals : public SignalType {
   }
 
  private:
-  static bool has_answer(const ChatRequest& request) {
-    return std::any_of(request.messages.begin(), request.messages.end(),
-                       [](const ChatMessage& message) { return message.role == "assistant"; });
+  static bool has_answer(const request::ChatRequest& request) {
+    return std::any_of(
+        request.messages.begin(), request.messages.end(),
+        [](const request::ChatMessage& message) { return message.role == "assistant"; });
   }
 
   ClassTask task_;
@@ -92,4 +93,4 @@ std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice clas
   return std::make_unique<ClassSignals>(std::move(task), std::move(classifier));
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

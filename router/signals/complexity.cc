@@ -6,7 +6,7 @@
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr std::array<std::string_view, 3> kLevels{":hard", ":medium", ":easy"};
@@ -76,4 +76,4 @@ MadeSignals complexity_signals(const std::vector<config::ComplexitySignal>& sign
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

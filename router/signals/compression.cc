@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 compress::Options options_of(const config::PromptCompression& config) {
@@ -37,4 +37,4 @@ bool Compression::concerns(std::string_view type) const {
          std::find(skipped_.begin(), skipped_.end(), type) == skipped_.end();
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -9,7 +9,7 @@
 #include "router/compress/compress.h"
 #include "router/config/catalog.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// Those that run a model over what the user says: its class, its meaning. Keywords, structure,
 /// language and lengths are told of the whole text; so are jailbreaks and personal data, whatever
@@ -32,4 +32,4 @@ class Compression {
   compress::Options options_;
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

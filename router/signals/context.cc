@@ -2,7 +2,7 @@
 
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr size_t kBytesPerToken = 4;
@@ -16,9 +16,9 @@ class ContextSignals : public NamedSignals<config::ContextSignal> {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>&) const override {
-    const ChatRequest& request = inputs.request();
+    const request::ChatRequest& request = inputs.request();
     size_t bytes = request.tools_bytes;
-    for (const ChatMessage& message : request.messages) bytes += message.text.size();
+    for (const request::ChatMessage& message : request.messages) bytes += message.text.size();
     const auto tokens = static_cast<int64_t>(bytes / kBytesPerToken);
     for (size_t i = 0; i < signals_.size(); ++i) {
       const config::ContextSignal& signal = signals_[i];
@@ -37,4 +37,4 @@ MadeSignals context_signals(const std::vector<config::ContextSignal>& signals) {
   return std::make_unique<ContextSignals>(signals);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

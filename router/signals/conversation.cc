@@ -3,59 +3,61 @@
 #include <algorithm>
 #include <array>
 
-#include "router/decision/fact.h"
+#include "router/routing/decision/fact.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using ConversationSource = config::ConversationSignal::Source;
 
 // Tools are at work when the last message is a tool's answer, or a call that waits for one.
-uint32_t in_tool_loop(const ChatRequest& request) {
+uint32_t in_tool_loop(const request::ChatRequest& request) {
   if (request.messages.empty()) return 0;
-  const ChatMessage& last = request.messages.back();
+  const request::ChatMessage& last = request.messages.back();
   return last.role == "tool" || last.role == "function" || last.tool_calls > 0 ? 1 : 0;
 }
 
-bool has_role(const ChatMessage& message, std::string_view role) {
+bool has_role(const request::ChatMessage& message, std::string_view role) {
   if (role.empty() || role == "any" || role == "all") return true;
   return role == "non_user" ? message.role != "user" : message.role == role;
 }
 
 struct Kind {
   std::string_view name;
-  uint32_t (*count)(const ChatRequest& request, const ConversationSource& source);
+  uint32_t (*count)(const request::ChatRequest& request, const ConversationSource& source);
 };
 
 template <class Count>
-uint32_t sum(const ChatRequest& request, const Count& count) {
+uint32_t sum(const request::ChatRequest& request, const Count& count) {
   uint32_t total = 0;
-  for (const ChatMessage& message : request.messages) total += count(message);
+  for (const request::ChatMessage& message : request.messages) total += count(message);
   return total;
 }
 
 constexpr auto kKinds = std::to_array<Kind>({
     {"message",
-     [](const ChatRequest& request, const ConversationSource& source) {
-       return sum(request,
-                  [&](const ChatMessage& m) { return has_role(m, source.role) ? 1u : 0u; });
+     [](const request::ChatRequest& request, const ConversationSource& source) {
+       return sum(request, [&](const request::ChatMessage& m) {
+         return has_role(m, source.role) ? 1u : 0u;
+       });
      }},
     {"tool_definition",
-     [](const ChatRequest& request, const ConversationSource&) { return request.tools; }},
-    {"active_tool_loop",
-     [](const ChatRequest& request, const ConversationSource&) { return in_tool_loop(request); }},
+     [](const request::ChatRequest& request, const ConversationSource&) { return request.tools; }},
+    {"active_tool_loop", [](const request::ChatRequest& request,
+                            const ConversationSource&) { return in_tool_loop(request); }},
     {"image_content",
-     [](const ChatRequest& request, const ConversationSource&) {
-       return sum(request, [](const ChatMessage& m) { return m.images; });
+     [](const request::ChatRequest& request, const ConversationSource&) {
+       return sum(request, [](const request::ChatMessage& m) { return m.images; });
      }},
     {"assistant_tool_call",
-     [](const ChatRequest& request, const ConversationSource&) {
-       return sum(request, [](const ChatMessage& m) { return m.tool_calls; });
+     [](const request::ChatRequest& request, const ConversationSource&) {
+       return sum(request, [](const request::ChatMessage& m) { return m.tool_calls; });
      }},
     {"tool_result",
-     [](const ChatRequest& request, const ConversationSource&) {
-       return sum(request, [](const ChatMessage& m) { return m.role == "tool" ? 1u : 0u; });
+     [](const request::ChatRequest& request, const ConversationSource&) {
+       return sum(request,
+                  [](const request::ChatMessage& m) { return m.role == "tool" ? 1u : 0u; });
      }},
 });
 
@@ -109,4 +111,4 @@ MadeSignals conversation_signals(const std::vector<config::ConversationSignal>& 
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -7,7 +7,7 @@
 
 #include "router/signals/prototypes.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Aggregation = config::EmbeddingSignal::Aggregation;
@@ -111,4 +111,4 @@ Result<std::unique_ptr<const SignalType>> EmbeddingSignals::create(
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

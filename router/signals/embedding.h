@@ -8,7 +8,7 @@
 #include "router/config/config.h"
 #include "router/signals/signal.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// A signal's score is the similarity (cosine) of the text to its candidates: the mean over them
 /// for `mean`; for `max` and `any`, as upstream computes both, 0.75 * best + 0.25 * mean of the
@@ -24,4 +24,4 @@ class EmbeddingSignals : public SignalType {
       const engine::TextEmbedder& embedder);
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "router/signals/keyword_matcher.h"
+#include "router/signals/matching/keyword_matcher.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSeverities{"critical", "high", "medium", "low"};
@@ -95,4 +95,4 @@ MadeSignals event_signals(const std::vector<config::EventSignal>& signals) {
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -14,7 +14,7 @@
 #include "router/signals/knowledge_base.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr std::string_view kNoEmbedder = "there is no embedding model";
@@ -48,7 +48,8 @@ Result<std::vector<std::string>> mapped_labels(const std::string& path, size_t c
 
 class Factory {
  public:
-  Factory(const config::Config& config, const config::Routing& routing, const Models& models)
+  Factory(const config::Config& config, const config::Routing& routing,
+          const models::Models& models)
       : config_(config), routing_(routing), models_(models) {}
 
   Result<SignalTypes> make() {
@@ -84,7 +85,7 @@ class Factory {
   Result<ModelChoice> classifier_of(std::string_view type) const {
     const config::ClassifierModules& modules = config_.modules.classifier;
     const bool pii = type == "pii";
-    return choose(classifier_directory(config_, type),
+    return choose(models::classifier_directory(config_, type),
                   pii ? engine::HeadKind::kTokens : engine::HeadKind::kSequence,
                   (pii ? modules.pii : modules.domain).mapping_path);
   }
@@ -145,7 +146,7 @@ class Factory {
   }
 
   Result<void> knowledge_bases() {
-    if (routing_.kb.empty() && !asks_for(routing_, "kb_metric")) return {};
+    if (routing_.kb.empty() && !models::asks_for(routing_, "kb_metric")) return {};
     std::vector<std::shared_ptr<const KnowledgeBase>> bases;
     const std::string base = std::filesystem::path(config_.source).parent_path().string();
     for (const config::KnowledgeBase& kb : config_.kbs) {
@@ -172,7 +173,7 @@ class Factory {
   }
 
   Result<void> add_classes(ClassTask task, const std::string& mapping) {
-    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, task.type),
+    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, task.type),
                                              engine::HeadKind::kSequence, mapping));
     made_.push_back(class_signals(std::move(task), std::move(choice)));
     return {};
@@ -181,7 +182,7 @@ class Factory {
   // Classes that conditions may ask for without naming them among the signals.
   template <class List>
   bool is_asked_for(std::string_view type, const List& signals) const {
-    return !signals.empty() || asks_for(routing_, type);
+    return !signals.empty() || models::asks_for(routing_, type);
   }
 
   Result<void> domains() {
@@ -229,7 +230,7 @@ class Factory {
   Result<void> modality() {
     if (!is_asked_for("modality", routing_.modality)) return {};
     const config::ModalityDetection& detection = config_.modules.modality_detector;
-    const std::string directory = classifier_directory(config_, "modality");
+    const std::string directory = models::classifier_directory(config_, "modality");
     const bool words = !detection.keywords.empty() || !detection.both_keywords.empty() ||
                        !detection.prompt_prefixes.empty();
     const bool classifies = models_.classifiers.contains(directory);
@@ -250,7 +251,7 @@ class Factory {
   Result<void> jailbreak() {
     if (routing_.jailbreak.empty()) return {};
     const config::ClassifierModel& guard = config_.modules.prompt_guard;
-    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, "jailbreak"),
+    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, "jailbreak"),
                                              engine::HeadKind::kSequence, guard.mapping_path));
     return add(routing_.jailbreak, [&] {
       return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),
@@ -261,7 +262,7 @@ class Factory {
   Result<void> pii() {
     if (routing_.pii.empty()) return {};
     const config::ClassifierModel& model = config_.modules.classifier.pii;
-    SIGNALBOX_TRY(ModelChoice choice, choose(classifier_directory(config_, "pii"),
+    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, "pii"),
                                              engine::HeadKind::kTokens, model.mapping_path));
     return add(routing_.pii,
                [&] { return pii_signals(routing_.pii, model.threshold, std::move(choice)); });
@@ -283,7 +284,7 @@ class Factory {
             task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
-      add_labels(labels_asked_of(routing_, signal.name));
+      add_labels(models::labels_asked_of(routing_, signal.name));
       made_.push_back(class_signals(std::move(task), std::move(choice)));
     }
     return {};
@@ -293,7 +294,7 @@ class Factory {
 
   const config::Config& config_;
   const config::Routing& routing_;
-  const Models& models_;
+  const models::Models& models_;
   SignalTypes made_;
 };
 
@@ -324,14 +325,14 @@ Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view
 }
 
 Result<SignalTypes> make_signals(const config::Config& config, const config::Routing& routing,
-                                 const Models& models) {
+                                 const models::Models& models) {
   return Factory(config, routing, models).make();
 }
 
-Result<ModelChoice> classifier_of(const config::Config& config, const Models& models,
+Result<ModelChoice> classifier_of(const config::Config& config, const models::Models& models,
                                   std::string_view type) {
   SIGNALBOX_CHECK(type == "pii" || type == "domain");
   return Factory(config, config.routing, models).classifier_of(type);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

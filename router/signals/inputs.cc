@@ -6,7 +6,7 @@
 
 #include "router/signals/text_classes.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 template <class T>
 Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* model,
@@ -94,4 +94,4 @@ std::span<const std::vector<float>> Inputs::known_classes(std::string_view type,
   return {};
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "router/api/chat_request.h"
+#include "router/request/chat_request.h"
 #include "router/signals/compression.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// The value of a request's header field by its name in lower case. Empty: there are none.
 using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
@@ -25,8 +25,8 @@ using HeaderLookup = std::function<std::optional<std::string_view>(std::string_v
 /// and the compression outlive it.
 class Inputs {
  public:
-  Inputs(const ChatRequest& request, HeaderLookup headers, const engine::TextEmbedder* embedder,
-         const Compression* compression = nullptr)
+  Inputs(const request::ChatRequest& request, HeaderLookup headers,
+         const engine::TextEmbedder* embedder, const Compression* compression = nullptr)
       : request_(request),
         headers_(std::move(headers)),
         embedder_(embedder),
@@ -35,7 +35,7 @@ class Inputs {
   /// How long models may let this request wait. Before anybody asks for a pass.
   void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
 
-  const ChatRequest& request() const { return request_; }
+  const request::ChatRequest& request() const { return request_; }
   std::optional<std::string_view> header(std::string_view name) const {
     return headers_ ? headers_(name) : std::nullopt;
   }
@@ -103,7 +103,7 @@ class Inputs {
   template <class T>
   Pass<T>& pass_of(Passes<T>& passes, const engine::TextEmbedder* model, std::string_view text);
 
-  const ChatRequest& request_;
+  const request::ChatRequest& request_;
   HeaderLookup headers_;
   const engine::TextEmbedder* embedder_;
   const Compression* compression_;
@@ -115,4 +115,4 @@ class Inputs {
   Passes<std::vector<std::vector<float>>> classified_;
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -7,7 +7,7 @@
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 class IntentSignals : public NamedSignals<config::IntentSignal> {
@@ -91,4 +91,4 @@ MadeSignals intent_signals(const std::vector<config::IntentSignal>& signals,
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

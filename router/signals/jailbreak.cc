@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "router/signals/attempts.h"
+#include "router/signals/jailbreak_windows.h"
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
-#include "router/signals/windows.h"
+#include "router/text/windows.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using JailbreakMethod = config::JailbreakSignal::Method;
@@ -132,7 +132,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
                           Inputs& inputs, std::vector<Evidence>& evidence, bool& whole) const {
     Reading out;
     std::string_view nearest;
-    const Windows windows = windows_of(texts, embedded_bytes_);
+    const text::Windows windows = text::windows_of(texts, embedded_bytes_);
     whole = whole && windows.whole;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
@@ -151,7 +151,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs, bool& whole) const {
     Reading out;
-    SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
+    SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
     whole = whole && windows.whole;
     std::vector<size_t> count(texts.size(), 0);  // of windows
     for (const size_t text : windows.of) ++count[text];
@@ -188,4 +188,4 @@ MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signal
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -6,7 +6,7 @@
 #include "router/signals/knowledge_base.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Bases = std::vector<std::shared_ptr<const KnowledgeBase>>;
@@ -128,4 +128,4 @@ std::unique_ptr<const SignalType> kb_metrics(
   return std::make_unique<Metrics>(bases);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

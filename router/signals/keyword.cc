@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "router/signals/keyword_matcher.h"
+#include "router/signals/matching/keyword_matcher.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Operator = config::KeywordSignal::Operator;
@@ -128,4 +128,4 @@ Result<std::unique_ptr<const SignalType>> KeywordSignals::create(
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

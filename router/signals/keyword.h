@@ -7,7 +7,7 @@
 #include "router/config/signals.h"
 #include "router/signals/signal.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// With method regex (the name is upstream's) a keyword matches as a whole word, upper and lower
 /// case alike unless case_sensitive, and white space in it matches any white space. A boundary is
@@ -24,4 +24,4 @@ class KeywordSignals : public SignalType {
       const std::vector<config::KeywordSignal>& signals);
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

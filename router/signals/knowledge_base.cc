@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ std::vector<std::string_view> KnowledgeBase::metrics() const {
   return names;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

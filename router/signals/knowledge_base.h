@@ -9,7 +9,7 @@
 #include "router/config/catalog.h"
 #include "router/signals/prototypes.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// Immutable and thread-safe. The configuration outlives it.
 class KnowledgeBase {
@@ -49,4 +49,4 @@ class KnowledgeBase {
   std::vector<PrototypeBank> banks_;                // (labels)
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -10,11 +10,11 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
-#include "router/signals/fold.h"
 #include "router/signals/language_words.h"
 #include "router/signals/types.h"
+#include "router/text/normalize.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr double kDefaultShare = 0.3;
@@ -143,9 +143,9 @@ Shares latin_shares(std::string_view folded) {
     for (const std::string_view language : holders) shares[language] += weight / (n * n);
     total += weight / n;
   };
-  std::vector<TextUnit> units;
-  split_units(folded, units);
-  for (const TextUnit& unit : units) {
+  std::vector<text::TextUnit> units;
+  text::split_units(folded, units);
+  for (const text::TextUnit& unit : units) {
     const auto found = words().find(folded.substr(unit.begin, unit.end - unit.begin));
     if (found != words().end()) count(found->second, 1);
   }
@@ -206,7 +206,7 @@ class LanguageSignals : public NamedSignals<config::LanguageSignal> {
 
 LanguageShares language_shares(std::string_view text) {
   std::string folded;
-  fold(text.substr(0, kReadBytesMax), true, folded);
+  text::fold(text.substr(0, kReadBytesMax), true, folded);
   std::map<std::string_view, double> scripts;
   std::map<char32_t, double> letters;
   double total = 0;
@@ -250,4 +250,4 @@ MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals)
   return std::make_unique<LanguageSignals>(signals);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

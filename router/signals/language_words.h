@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 struct LanguageWords {
   std::string_view language;      // ISO 639-1
@@ -128,4 +128,4 @@ inline constexpr auto kLatinLanguages = std::to_array<LanguageWords>({
      "àçèéíïòóúü"},
 });
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -2,7 +2,7 @@
 
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 class MetadataSignals : public NamedSignals<config::MetadataSignal> {
@@ -29,4 +29,4 @@ MadeSignals metadata_signals(const std::vector<config::MetadataSignal>& signals)
   return std::make_unique<MetadataSignals>(signals);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

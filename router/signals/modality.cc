@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "router/signals/keyword_matcher.h"
+#include "router/signals/matching/keyword_matcher.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr uint32_t kImage = 0;
@@ -80,4 +80,4 @@ MadeSignals modality_signals(std::vector<std::string> names,
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

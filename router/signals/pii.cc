@@ -7,7 +7,7 @@
 #include "router/signals/pii_finder.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 class PiiSignals : public NamedSignals<config::PiiSignal> {
@@ -80,4 +80,4 @@ MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double th
   return std::make_unique<PiiSignals>(signals, threshold, std::move(classifier));
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -6,10 +6,10 @@
 #include <iterator>
 
 #include "base/ascii.h"
-#include "router/guard/pii_merge.h"
-#include "router/signals/windows.h"
+#include "router/safety/pii/merge.h"
+#include "router/text/windows.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 std::string type_of(std::string_view label) {
@@ -21,7 +21,7 @@ std::string type_of(std::string_view label) {
 }  // namespace
 
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
-  for (const std::string_view type : pii_rule_types()) types_.emplace_back(type);
+  for (const std::string_view type : pii::pii_rule_types()) types_.emplace_back(type);
   if (!has_model()) return;
   const auto& own = classifier_.model->heads()[classifier_.head].labels;
   for (size_t i = 0; i < classifier_.labels.size(); ++i) {
@@ -32,10 +32,11 @@ PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)
   }
 }
 
-Result<std::vector<PiiEntity>> PiiFinder::renamed(std::string_view text, std::string_view window,
-                                                  std::vector<engine::Entity> marked) const {
+Result<std::vector<pii::PiiEntity>> PiiFinder::renamed(std::string_view text,
+                                                       std::string_view window,
+                                                       std::vector<engine::Entity> marked) const {
   const auto from = static_cast<size_t>(window.data() - text.data());
-  std::vector<PiiEntity> out;
+  std::vector<pii::PiiEntity> out;
   for (const engine::Entity& entity : marked) {
     const auto type = type_of_own_.find(ascii::upper_case(entity.type));
     if (type == type_of_own_.end()) {
@@ -43,7 +44,7 @@ Result<std::vector<PiiEntity>> PiiFinder::renamed(std::string_view text, std::st
                   entity.type);
     }
     out.push_back({types_[type->second], from + entity.begin, from + entity.end,
-                   static_cast<double>(entity.score), PiiSource::kModel});
+                   static_cast<double>(entity.score), pii::PiiSource::kModel});
   }
   return out;
 }
@@ -51,9 +52,9 @@ Result<std::vector<PiiEntity>> PiiFinder::renamed(std::string_view text, std::st
 Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
                                      const AskForSpans& ask) const {
   PiiFound found;
-  std::vector<std::vector<PiiEntity>> marked(texts.size());
+  std::vector<std::vector<pii::PiiEntity>> marked(texts.size());
   if (has_model()) {
-    SIGNALBOX_TRY(const Windows windows, windows_of(texts, *classifier_.model));
+    SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
     found.whole = windows.whole;
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       const size_t in = windows.of[w];
@@ -63,7 +64,8 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
     }
   }
   for (size_t i = 0; i < texts.size(); ++i)
-    found.in.push_back(merge_pii(texts[i], find_pii_by_rules(texts[i]), std::move(marked[i])));
+    found.in.push_back(
+        pii::merge_pii(texts[i], pii::find_pii_by_rules(texts[i]), std::move(marked[i])));
   return found;
 }
 
@@ -78,8 +80,8 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
 Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
                              std::vector<double>& scores) const {
   SIGNALBOX_TRY(const PiiFound found, entities(texts, inputs));
-  for (const std::vector<PiiEntity>& in : found.in) {
-    for (const PiiEntity& entity : in) {
+  for (const std::vector<pii::PiiEntity>& in : found.in) {
+    for (const pii::PiiEntity& entity : in) {
       const auto type = std::find(types_.begin(), types_.end(), entity.type);
       double& score = scores[static_cast<size_t>(type - types_.begin())];
       score = std::max(score, entity.score);
@@ -88,4 +90,4 @@ Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs&
   return found.whole;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

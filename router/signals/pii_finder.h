@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 #include "router/signals/inputs.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// What a model marks in a piece of text.
 using AskForSpans = std::function<Result<std::vector<engine::Entity>>(std::string_view window)>;
 
 struct PiiFound {
-  std::vector<std::vector<PiiEntity>> in;  // (texts)
-  bool whole = true;                       // the model has seen every byte; rules always have
+  std::vector<std::vector<pii::PiiEntity>> in;  // (texts)
+  bool whole = true;                            // the model has seen every byte; rules always have
 };
 
 /// Immutable and thread-safe.
@@ -45,12 +45,12 @@ class PiiFinder {
                     std::vector<double>& scores) const;
 
  private:
-  Result<std::vector<PiiEntity>> renamed(std::string_view text, std::string_view window,
-                                         std::vector<engine::Entity> marked) const;
+  Result<std::vector<pii::PiiEntity>> renamed(std::string_view text, std::string_view window,
+                                              std::vector<engine::Entity> marked) const;
 
   ModelChoice classifier_;
   std::vector<std::string> types_;
   std::map<std::string, size_t> type_of_own_;  // index in types_, by the model's own name
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -5,7 +5,7 @@
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr double kDefaultSimilarity = 0.5;
@@ -76,4 +76,4 @@ MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& sign
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

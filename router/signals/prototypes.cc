@@ -8,7 +8,7 @@
 #include <numeric>
 #include <thread>
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 constexpr size_t kBatch = 16;
@@ -120,4 +120,4 @@ Result<std::vector<PrototypeBank>> build_banks(
   return banks;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "router/config/signals.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// The embeddings of texts one after the other, (texts, dim). Uses every processor: this is most of
 /// the start-up time.
@@ -51,4 +51,4 @@ Result<std::vector<PrototypeBank>> build_banks(
     const engine::TextEmbedder& embedder, std::span<const std::vector<std::string>* const> examples,
     const config::PrototypeScoring& scoring);
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -5,7 +5,7 @@
 #include "router/signals/prototypes.h"
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 class ReaskSignals : public NamedSignals<config::ReaskSignal> {
@@ -17,7 +17,7 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
   std::optional<double> threshold(size_t signal) const override {
     return signals_[signal].threshold;
   }
-  bool is_moot(const ChatRequest& request) const override {
+  bool is_moot(const request::ChatRequest& request) const override {
     return request.user_texts().size() < 2;
   }
 
@@ -53,4 +53,4 @@ MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals) {
   return std::make_unique<ReaskSignals>(signals);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

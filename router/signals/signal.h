@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "router/signals/inputs.h"
-#include "router/signals/keyword_evidence.h"
+#include "router/signals/matching/evidence.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// What one signal says of one request.
 struct Reading {
@@ -74,7 +74,7 @@ class SignalType {
   }
   /// Whether the request has nothing for these signals to look at: then none of them matches, and
   /// that is known without a model, there or not.
-  virtual bool is_moot(const ChatRequest& request) const {
+  virtual bool is_moot(const request::ChatRequest& request) const {
     static_cast<void>(request);
     return false;
   }
@@ -88,4 +88,4 @@ class SignalType {
 
 using SignalTypes = std::vector<std::unique_ptr<const SignalType>>;
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

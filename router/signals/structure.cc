@@ -5,14 +5,14 @@
 #include <map>
 #include <optional>
 
-#include "router/decision/fact.h"
-#include "router/signals/fold.h"
-#include "router/signals/keyword_automaton.h"
-#include "router/signals/keyword_matcher.h"
-#include "router/signals/pattern.h"
+#include "router/routing/decision/fact.h"
+#include "router/signals/matching/keyword_automaton.h"
+#include "router/signals/matching/keyword_matcher.h"
+#include "router/signals/matching/pattern.h"
 #include "router/signals/types.h"
+#include "router/text/normalize.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using StructureSource = config::StructureSignal::Source;
@@ -43,8 +43,8 @@ class Counter {
     automaton_.scan(folded, [&](uint32_t number, size_t end) {
       const std::string_view keyword = texts_[number];
       const size_t begin = end - keyword.size();
-      if (word_starts_at(keyword, 0) && word_ends_at(folded, begin)) return;
-      if (word_ends_at(keyword, keyword.size()) && word_starts_at(folded, end)) return;
+      if (text::word_starts_at(keyword, 0) && text::word_ends_at(folded, begin)) return;
+      if (text::word_ends_at(keyword, keyword.size()) && text::word_starts_at(folded, end)) return;
       for (const uint32_t signal : users_[number]) ++counts[signal];
     });
   }
@@ -196,4 +196,4 @@ MadeSignals structure_signals(const std::vector<config::StructureSignal>& signal
   return made;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -4,9 +4,9 @@
 
 #include "router/signals/text_classes.h"
 
-#include "router/signals/windows.h"
+#include "router/text/windows.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 // answers: (windows, heads), of which head `head` counts.
@@ -34,7 +34,7 @@ Result<std::vector<std::vector<float>>> text_classes(const engine::TextModel& mo
   std::vector<std::string_view> windows;
   std::vector<size_t> ends;  // (texts) in `windows`
   for (const std::string_view text : texts) {
-    SIGNALBOX_TRY(const Windows of, windows_of({text}, model));
+    SIGNALBOX_TRY(const text::Windows of, text::windows_of({text}, model));
     windows.insert(windows.end(), of.pieces.begin(), of.pieces.end());
     ends.push_back(windows.size());
   }
@@ -51,4 +51,4 @@ Result<std::vector<std::vector<float>>> text_classes(const engine::TextModel& mo
   return out;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 /// What each head says of each window, (windows, heads) row-major, as engine::TextModel::answer().
 using AskOfWindows =
@@ -22,4 +22,4 @@ Result<std::vector<std::vector<float>>> text_classes(const engine::TextModel& mo
                                                      std::span<const std::string_view> texts,
                                                      const AskOfWindows& ask);
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -11,7 +11,7 @@
 #include "router/config/signals.h"
 #include "router/signals/signal.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 
 using MadeSignals = Result<std::unique_ptr<const SignalType>>;
 
@@ -148,4 +148,4 @@ MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double th
 MadeSignals modality_signals(std::vector<std::string> names,
                              const config::ModalityDetection& detection);
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

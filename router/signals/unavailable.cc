@@ -5,7 +5,7 @@
 
 #include "router/signals/types.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 class Unavailable : public SignalType {
@@ -36,4 +36,4 @@ std::unique_ptr<const SignalType> unavailable_signals(std::string_view type,
   return std::make_unique<Unavailable>(type, std::move(names), std::move(why));
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

@@ -21,7 +21,8 @@ enum class Stage : uint8_t {
   kAnswered,    // a reply had begun
 };
 
-/// One POST, or a GET without a body. Everything it refers to lives until the Answer is gone.
+/// One POST, or a GET without a body. Everything it refers to lives until the UpstreamReply is
+/// gone.
 struct Call {
   std::string_view target;       // "/v1/chat/completions", with the client's query
   const http::Headers& headers;  // the client's; the backend passes on what is meant for it
@@ -47,9 +48,9 @@ struct Piece {
 
 /// A reply whose header has arrived. Destroying it early ends the call: the upstream sees its
 /// connection close.
-class Answer {
+class UpstreamReply {
  public:
-  virtual ~Answer() = default;
+  virtual ~UpstreamReply() = default;
   virtual const http::Response& head() const = 0;
   /// Whether next() will answer without waiting.
   virtual bool ready() const = 0;
@@ -68,7 +69,7 @@ class Backend {
   /// Sends the request and waits for the header of the reply. Errors: kUpstream (refused, died),
   /// kDeadline (connecting took too long, or the interrupt), kCancelled, kUnsupported; the message
   /// names the backend, not its address.
-  virtual http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const = 0;
+  virtual http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call& call) const = 0;
 };
 
 }  // namespace signalbox::upstream

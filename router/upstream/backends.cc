@@ -162,7 +162,7 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
 
 Backends::~Backends() = default;
 
-http::Task<Outcome> Backends::call(const config::Model& model, const Call& call) const {
+http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& call) const {
   const auto found = pools_.find(model.name);
   SIGNALBOX_CHECK(found != pools_.end());
   const Pool& pool = *found->second;
@@ -173,7 +173,7 @@ http::Task<Outcome> Backends::call(const config::Model& model, const Call& call)
   const std::vector<uint64_t> ends = pool.ends(call);
   const workers::Ask ask{blocks, pool.session(call), ends};
   std::vector<size_t> tried;
-  Outcome out;
+  CallOutcome out;
   Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
   for (;;) {
     if (!worker) {
@@ -213,8 +213,8 @@ http::Task<Outcome> Backends::call(const config::Model& model, const Call& call)
       const http::Response& head = (*out.answer)->head();
       const int status = head.status;
       out.elsewhere = is_refusal(head, settings.retry_on);
-      auto leased = std::make_unique<LeasedAnswer>(std::move(*out.answer), std::move(lease),
-                                                   std::move(limit));
+      auto leased =
+          std::make_unique<LeasedReply>(std::move(*out.answer), std::move(lease), std::move(limit));
       out.answer = nullptr;
       const bool repeats = out.elsewhere && again && balancer.take_retry();
       // A refusal is better than nothing: it is let go only for a worker that is there.

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "router/config/config.h"
-#include "router/upstream/caller.h"
 #include "router/upstream/fleet.h"
+#include "router/upstream/model_caller.h"
 
 namespace signalbox::upstream {
 
 /// Immutable and thread-safe; a call stays on its caller's loop.
-class Backends final : public Caller {
+class Backends final : public ModelCaller {
  public:
   /// API keys are read from the environment here, once. The fleet outlives this.
   Backends(const config::Config& config, Fleet& fleet);
@@ -23,7 +23,7 @@ class Backends final : public Caller {
   /// Asks one of the model's backends, as its `reliability` says; another one where the first has
   /// failed in a way that retry_on names, at most retry_count times and each once; waits where all
   /// have as many requests as they may. Precondition: the model is one of the configuration.
-  http::Task<Outcome> call(const config::Model& model, const Call& call) const override;
+  http::Task<CallOutcome> call(const config::Model& model, const Call& call) const override;
 
   /// What an operator should know, one line each: keys that are missing, schemes that are not
   /// built.

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kQuotedBytesMax = 200;  // of the user's text, as a reminder rather than a copy
 constexpr size_t kWordsAPiece = 4;
 
-class EchoAnswer final : public Answer {
+class EchoAnswer final : public UpstreamReply {
  public:
   EchoAnswer(int status, std::string_view content_type, std::vector<std::string> pieces)
       : pieces_(std::move(pieces)) {
@@ -236,7 +236,7 @@ std::string refusal(std::string_view message) {
 
 }  // namespace
 
-http::Task<Result<std::unique_ptr<Answer>>> EchoBackend::call(const Call& call) const {
+http::Task<Result<std::unique_ptr<UpstreamReply>>> EchoBackend::call(const Call& call) const {
   const auto document = json::Document::parse(std::string(call.body));
   auto request =
       document ? read(document->root()) : Result<Received>(tl::unexpected<Error>(document.error()));

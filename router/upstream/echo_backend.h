@@ -16,7 +16,7 @@ class EchoBackend final : public Backend {
   /// An OpenAI chat completion, or its chunks as server-sent events when the body asks for a
   /// stream. A body that is no chat request gets 400, as from a real server. Token counts are
   /// counts of words.
-  http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const override;
+  http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call& call) const override;
 
  private:
   std::string model_;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "router/config/endpoint.h"
-#include "router/upstream/http_answer.h"
+#include "router/upstream/http_upstream_reply.h"
 #include "router/upstream/resolver.h"
 
 namespace signalbox::upstream {
@@ -39,7 +39,7 @@ std::string HttpBackend::head_of(const Call& call) const {
   return head;
 }
 
-http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) const {
+http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call& call) const {
   if (!tls_) {
     Error broken{Code::kUpstream, tls_.error().message};
     co_return tl::unexpected<Error>(named(std::move(broken)));
@@ -52,12 +52,12 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
   stage = Stage::kConnecting;
 
   if (auto kept = Pool::of(loop).take(pool_key_)) {
-    auto answer = std::make_unique<HttpAnswer>(std::move(kept), call.interrupt, ref_.name,
-                                               pool_key_, limits_);
+    auto answer = std::make_unique<HttpUpstreamReply>(std::move(kept), call.interrupt, ref_.name,
+                                                      pool_key_, limits_);
     stage = Stage::kSent;
     Result<void> begun = co_await answer->begin(head, call.body);
     if (answer->has_begun()) stage = Stage::kAnswered;
-    if (begun) co_return std::unique_ptr<Answer>(std::move(answer));
+    if (begun) co_return std::unique_ptr<UpstreamReply>(std::move(answer));
     // The server closed the idle connection while our request was on its way. That it has run the
     // request and died without a byte of reply cannot be told apart from here; running a completion
     // twice changes nothing but its cost, and it happens once.
@@ -67,13 +67,13 @@ http::Task<Result<std::unique_ptr<Answer>>> HttpBackend::call(const Call& call) 
   stage = Stage::kConnecting;
   auto fresh = co_await connect(loop, call.interrupt);
   if (!fresh) co_return tl::unexpected<Error>(named(std::move(fresh).error()));
-  auto answer = std::make_unique<HttpAnswer>(std::move(*fresh), call.interrupt, ref_.name,
-                                             pool_key_, limits_);
+  auto answer = std::make_unique<HttpUpstreamReply>(std::move(*fresh), call.interrupt, ref_.name,
+                                                    pool_key_, limits_);
   stage = Stage::kSent;
   Result<void> begun = co_await answer->begin(head, call.body);
   if (answer->has_begun()) stage = Stage::kAnswered;
   if (!begun) co_return tl::unexpected<Error>(std::move(begun).error());
-  co_return std::unique_ptr<Answer>(std::move(answer));
+  co_return std::unique_ptr<UpstreamReply>(std::move(answer));
 }
 
 http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect(

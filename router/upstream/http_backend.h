@@ -17,7 +17,7 @@ class HttpBackend final : public Backend {
   HttpBackend(const config::BackendRef& ref, const config::HttpLimits& limits,
               std::optional<std::string> api_key, config::Authz::Identity identity = {});
 
-  http::Task<Result<std::unique_ptr<Answer>>> call(const Call& call) const override;
+  http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call& call) const override;
 
   /// Why every call will fail, if so.
   const Error* trouble() const { return tls_ ? nullptr : &tls_.error(); }

@@ -30,13 +30,13 @@ ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
   deadline_.set(limit);
 }
 
-LeasedAnswer::LeasedAnswer(std::unique_ptr<Answer> answer, Lease lease,
-                           std::unique_ptr<ReplyLimit> limit)
+LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> answer, Lease lease,
+                         std::unique_ptr<ReplyLimit> limit)
     : limit_(std::move(limit)), answer_(std::move(answer)), lease_(std::move(lease)) {
   lease_.presume(head().status >= 500 ? Ended::kFailed : Ended::kDropped);
 }
 
-http::Task<Result<Piece>> LeasedAnswer::next() {
+http::Task<Result<Piece>> LeasedReply::next() {
   Result<Piece> piece = co_await answer_->next();
   if (!piece) {
     lease_.end(piece.error().code == Code::kUpstream ? Ended::kFailed : Ended::kDropped);

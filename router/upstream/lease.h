@@ -56,9 +56,10 @@ class ReplyLimit {
 };
 
 /// A worker's answer: its end is the lease's.
-class LeasedAnswer final : public Answer {
+class LeasedReply final : public UpstreamReply {
  public:
-  LeasedAnswer(std::unique_ptr<Answer> answer, Lease lease, std::unique_ptr<ReplyLimit> limit);
+  LeasedReply(std::unique_ptr<UpstreamReply> answer, Lease lease,
+              std::unique_ptr<ReplyLimit> limit);
 
   const http::Response& head() const override { return answer_->head(); }
   bool ready() const override { return answer_->ready(); }
@@ -67,7 +68,7 @@ class LeasedAnswer final : public Answer {
 
  private:
   std::unique_ptr<ReplyLimit> limit_;  // the answer refers to its interrupt
-  std::unique_ptr<Answer> answer_;
+  std::unique_ptr<UpstreamReply> answer_;
   Lease lease_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace signalbox::upstream {
 
-http::Task<Result<std::string>> read_whole(Answer& answer, size_t bytes_max) {
+http::Task<Result<std::string>> read_whole(UpstreamReply& answer, size_t bytes_max) {
   std::string body;
   for (bool last = false; !last;) {
     const Result<Piece> piece = co_await answer.next();

@@ -7,8 +7,8 @@
 
 namespace signalbox::upstream {
 
-/// The body, from the first byte to the last. Errors: those of Answer::next(); kUpstream for more
-/// than `bytes_max`.
-http::Task<Result<std::string>> read_whole(Answer& answer, size_t bytes_max);
+/// The body, from the first byte to the last. Errors: those of UpstreamReply::next(); kUpstream for
+/// more than `bytes_max`.
+http::Task<Result<std::string>> read_whole(UpstreamReply& answer, size_t bytes_max);
 
 }  // namespace signalbox::upstream

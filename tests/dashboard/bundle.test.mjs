@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-const kRoom = resolve("../../router/dashboard");
+const kRoom = resolve("../../router/admin/dashboard");
 const kBytesMax = 150_000; // all of it, compressed
 
 test("the sources are well typed", () => {
@@ -24,7 +24,7 @@ test("the bundle in the tree is what the sources make", () => {
     for (const name of readdirSync(made)) {
       assert.ok(
         readFileSync(join(made, name)).equals(readFileSync(join(kept, name))),
-        `router/dashboard/dist/${name} is not what its sources make: run npm run build in router/dashboard`,
+        `router/admin/dashboard/dist/${name} is not what its sources make: run npm run build in router/admin/dashboard`,
       );
     }
   } finally {

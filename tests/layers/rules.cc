@@ -4,6 +4,7 @@
 #include "tests/layers/rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLinesMax = 600;
+constexpr size_t kFunctionLinesMax = 80;
+constexpr size_t kRoomFilesMax = 45;
 constexpr std::string_view kList = "CMakeLists.txt";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -230,14 +233,87 @@ Problems check_length(const File& file) {
   return {at(file, lines, fmt::format("{} lines, at most {} expected", lines, kLinesMax))};
 }
 
+Problems check_functions(const File& file) {
+  if (!file.path.ends_with(".cc")) return {};
+  Problems problems;
+  const auto lines = lines_of(file.text);
+  size_t begin = lines.size();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    if (line == "}" && begin < i && i - begin + 1 > kFunctionLinesMax) {
+      problems.push_back(at(file, begin + 1,
+                            fmt::format("a function of {} lines, at most {} expected",
+                                        i - begin + 1, kFunctionLinesMax)));
+    }
+    if (line.empty() || line[0] == ' ') continue;
+    const bool opens = line[0] != '}' && line[0] != '#' && line[0] != '/' &&
+                       !line.starts_with("namespace") && !line.starts_with("struct") &&
+                       !line.starts_with("class") && !line.starts_with("enum");
+    begin = opens ? i : lines.size();
+  }
+  return problems;
+}
+
+namespace {
+
+/// Follows the arrows from `room`; `path` holds the rooms on the way.
+void find_circles(const Table& rooms, const std::string& room, std::vector<std::string>& path,
+                  std::set<std::string>& done, Problems& problems) {
+  if (const auto first = std::find(path.begin(), path.end(), room); first != path.end()) {
+    problems.push_back(fmt::format("rooms include each other: {} -> {}",
+                                   fmt::join(first, path.end(), " -> "), room));
+    return;
+  }
+  const auto found = rooms.find(room);
+  if (found == rooms.end() || done.contains(room)) return;
+  path.push_back(room);
+  for (const std::string& next : found->second) {
+    if (next != room) find_circles(rooms, next, path, done, problems);
+  }
+  path.pop_back();
+  done.insert(room);
+}
+
+}  // namespace
+
+Problems check_acyclic(const Table& rooms) {
+  Problems problems;
+  std::set<std::string> done;
+  std::vector<std::string> path;
+  for (const auto& [room, allowed] : rooms) find_circles(rooms, room, path, done, problems);
+  return problems;
+}
+
+Problems check_rooms(const std::vector<File>& tree, const Table& rooms, std::string_view root) {
+  Problems problems;
+  std::map<std::string, size_t> files;  // by folder
+  for (const File& file : tree) {
+    if (!is_cpp(file.path) || !file.path.starts_with(fmt::format("{}/", root))) continue;
+    const auto room =
+        longest(rooms, [&](std::string_view prefix) { return is_under(file.path, prefix); });
+    const std::string folder = file.path.substr(0, file.path.rfind('/'));
+    if (room == rooms.end() || folder == root) {
+      problems.push_back(at(file, 1, "the file lies in no room"));
+    } else if (++files[folder] == kRoomFilesMax + 1) {
+      problems.push_back(fmt::format("{}: more than {} files", folder, kRoomFilesMax));
+    }
+  }
+  return problems;
+}
+
 Problems check_built(const std::vector<File>& tree) {
   Problems problems;
   const auto names = [](const File& list, std::string_view path) {
     if (!list.path.ends_with(kList)) return false;
     const std::string_view directory =
         std::string_view(list.path).substr(0, list.path.size() - kList.size());
-    return path.starts_with(directory) &&
-           list.text.find(path.substr(directory.size())) != std::string::npos;
+    if (!path.starts_with(directory)) return false;
+    path.remove_prefix(directory.size());
+    if (list.text.find(path) != std::string::npos) return true;
+    const std::string_view folder = path.substr(0, path.rfind('/'));
+    return folder.size() < path.size() && list.text.find("file(GLOB") != std::string::npos &&
+           (list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
+            list.text.find(fmt::format(" {}", folder)) != std::string::npos);
   };
   for (const File& file : tree) {
     if (!file.path.ends_with(".cc")) continue;

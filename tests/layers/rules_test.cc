@@ -215,5 +215,29 @@ TEST(ReadTree, build_trees_and_fetched_packages_are_left_out) {
   std::filesystem::remove_all(root);
 }
 
+TEST(Rules, a_circle_of_rooms_is_named) {
+  const Table rooms = parse_table("a: b\nb: c\nc: a b\nd: a\n");
+  const Problems problems = check_acyclic(rooms);
+  ASSERT_THAT(problems, SizeIs(2));
+  EXPECT_EQ(problems[0], "rooms include each other: a -> b -> c -> a");
+  EXPECT_THAT(check_acyclic(parse_table("a: a b\nb:\ntools: *\n")), SizeIs(0));
+}
+
+TEST(Rules, a_file_without_a_room_and_a_room_with_too_many_files_are_problems) {
+  const Table rooms = parse_table("router/a:\nrouter/b:\n");
+  std::vector<File> tree{{"router/loose.cc", ""}, {"router/c/x.cc", ""}, {"router/a/x.cc", ""}};
+  EXPECT_THAT(check_rooms(tree, rooms, "router"), SizeIs(2));
+  for (int i = 0; i < 46; ++i) tree.push_back({fmt::format("router/b/{}.cc", i), ""});
+  EXPECT_THAT(check_rooms(tree, rooms, "router"), SizeIs(3));
+}
+
+TEST(Rules, a_long_function_is_a_problem) {
+  std::string text = "void f() {\n";
+  for (int i = 0; i < 78; ++i) text += "  g();\n";
+  EXPECT_THAT(check_functions({"a.cc", text + "}\n"}), SizeIs(0));
+  EXPECT_THAT(check_functions({"a.cc", text + "  g();\n}\n"}), SizeIs(1));
+  EXPECT_THAT(check_functions({"a.cc", "namespace a {\n" + text + "  g();\n"}), SizeIs(0));
+}
+
 }  // namespace
 }  // namespace signalbox::layers

@@ -33,6 +33,15 @@ TEST(Tree, includes_follow_the_arrows_of_the_house) {
   expect_none([&rooms](const File& file) { return check_arrows(file, rooms); });
 }
 
+TEST(Tree, no_rooms_include_each_other_in_a_circle) {
+  for (const std::string& problem : check_acyclic(table("rooms"))) ADD_FAILURE() << problem;
+}
+
+TEST(Tree, every_file_of_the_router_lies_in_a_room_of_bounded_size) {
+  for (const std::string& problem : check_rooms(tree(), table("rooms"), "router"))
+    ADD_FAILURE() << problem;
+}
+
 TEST(Tree, each_library_is_included_by_its_adapter_only) {
   const Table libraries = table("libraries");
   expect_none([&libraries](const File& file) { return check_libraries(file, libraries); });
@@ -49,6 +58,10 @@ TEST(Tree, every_source_file_is_built) {
 
 TEST(Tree, no_source_file_is_over_the_limit_of_lines) {
   expect_none(check_length);
+}
+
+TEST(Tree, no_function_is_over_the_limit_of_lines) {
+  expect_none(check_functions);
 }
 
 TEST(Tree, every_source_file_opens_by_saying_what_it_is) {

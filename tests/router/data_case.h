@@ -9,11 +9,11 @@
 #include <functional>
 
 #include "base/json_writer.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 #include "tests/router/fake_classifier.h"
 #include "tests/router/fake_embedder.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 
 /// JSON text of a member, or `fallback`. "DATA" at the start of a string stands for the folder.
 inline std::string member_text(const json::Value& row, std::string_view key,
@@ -28,8 +28,8 @@ inline std::string member_text(const json::Value& row, std::string_view key,
 
 /// "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails": true?,
 /// "raw": true?}}?
-inline Models models_of(const json::Value& row) {
-  Models out;
+inline models::Models models_of(const json::Value& row) {
+  models::Models out;
   if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
   const auto classifiers = row.find("classifiers");
   if (!classifiers) return out;
@@ -48,18 +48,18 @@ inline Models models_of(const json::Value& row) {
 }
 
 /// "request": {...}, or "text": ... as the user's only message.
-inline Result<ChatRequest> request_of(const json::Value& row) {
+inline Result<request::ChatRequest> request_of(const json::Value& row) {
   if (const auto request = row.find("request"))
-    return ChatRequest::parse(std::string(request->raw()));
+    return request::ChatRequest::parse(std::string(request->raw()));
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   const auto text = row.find("text");
   out.begin_object().member("role", "user").member("content", text ? text->text() : "");
-  return ChatRequest::parse(out.end_object().end_array().end_object().take());
+  return request::ChatRequest::parse(out.end_object().end_array().end_object().take());
 }
 
 /// "headers": {...}? The row outlives it.
-inline HeaderLookup headers_of(const json::Value& row) {
+inline signals::HeaderLookup headers_of(const json::Value& row) {
   return [headers = row.find("headers")](std::string_view name) -> std::optional<std::string_view> {
     const auto found = headers ? headers->find(name) : std::nullopt;
     if (!found) return std::nullopt;
@@ -90,4 +90,4 @@ inline void run_cases(const std::filesystem::path& folder,
   EXPECT_GT(files, 0U);
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::routing

@@ -9,10 +9,10 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/models.h"
-#include "router/router.h"
+#include "router/models/models.h"
+#include "router/routing/router.h"
 
-namespace signalbox::router {
+namespace signalbox::models {
 namespace {
 
 const std::filesystem::path kRoot = SIGNALBOX_SOURCE_DIR;
@@ -25,11 +25,11 @@ config::Config default_config() {
   return std::move(loaded->config);
 }
 
-ChatRequest request_with(std::string_view text) {
+request::ChatRequest request_with(std::string_view text) {
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
-  return *ChatRequest::parse(out.end_array().end_object().take());
+  return *request::ChatRequest::parse(out.end_array().end_object().take());
 }
 
 TEST(DefaultConfig, has_the_fourteen_domains) {
@@ -60,23 +60,23 @@ class DefaultConfigModels : public testing::Test {
     }
     auto models = open_models(config, MissingModels::kRefuse, open_directly(config.http));
     ASSERT_TRUE(models) << models.error().message;
-    auto router = Router::create(std::move(config), *std::move(models));
+    auto router = routing::Router::create(std::move(config), *std::move(models));
     ASSERT_TRUE(router) << router.error().message;
     router_ = *std::move(router);
   }
 
-  Plan plan_of(std::string_view text) {
-    const ChatRequest request = request_with(text);
-    Evaluation evaluation = router_->evaluate(request);
+  routing::Plan plan_of(std::string_view text) {
+    const request::ChatRequest request = request_with(text);
+    routing::Evaluation evaluation = router_->evaluate(request);
     EXPECT_FALSE(evaluation.run_cheap());
     EXPECT_TRUE(evaluation.run_needed());
     auto plan = evaluation.plan();
     EXPECT_TRUE(plan) << plan.error().message;
     words_ = evaluation.explain_words();
-    return plan ? *std::move(plan) : Plan{};
+    return plan ? *std::move(plan) : routing::Plan{};
   }
 
-  std::shared_ptr<const Router> router_;
+  std::shared_ptr<const routing::Router> router_;
   std::string words_;
 };
 
@@ -93,7 +93,7 @@ TEST_F(DefaultConfigModels, decide_by_what_is_meant) {
        "attack"},
   };
   for (const auto& [text, decision] : expected) {
-    const Plan plan = plan_of(text);
+    const routing::Plan plan = plan_of(text);
     EXPECT_EQ(plan.decision, decision) << text << "\n" << words_;
     if (decision == "math") {
       EXPECT_EQ(plan.reasoning_effort, "high");
@@ -102,10 +102,10 @@ TEST_F(DefaultConfigModels, decide_by_what_is_meant) {
 }
 
 TEST_F(DefaultConfigModels, keep_identifiers_from_models_that_may_not_see_them) {
-  const Plan plan = plan_of(
+  const routing::Plan plan = plan_of(
       "Prove that the square root of 2 is irrational, find the roots of x^2-5x+6 and integrate "
       "sin x. My card is 4111 1111 1111 1111.");
-  EXPECT_EQ(plan.path, Plan::Path::kBlocked) << words_;
+  EXPECT_EQ(plan.path, routing::Plan::Path::kBlocked) << words_;
   EXPECT_EQ(plan.guarded.pii_types, std::vector<std::string>{"CREDIT_CARD"}) << words_;
 }
 
@@ -125,4 +125,4 @@ TEST_F(DefaultConfigModels, find_an_attack_in_thirty_kilobytes_of_prose) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::models

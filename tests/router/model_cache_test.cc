@@ -1,6 +1,6 @@
 // Which models a second configuration takes over from the first.
 
-#include "router/model_cache.h"
+#include "router/models/model_cache.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "tests/router/fake_classifier.h"
 
-namespace signalbox::router {
+namespace signalbox::models {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST_F(Cache, tries_again_after_an_error) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::models

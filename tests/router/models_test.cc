@@ -1,7 +1,7 @@
 // Models that a configuration names and that are not there: who serves must not take a guard's
 // silence for its consent.
 
-#include "router/models.h"
+#include "router/models/models.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "router/config/load.h"
 #include "tests/router/fake_classifier.h"
 
-namespace signalbox::router {
+namespace signalbox::models {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST(Models, one_that_is_broken_is_told_by_the_key_that_names_it) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::models

@@ -19,11 +19,11 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/plan_headers.h"
-#include "router/router.h"
+#include "router/routing/decision_headers.h"
+#include "router/routing/router.h"
 #include "tests/router/data_case.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,8 +110,8 @@ std::vector<double> numbers_of(const json::Value& row, std::string_view key) {
   return out;
 }
 
-Circumstances circumstances_of(const json::Value& row) {
-  Circumstances out;
+RuntimeConditions runtime_conditions(const json::Value& row) {
+  RuntimeConditions out;
   if (const auto draw = row.find("draw")) out.draw = *draw->number();
   const auto figures = row.find("figures");
   if (!figures) return out;
@@ -152,7 +152,7 @@ void run(const json::Value& row) {
   if (const auto models = row.find("failed")) {
     for (const json::Value& each : models->items()) failed.push_back(each.text());
   }
-  Circumstances circumstances = circumstances_of(row);
+  RuntimeConditions circumstances = runtime_conditions(row);
   circumstances.failed = failed;
   const auto plan = evaluation.plan(circumstances);
   if (const auto error = row.find("error")) {
@@ -169,4 +169,4 @@ TEST(Plans, come_out_as_the_cases_say) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::routing

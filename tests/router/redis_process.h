@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "router/remote/redis.h"
+#include "router/stores/redis.h"
 #include "tests/router/certificates.h"
 #include "tests/router/server_process.h"
 
@@ -41,9 +41,9 @@ class RedisProcess {
   }
 
   /// How a router finds it, with the limits that a router has.
-  remote::RedisServer address() const {
-    remote::RedisServer out{.host = "localhost", .port = server_.port()};
-    if (is_secure_) out.tls = *remote::Tls::create({.authorities = Certificates::path("ca.pem")});
+  stores::RedisServer address() const {
+    stores::RedisServer out{.host = "localhost", .port = server_.port()};
+    if (is_secure_) out.tls = *stores::Tls::create({.authorities = Certificates::path("ca.pem")});
     return out;
   }
   /// The same as keys of a configuration, perhaps by way of another port.

@@ -1,6 +1,6 @@
 // The router from request to plan: fusion of signals, short cuts, failures, explanations, headers.
 
-#include "router/router.h"
+#include "router/routing/router.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/plan_headers.h"
+#include "router/routing/decision_headers.h"
 #include "tests/router/fake_embedder.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 namespace {
 
 constexpr std::string_view kConfig = R"(version: v0.3
@@ -79,15 +79,15 @@ class RouterTest : public ::testing::Test {
     calls_ = 0;
   }
 
-  static ChatRequest request_with(std::string_view text, std::string_view model = "auto") {
+  static request::ChatRequest request_with(std::string_view text, std::string_view model = "auto") {
     json::Writer out;
     out.begin_object().member("model", model).key("messages").begin_array();
     out.begin_object().member("role", "user").member("content", text).end_object();
-    return *ChatRequest::parse(out.end_array().end_object().take());
+    return *request::ChatRequest::parse(out.end_array().end_object().take());
   }
 
   Plan plan_for(std::string_view text) {
-    const ChatRequest request = request_with(text);
+    const request::ChatRequest request = request_with(text);
     Evaluation evaluation = router_->evaluate(request);
     EXPECT_TRUE(evaluation.run_cheap() || evaluation.run_needed());
     auto plan = evaluation.plan();
@@ -143,7 +143,7 @@ TEST_F(RouterTest, when_nothing_matches_the_default_model_answers) {
 }
 
 TEST_F(RouterTest, a_concrete_model_bypasses_routing) {
-  const ChatRequest request = request_with("Explain the proof", "big");
+  const request::ChatRequest request = request_with("Explain the proof", "big");
   Evaluation evaluation = router_->evaluate(request);
   EXPECT_TRUE(evaluation.run_cheap());
   const auto plan = evaluation.plan();
@@ -155,7 +155,7 @@ TEST_F(RouterTest, a_concrete_model_bypasses_routing) {
 }
 
 TEST_F(RouterTest, an_unknown_model_is_not_found) {
-  const ChatRequest request = request_with("x", "gpt-x");
+  const request::ChatRequest request = request_with("x", "gpt-x");
   Evaluation evaluation = router_->evaluate(request);
   EXPECT_TRUE(evaluation.run_cheap());
   const auto plan = evaluation.plan();
@@ -166,17 +166,17 @@ TEST_F(RouterTest, an_unknown_model_is_not_found) {
 }
 
 TEST_F(RouterTest, an_unknown_name_is_repeated_in_part_and_escaped) {
-  const ChatRequest request = request_with("x", std::string(10'000, 'm'));
+  const request::ChatRequest request = request_with("x", std::string(10'000, 'm'));
   const auto plan = router_->evaluate(request).plan();
   ASSERT_FALSE(plan);
   EXPECT_LT(plan.error().message.size(), 200U);
-  const ChatRequest broken = request_with("x", "a\n\x1b[2J\"b");
+  const request::ChatRequest broken = request_with("x", "a\n\x1b[2J\"b");
   EXPECT_NE(router_->evaluate(broken).plan().error().message.find(R"("a\n\u001b[2J\"b")"),
             std::string::npos);
 }
 
 TEST_F(RouterTest, a_decision_with_a_missing_plugin_refuses_the_request) {
-  const ChatRequest request = request_with("forbidden proof");
+  const request::ChatRequest request = request_with("forbidden proof");
   Evaluation evaluation = router_->evaluate(request);
   EXPECT_TRUE(evaluation.run_cheap());
   const auto plan = evaluation.plan();
@@ -188,7 +188,7 @@ TEST_F(RouterTest, a_decision_with_a_missing_plugin_refuses_the_request) {
 
 TEST_F(RouterTest, a_failing_model_is_reported_and_the_rest_stands) {
   fail_ = true;
-  const ChatRequest request = request_with("sue the tenant");
+  const request::ChatRequest request = request_with("sue the tenant");
   Evaluation evaluation = router_->evaluate(request);
   EXPECT_FALSE(evaluation.run_cheap());
   const auto done = evaluation.run_needed();
@@ -201,7 +201,7 @@ TEST_F(RouterTest, a_failing_model_is_reported_and_the_rest_stands) {
 }
 
 TEST_F(RouterTest, run_all_computes_what_is_not_needed) {
-  const ChatRequest request = request_with("the proof of how to solve the equation");
+  const request::ChatRequest request = request_with("the proof of how to solve the equation");
   Evaluation evaluation = router_->evaluate(request);
   ASSERT_TRUE(evaluation.run_all());
   EXPECT_EQ(calls_, 1);
@@ -209,7 +209,7 @@ TEST_F(RouterTest, run_all_computes_what_is_not_needed) {
 }
 
 TEST_F(RouterTest, explains_itself_in_json) {
-  const ChatRequest request = request_with("a theorem");
+  const request::ChatRequest request = request_with("a theorem");
   Evaluation evaluation = router_->evaluate(request);
   evaluation.run_cheap();
   const auto document = json::Document::parse(evaluation.explain_json());
@@ -231,7 +231,7 @@ TEST_F(RouterTest, explains_itself_in_json) {
 }
 
 TEST_F(RouterTest, explains_itself_in_words) {
-  const ChatRequest request = request_with("a theorem");
+  const request::ChatRequest request = request_with("a theorem");
   Evaluation evaluation = router_->evaluate(request);
   evaluation.run_cheap();
   EXPECT_EQ(
@@ -277,7 +277,7 @@ TEST_F(RouterTest, one_router_serves_many_threads) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 200; ++i) {
         const std::string_view text = (t + i) % 2 == 0 ? "a theorem" : "sue the tenant";
-        const ChatRequest request = request_with(text);
+        const request::ChatRequest request = request_with(text);
         Evaluation evaluation = router_->evaluate(request);
         if (!evaluation.run_cheap() && !evaluation.run_needed()) ++wrong;
         const auto plan = evaluation.plan();
@@ -315,7 +315,7 @@ TEST(Router, the_model_says_which_routing_decides) {
     json::Writer out;
     out.begin_object().member("model", model).key("messages").begin_array();
     out.begin_object().member("role", "user").member("content", "alpha beta").end_object();
-    const auto request = ChatRequest::parse(out.end_array().end_object().take());
+    const auto request = request::ChatRequest::parse(out.end_array().end_object().take());
     Evaluation evaluation = (*router)->evaluate(*request);
     EXPECT_TRUE(evaluation.run_cheap());
     const auto plan = evaluation.plan();
@@ -343,4 +343,4 @@ TEST(Router, embedding_signals_need_an_embedder) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::routing

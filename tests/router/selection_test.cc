@@ -6,12 +6,12 @@
 #include <cmath>
 #include <thread>
 
-#include "router/selection/algorithms.h"
-#include "router/selection/reply_meter.h"
-#include "router/selection/runtime_stats.h"
-#include "router/selection/scores.h"
+#include "router/replies/reply_meter.h"
+#include "router/routing/selection/algorithms.h"
+#include "router/routing/selection/runtime_stats.h"
+#include "router/routing/selection/scores.h"
 
-namespace signalbox::router::selection {
+namespace signalbox::selection {
 namespace {
 
 using std::chrono::milliseconds;
@@ -146,9 +146,9 @@ TEST(RuntimeStats, is_told_and_asked_by_many_threads) {
 }
 
 // Fed in pieces of every size, a reply comes to the same.
-ReplyMeter::Times times_of(std::string_view bytes, bool events, size_t piece,
-                           bool at_once = false) {
-  ReplyMeter meter(TimePoint{}, events);
+replies::ReplyMeter::Times times_of(std::string_view bytes, bool events, size_t piece,
+                                    bool at_once = false) {
+  replies::ReplyMeter meter(TimePoint{}, events);
   for (size_t at = 0; at < bytes.size(); at += piece) {
     // One byte a millisecond, after the first hundred.
     const auto end = static_cast<int64_t>(std::min(at + piece, bytes.size()));
@@ -157,7 +157,7 @@ ReplyMeter::Times times_of(std::string_view bytes, bool events, size_t piece,
   return meter.times();
 }
 
-TEST(ReplyMeter, times_a_stream_by_its_events) {
+TEST(replies::ReplyMeter, times_a_stream_by_its_events) {
   const std::string event = "data: {\"x\":\"data:\"}\n\n";
   const std::string stream = event + event + event + event + event + "data: [DONE]\n\n";
   const auto fine = times_of(stream, true, 1);
@@ -169,7 +169,7 @@ TEST(ReplyMeter, times_a_stream_by_its_events) {
   EXPECT_FALSE(times_of(": a comment\n\n", true, 1).ttft_ms);
 }
 
-TEST(ReplyMeter, believes_the_usage) {
+TEST(replies::ReplyMeter, believes_the_usage) {
   const std::string stream =
       "data: {}\n\ndata: {\"usage\":{\"completion_tokens\": 11,\"total_tokens\":12}}\n\ndata: "
       "[DONE]\n\n";
@@ -189,7 +189,7 @@ TEST(ReplyMeter, believes_the_usage) {
   EXPECT_FALSE(times_of("", false, 1).tpot_ms);
 }
 
-TEST(ReplyMeter, finds_the_usage_behind_much_text) {
+TEST(replies::ReplyMeter, finds_the_usage_behind_much_text) {
   const std::string whole = fmt::format(R"({{"content":"{}","usage":{{"completion_tokens":5}}}})",
                                         std::string(9000, 'x'));
   for (const size_t piece : {1U, 100U, 1500U, 20'000U})
@@ -197,4 +197,4 @@ TEST(ReplyMeter, finds_the_usage_behind_much_text) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::selection
+}  // namespace signalbox::selection

@@ -24,7 +24,7 @@ ProbeReport run(const fs::path& config, const fs::path& probes) {
     return {};
   }
   const std::string model = loaded->config.auto_model_names.front();
-  const auto router = router::Router::create(std::move(loaded->config), {});
+  const auto router = routing::Router::create(std::move(loaded->config), {});
   const auto all = load_probes(probes, model);
   EXPECT_TRUE(router) << router.error().message;
   EXPECT_TRUE(all) << all.error().message;
@@ -92,7 +92,7 @@ TEST(RouteProbes, ask_the_recipe_that_their_model_leads_to) {
 TEST(RouteProbes, refuse_a_recipe_that_is_not_there) {
   auto loaded = config::load(kOwn / "config.yaml");
   ASSERT_TRUE(loaded);
-  const auto router = router::Router::create(std::move(loaded->config), {});
+  const auto router = routing::Router::create(std::move(loaded->config), {});
   ASSERT_TRUE(router);
   Probe probe;
   probe.id = "a/b";

@@ -76,13 +76,13 @@ Result<ProbeReport> run_probes(const ParseResult& parsed) {
   if (const std::string embedder = text_option(parsed, "embedder"); !embedder.empty())
     loaded.config.embedding_model.path = model_directory(embedder).string();
   // Nobody is served here; what is unavailable is told.
-  SIGNALBOX_TRY(router::Models models,
-                router::open_models(loaded.config, router::MissingModels::kLeaveOut,
-                                    router::open_directly(loaded.config.http)));
+  SIGNALBOX_TRY(models::Models models,
+                models::open_models(loaded.config, models::MissingModels::kLeaveOut,
+                                    models::open_directly(loaded.config.http)));
   const std::vector<std::string>& names = loaded.config.auto_model_names;
   const std::string model = names.empty() ? "auto" : names.front();
   SIGNALBOX_TRY(const auto router,
-                router::Router::create(std::move(loaded.config), std::move(models)));
+                routing::Router::create(std::move(loaded.config), std::move(models)));
   for (const std::string& notice : router->notices()) std::fprintf(stderr, "%s\n", notice.c_str());
   SIGNALBOX_TRY(const std::vector<Probe> probes, load_probes(text_option(parsed, "probes"), model));
   return run_probes(*router, probes);

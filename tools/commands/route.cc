@@ -5,8 +5,8 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/plan_headers.h"
-#include "router/router.h"
+#include "router/routing/decision_headers.h"
+#include "router/routing/router.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -19,14 +19,14 @@ struct Choices {
   bool explain = false;  // words for people instead of JSON
 };
 
-Result<std::unique_ptr<const router::Router>> open_router(const std::string& path) {
+Result<std::unique_ptr<const routing::Router>> open_router(const std::string& path) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
   // Nobody is served here; what is unavailable is told.
-  SIGNALBOX_TRY(router::Models models,
-                router::open_models(loaded.config, router::MissingModels::kLeaveOut,
-                                    router::open_directly(loaded.config.http)));
-  auto router = router::Router::create(std::move(loaded.config), std::move(models));
+  SIGNALBOX_TRY(models::Models models,
+                models::open_models(loaded.config, models::MissingModels::kLeaveOut,
+                                    models::open_directly(loaded.config.http)));
+  auto router = routing::Router::create(std::move(loaded.config), std::move(models));
   if (!router) return router;
   for (const std::string& notice : (*router)->notices())
     std::fprintf(stderr, "%s\n", notice.c_str());
@@ -34,8 +34,8 @@ Result<std::unique_ptr<const router::Router>> open_router(const std::string& pat
 }
 
 // A row is a chat request, or {"text"}, which stands for a request with that one message.
-Result<router::ChatRequest> request_of(const json::Value& row) {
-  if (row.find("messages")) return router::ChatRequest::parse(std::string(row.raw()));
+Result<request::ChatRequest> request_of(const json::Value& row) {
+  if (row.find("messages")) return request::ChatRequest::parse(std::string(row.raw()));
   if (!row.find("text")) {
     return fail(Code::kInvalid,
                 "expected an object with text, or with model and messages as in a chat request");
@@ -44,12 +44,12 @@ Result<router::ChatRequest> request_of(const json::Value& row) {
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
-  return router::ChatRequest::parse(out.end_array().end_object().take());
+  return request::ChatRequest::parse(out.end_array().end_object().take());
 }
 
 // A row may say what its request's header would: {"headers": {"x-authz-user-id": "ada"}}. Only our
 // own rows have that member; a request that is forwarded keeps it like any other it has.
-router::HeaderLookup headers_of(const json::Value& row) {
+signals::HeaderLookup headers_of(const json::Value& row) {
   return [row](std::string_view name) -> std::optional<std::string_view> {
     const auto headers = row.find("headers");
     const auto value = headers ? headers->find(name) : std::nullopt;
@@ -58,7 +58,7 @@ router::HeaderLookup headers_of(const json::Value& row) {
   };
 }
 
-void write_plan(const router::Plan& plan, json::Writer& out) {
+void write_plan(const routing::Plan& plan, json::Writer& out) {
   out.key("decision");
   plan.decision.empty() ? out.null() : out.string(plan.decision);
   if (!plan.recipe.empty()) out.member("recipe", plan.recipe);
@@ -73,15 +73,15 @@ void write_plan(const router::Plan& plan, json::Writer& out) {
     out.key("selection").begin_object().member("method", plan.selection_method);
     out.member("reason", plan.selection_reason).end_object();
   }
-  router::write_left_out(plan, out);
+  routing::write_left_out(plan, out);
   out.key("headers").begin_object();
-  for (const router::Header& header : router::response_headers(plan, true)) {
+  for (const routing::Header& header : routing::response_headers(plan, true)) {
     out.member(header.name, header.value);
   }
   out.end_object().key("body");
-  plan.path == router::Plan::Path::kUpstream ? out.raw(plan.body) : out.null();
-  if (plan.path == router::Plan::Path::kFastResponse) out.member("answer", plan.message);
-  if (plan.path == router::Plan::Path::kBlocked) out.member("refused", plan.message);
+  plan.path == routing::Plan::Path::kUpstream ? out.raw(plan.body) : out.null();
+  if (plan.path == routing::Plan::Path::kFastResponse) out.member("answer", plan.message);
+  if (plan.path == routing::Plan::Path::kBlocked) out.member("refused", plan.message);
 }
 
 void write_error(const Error& error, json::Writer& out) {
@@ -89,12 +89,12 @@ void write_error(const Error& error, json::Writer& out) {
   out.member("message", error.message).end_object();
 }
 
-std::string words_of(const router::Evaluation& evaluation, const Result<router::Plan>& plan) {
+std::string words_of(const routing::Evaluation& evaluation, const Result<routing::Plan>& plan) {
   return fmt::format("{}\n{}\n", evaluation.explain_words(),
-                     plan ? router::plan_words(*plan) : plan.error().message);
+                     plan ? routing::plan_words(*plan) : plan.error().message);
 }
 
-std::string json_of(const router::Evaluation& evaluation, const Result<router::Plan>& plan) {
+std::string json_of(const routing::Evaluation& evaluation, const Result<routing::Plan>& plan) {
   json::Writer out;
   out.begin_object();
   if (plan) {
@@ -107,16 +107,16 @@ std::string json_of(const router::Evaluation& evaluation, const Result<router::P
   return row.append(evaluation.explain_json(), 1);  // its members, and its closing brace
 }
 
-Result<std::string> route(const router::Router& router, const Choices& choices,
+Result<std::string> route(const routing::Router& router, const Choices& choices,
                           const json::Value& row) {
-  SIGNALBOX_TRY(const router::ChatRequest request, request_of(row));
-  router::Evaluation evaluation = router.evaluate(request, headers_of(row));
+  SIGNALBOX_TRY(const request::ChatRequest request, request_of(row));
+  routing::Evaluation evaluation = router.evaluate(request, headers_of(row));
   if (choices.all) {
     SIGNALBOX_TRY_VOID(evaluation.run_all());
   } else if (!evaluation.run_cheap()) {
     SIGNALBOX_TRY_VOID(evaluation.run_needed());
   }
-  const Result<router::Plan> plan = evaluation.plan();
+  const Result<routing::Plan> plan = evaluation.plan();
   return choices.explain ? words_of(evaluation, plan) : json_of(evaluation, plan);
 }
 

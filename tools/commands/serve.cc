@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -53,7 +53,7 @@ class Signals {
   sigset_t set_{};
 };
 
-int serve(const std::filesystem::path& file, router::MissingModels missing) {
+int serve(const std::filesystem::path& file, models::MissingModels missing) {
   const auto begin = std::chrono::steady_clock::now();
   const Signals signals;
   log::write_behind();
@@ -66,13 +66,13 @@ int serve(const std::filesystem::path& file, router::MissingModels missing) {
   if (!inspection.config) return report(inspection.config.error());
   // Shared by all configurations that the daemon reads in its life.
   const auto cache =
-      std::make_shared<router::ModelCache>(router::open_served(inspection.config->http));
+      std::make_shared<models::ModelCache>(models::open_served(inspection.config->http));
   const auto open = [cache, missing](const config::Config& config) {
-    return router::open_models(
+    return models::open_models(
         config, missing, [cache](const std::string& directory) { return cache->get(directory); });
   };
   auto daemon =
-      router::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
+      daemon::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     log::info("config", "notice: {}", notice);
@@ -131,8 +131,8 @@ int serve_command(int argc, char** argv) {
       return kExitUsage;
     }
     return serve(parsed["config"].as<std::string>(), missing == "ignore"
-                                                         ? router::MissingModels::kLeaveOut
-                                                         : router::MissingModels::kRefuse);
+                                                         ? models::MissingModels::kLeaveOut
+                                                         : models::MissingModels::kRefuse);
   });
 }
 

@@ -7,7 +7,7 @@
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "router/signals/pii_finder.h"
-#include "router/signals/windows.h"
+#include "router/text/windows.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/cut_texts.h"
@@ -30,16 +30,16 @@ std::string to_json(std::string_view text, const std::vector<engine::Entity>& en
   return out.end_array().end_object().take();
 }
 
-std::string to_json(std::string_view text, const std::vector<router::PiiEntity>& entities) {
+std::string to_json(std::string_view text, const std::vector<pii::PiiEntity>& entities) {
   const auto before = code_points_before(text);
   json::Writer out;
   out.begin_object().key("entities").begin_array();
-  for (const router::PiiEntity& entity : entities) {
+  for (const pii::PiiEntity& entity : entities) {
     out.begin_object().member("type", entity.type);
     out.key("start").integer(before[entity.begin]).key("end").integer(before[entity.end]);
     out.member("text", text.substr(entity.begin, entity.end - entity.begin));
     out.member("score", static_cast<float>(entity.score));
-    out.member("source", router::pii_source_name(entity.source)).end_object();
+    out.member("source", pii::pii_source_name(entity.source)).end_object();
   }
   return out.end_array().end_object().take();
 }
@@ -51,7 +51,7 @@ bool has_rules_by_default(std::string_view model) {
 
 // In windows and with rules, as the router reads it.
 int tag_with_rules(const engine::TextModel& model, size_t head) {
-  const router::PiiFinder finder({&model, head, model.heads()[head].labels});
+  const signals::PiiFinder finder({&model, head, model.heads()[head].labels});
   const auto ask = [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
     const engine::Input input{.text = window};
     SIGNALBOX_TRY(auto answers, model.answer({&input, 1}));
@@ -60,11 +60,11 @@ int tag_with_rules(const engine::TextModel& model, size_t head) {
   CutTexts cut;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
-    SIGNALBOX_TRY(const router::PiiFound found, finder.entities({text}, ask));
+    SIGNALBOX_TRY(const signals::PiiFound found, finder.entities({text}, ask));
     cut.add(!found.whole);
     return to_json(text, found.in.front());
   });
-  cut.tell("tag", fmt::format("{} windows of the model", router::kWindowsMax));
+  cut.tell("tag", fmt::format("{} windows of the model", text::kWindowsMax));
   return done ? kExitOk : report(done.error());
 }
 

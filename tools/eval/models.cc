@@ -6,7 +6,7 @@
 
 #include "base/json_writer.h"
 #include "engine/model_path.h"
-#include "router/guard/grounding.h"
+#include "router/safety/grounding/grounding.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
@@ -52,7 +52,7 @@ void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& 
 std::vector<engine::Entity> joined_with_rules(std::string_view text,
                                               const std::vector<engine::Entity>& marked) {
   std::vector<engine::Entity> out;
-  for (const router::PiiEntity& each : with_rules(text, marked)) {
+  for (const pii::PiiEntity& each : with_rules(text, marked)) {
     out.push_back({each.type, static_cast<uint32_t>(each.begin), static_cast<uint32_t>(each.end),
                    static_cast<float>(each.score)});
   }
@@ -61,17 +61,17 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
 
 // What `signalbox check-answer` does, with the models that are named.
 Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
-  router::GroundingModels models;
+  grounding::GroundingModels models;
   SIGNALBOX_TRY(models.hallucination,
                 open_grounding_model(request.hallucination, engine::HeadKind::kTokens));
   SIGNALBOX_TRY(models.inference,
                 open_grounding_model(request.inference, engine::HeadKind::kSequence));
-  SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create({}, models));
+  SIGNALBOX_TRY(const auto checker, grounding::GroundingChecker::create({}, models));
   const CheckAnswer check = [&](const std::string& context, const std::string& question,
                                 const std::string& answer) -> Result<CheckedAnswer> {
     SIGNALBOX_TRY(const auto found, checker.check(context, question, answer));
     CheckedAnswer out{.supported = found.supported};
-    for (const router::GroundingSpan& span : found.spans)
+    for (const grounding::GroundingSpan& span : found.spans)
       out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
     return out;
   };

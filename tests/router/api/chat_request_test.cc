@@ -1,13 +1,13 @@
 // Chat requests: what routing reads of them, and what is refused.
 
-#include "router/api/chat_request.h"
+#include "router/request/chat_request.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
-namespace signalbox::router {
+namespace signalbox::request {
 namespace {
 
 std::string message_of(std::string body) {
@@ -144,4 +144,4 @@ TEST(ChatRequest, refuses_a_repeated_key_that_routing_reads) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::request

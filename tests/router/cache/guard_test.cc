@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "engine/engine.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 const std::filesystem::path kData = SIGNALBOX_SOURCE_DIR "/tests/router/cache/data";
@@ -118,4 +118,4 @@ TEST_F(WithModel, most_paraphrases_are_hits_and_no_changed_question_is) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -90,4 +90,4 @@ TEST(CacheKey, has_no_question_where_the_user_did_not_speak_last) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "router/cache/memory_store.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using std::chrono::hours;
@@ -151,4 +151,4 @@ TEST_F(MemorySnapshot, refuses_what_was_not_written) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

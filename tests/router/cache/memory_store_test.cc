@@ -8,7 +8,7 @@
 
 #include "router/cache/response_cache.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using std::chrono::seconds;
@@ -170,4 +170,4 @@ TEST(ResponseCache, serves_many_threads) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -10,7 +10,7 @@
 #include "tests/router/certificates.h"
 #include "tests/router/net/http_site.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 using Mood = test::MilvusDouble::Mood;
@@ -270,7 +270,7 @@ TEST(Milvus, is_what_a_configuration_means) {
 }
 
 TEST(MilvusReply, is_read_or_refused) {
-  using remote::read_milvus_reply;
+  using stores::read_milvus_reply;
   EXPECT_TRUE(read_milvus_reply(200, R"({"code":0,"data":{}})"));
   EXPECT_TRUE(read_milvus_reply(200, R"({"code":200,"data":[]})")) << "before 2.4";
   EXPECT_EQ(read_milvus_reply(200, R"({"code":100,"message":"can't find"})").error().code,
@@ -290,4 +290,4 @@ TEST(MilvusReply, is_read_or_refused) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

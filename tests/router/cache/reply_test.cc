@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 namespace {
 
 constexpr std::string_view kStream =
@@ -123,4 +123,4 @@ TEST(CacheReply, is_not_kept_when_a_stream_breaks_or_is_not_understood) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

@@ -9,7 +9,7 @@
 
 #include "router/cache/remote_store.h"
 
-namespace signalbox::router::cache {
+namespace signalbox::cache {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -86,4 +86,4 @@ inline void expect_sharing(const std::function<std::unique_ptr<Remote>()>& remot
   EXPECT_TRUE(comes_true([&] { return !has(second, "b"); }));
 }
 
-}  // namespace signalbox::router::cache
+}  // namespace signalbox::cache

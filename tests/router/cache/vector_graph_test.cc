@@ -7,10 +7,10 @@
 #include <atomic>
 #include <thread>
 
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 #include "tests/router/cache/vectors.h"
 
-namespace signalbox::cache {
+namespace signalbox::vector_index {
 namespace {
 
 constexpr int32_t kDim = 384;
@@ -191,4 +191,4 @@ TEST(VectorGraph, searches_run_beside_changes) {
 }
 
 }  // namespace
-}  // namespace signalbox::cache
+}  // namespace signalbox::vector_index

@@ -1,6 +1,6 @@
 // What a caller sees of the vector index: the nearest rows of a partition, exact while it is small.
 
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-namespace signalbox::cache {
+namespace signalbox::vector_index {
 namespace {
 
 constexpr int32_t kDim = 384;
@@ -149,4 +149,4 @@ TEST(VectorIndex, refuses_what_is_no_direction) {
 }
 
 }  // namespace
-}  // namespace signalbox::cache
+}  // namespace signalbox::vector_index

@@ -1,17 +1,17 @@
 // A snapshot: the index that comes back answers as the one that was saved, and whatever else a file
 // holds is refused.
 
-#include "router/cache/vector_snapshot.h"
+#include "router/vector_index/snapshot.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "router/cache/vector_index.h"
+#include "router/vector_index/index.h"
 #include "tests/router/cache/vectors.h"
 
-namespace signalbox::cache {
+namespace signalbox::vector_index {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST_F(VectorSnapshot, errors_name_the_file_and_leave_the_old_one) {
 }
 
 }  // namespace
-}  // namespace signalbox::cache
+}  // namespace signalbox::vector_index

@@ -8,10 +8,10 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 #include "tests/router/fake_embedder.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 namespace {
 
 constexpr size_t kSubjects = 6, kWords = 8, kCommon = 60, kPrompts = 200;
@@ -66,7 +66,7 @@ class Prompts {
   std::mt19937_64 random_{7};
 };
 
-std::string decided(const Router& router, const ChatRequest& request) {
+std::string decided(const Router& router, const request::ChatRequest& request) {
   Evaluation evaluation = router.evaluate(request);
   const bool done = evaluation.run_cheap() || evaluation.run_needed().has_value();
   EXPECT_TRUE(done);
@@ -74,7 +74,7 @@ std::string decided(const Router& router, const ChatRequest& request) {
   return decision == nullptr ? "" : decision->name;
 }
 
-TEST(Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
+TEST(signals::Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
   const auto whole = router_that(false), in_short = router_that(true);
   Prompts prompts;
   size_t same = 0;
@@ -82,7 +82,8 @@ TEST(Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
     json::Writer body;
     body.begin_object().member("model", "auto").key("messages").begin_array().begin_object();
     body.member("role", "user").member("content", prompts.make());
-    const auto request = ChatRequest::parse(body.end_object().end_array().end_object().take());
+    const auto request =
+        request::ChatRequest::parse(body.end_object().end_array().end_object().take());
     ASSERT_TRUE(request);
     const std::string decision = decided(*whole, *request);
     EXPECT_NE(decision, "");
@@ -93,4 +94,4 @@ TEST(Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::routing

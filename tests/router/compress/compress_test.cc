@@ -20,7 +20,7 @@
 #include "router/compress/sentences.h"
 #include "tests/router/compress/skeleton_check.h"
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 namespace {
 
 void each_case(std::string_view file, const std::function<void(const json::Value&)>& run) {
@@ -169,4 +169,4 @@ TEST(Skeleton, of_a_text_of_many_megabytes_has_its_ends_and_some_of_what_is_betw
 }
 
 }  // namespace
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

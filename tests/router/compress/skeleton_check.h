@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "router/compress/compress.h"
 
-namespace signalbox::router::compress {
+namespace signalbox::compress {
 
 /// "" when all is well.
 inline std::string what_is_wrong(std::string_view text, const Options& options,
@@ -34,4 +34,4 @@ inline std::string what_is_wrong(std::string_view text, const Options& options,
   return "";
 }
 
-}  // namespace signalbox::router::compress
+}  // namespace signalbox::compress

@@ -11,7 +11,7 @@
 #include "base/yaml.h"
 #include "router/config/load.h"
 #include "router/config/pii_types.h"
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 
 namespace signalbox::config {
 namespace {
@@ -417,7 +417,7 @@ routing:
 
 TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) {
   std::set<std::string> expected;
-  for (const std::string_view type : router::pii_rule_types()) expected.emplace(type);
+  for (const std::string_view type : pii::pii_rule_types()) expected.emplace(type);
   std::ifstream file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tools/train/corpus.py");
   const std::string corpus(std::istreambuf_iterator<char>(file), {});
   constexpr std::string_view kBegin = "\nPII_TYPES = [";

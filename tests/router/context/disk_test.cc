@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "tests/router/context/stores.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 namespace {
 
 TEST(DiskStore, is_the_same_after_a_restart_pins_included) {
@@ -189,4 +189,4 @@ TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
 }
 
 }  // namespace
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

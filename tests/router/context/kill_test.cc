@@ -12,10 +12,10 @@
 #include <map>
 #include <thread>
 
-#include "router/context/store.h"
+#include "router/contexts/store.h"
 #include "tests/router/context/shared_site.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 namespace {
 
 constexpr int kLives = 8;
@@ -184,4 +184,4 @@ TEST(Killed, nothing_that_redis_has_taken_is_lost_with_the_router_or_with_redis)
 }
 
 }  // namespace
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

@@ -3,16 +3,16 @@
 // ("$0" is the id of the first in quotes, "%0" without), and what it becomes, or the refusal, or
 // that it has none.
 
-#include "router/context/refs.h"
+#include "router/contexts/refs.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
 
-#include "router/context/context.h"
+#include "router/contexts/context.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 namespace {
 
 constexpr size_t kRefsMax = 4;
@@ -84,4 +84,4 @@ TEST(Refs, an_id_is_a_prefix_and_a_sum) {
 }
 
 }  // namespace
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

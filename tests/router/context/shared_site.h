@@ -8,11 +8,11 @@
 #include <mutex>
 #include <set>
 
-#include "router/context/redis_level.h"
+#include "router/contexts/redis_level.h"
 #include "tests/router/context/stores.h"
 #include "tests/router/redis_process.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 
 /// The server of the double.
 struct SharedMemory {
@@ -164,4 +164,4 @@ class RedisSite {
   test::RedisProcess process_;
 };
 
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

@@ -5,10 +5,10 @@
 
 #include <thread>
 
-#include "router/context/pager.h"
+#include "router/contexts/pager.h"
 #include "tests/router/context/shared_site.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 namespace {
 
 using std::chrono::milliseconds;
@@ -444,7 +444,7 @@ TEST_F(RealRedis, that_is_full_says_so_and_nothing_is_lost) {
 TEST_F(RealRedis, that_holds_something_else_is_not_believed_and_heals) {
   const auto a = router(), b = router();
   const Key key = put(*a, said("x", 1000));
-  remote::Redis redis({.host = "127.0.0.1", .port = site_->server().port()});
+  stores::Redis redis({.host = "127.0.0.1", .port = site_->server().port()});
   const std::string at = "signalbox:contexts:c:" + name_of(key);
   const auto record = redis.run({"GET", at}, milliseconds(500));
   ASSERT_TRUE(record && record->is_text());
@@ -474,4 +474,4 @@ TEST_F(RealRedis, many_threads_of_two_routers_see_whole_contexts_or_none) {
 }
 
 }  // namespace
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "router/context/pager.h"
+#include "router/contexts/pager.h"
 #include "tests/router/context/stores.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 namespace {
 
 class EachLevel : public testing::TestWithParam<std::string_view> {
@@ -217,4 +217,4 @@ TEST_P(EachLevel, many_threads_see_whole_contexts_or_none) {
 }
 
 }  // namespace
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

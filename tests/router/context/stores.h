@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "router/context/disk_level.h"
-#include "router/context/packed_level.h"
-#include "router/context/store.h"
+#include "router/contexts/disk_level.h"
+#include "router/contexts/packed_level.h"
+#include "router/contexts/store.h"
 #include "tests/router/context/folder.h"
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 
 inline constexpr int64_t kNow = 1'700'000'000;
 
@@ -97,4 +97,4 @@ inline uint64_t held_by(const Store& store) {
          stats.pinned_bytes + stats.below + stats.below_bytes + stats.shared + stats.shared_bytes;
 }
 
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

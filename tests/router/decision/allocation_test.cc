@@ -26,7 +26,7 @@ std::atomic<size_t> allocations{0};
   std::free(memory);
 }
 
-namespace signalbox::router::decision {
+namespace signalbox::decision {
 namespace {
 
 TEST(Allocation, is_counted_here) {
@@ -49,4 +49,4 @@ TEST(Allocation, none_is_made_by_a_decision) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::decision
+}  // namespace signalbox::decision

@@ -1,13 +1,13 @@
 // What is said of derived signals before everything is known has to hold when it is.
 
-#include "router/decision/derived.h"
+#include "router/routing/decision/derived.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace signalbox::router::decision {
+namespace signalbox::decision {
 namespace {
 
 constexpr uint32_t kSignals = 5;
@@ -163,4 +163,4 @@ TEST(Derived, what_stands_behind_a_needed_number_is_needed) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::decision
+}  // namespace signalbox::decision

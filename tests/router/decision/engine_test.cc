@@ -1,7 +1,7 @@
 // The decision engine: its rules by example, and by properties that hold for random trees over
 // random signals.
 
-#include "router/decision/engine.h"
+#include "router/routing/decision/engine.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <random>
 
-namespace signalbox::router::decision {
+namespace signalbox::decision {
 namespace {
 
 using config::Rule;
@@ -349,4 +349,4 @@ TEST(DecisionProperty, de_morgan_holds) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::decision
+}  // namespace signalbox::decision

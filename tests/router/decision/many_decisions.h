@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "router/decision/derived.h"
-#include "router/decision/engine.h"
+#include "router/routing/decision/derived.h"
+#include "router/routing/decision/engine.h"
 
-namespace signalbox::router::decision {
+namespace signalbox::decision {
 
 class ManyDecisions {
  public:
@@ -102,4 +102,4 @@ class ManyDecisions {
   Scratch scratch_;
 };
 
-}  // namespace signalbox::router::decision
+}  // namespace signalbox::decision

@@ -119,7 +119,7 @@ class ExtProcServer : public testing::Test {
     limits.body_bytes_max = 1024;
     auto made = Server::start(
         settings, limits, [](int, std::string_view message) { return std::string(message); },
-        [](const http::Request&, const upstream::Caller&) { return Desk{greet}; });
+        [](const http::Request&, const upstream::ModelCaller&) { return SessionHost{greet}; });
     ASSERT_TRUE(made) << made.error().message;
     server_ = std::move(*made);
     channel_ = grpc::CreateChannel(fmt::format("127.0.0.1:{}", server_->port()),

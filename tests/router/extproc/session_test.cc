@@ -21,14 +21,14 @@
 #include <filesystem>
 
 #include "base/protobuf.h"
-#include "router/api/chat.h"
-#include "router/api/errors.h"
 #include "router/config/load.h"
+#include "router/dialects/anthropic.h"
 #include "router/extproc/session.h"
-#include "router/surfaces/anthropic.h"
+#include "router/gateway/chat.h"
+#include "router/http/error_reply.h"
 #include "tests/router/data_case.h"
 
-namespace signalbox::extproc {
+namespace signalbox::gateway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,7 +125,7 @@ Told told(const std::string& message) {
         }
       });
     } else {
-      out.from = name_of(static_cast<Part>(field.number()));
+      out.from = extproc::name_of(static_cast<extproc::Part>(field.number()));
       each(*field.bytes(), [&](const protobuf::Field& part) { read_common(*part.bytes(), out); });
     }
   });
@@ -133,7 +133,7 @@ Told told(const std::string& message) {
 }
 
 /// A router, and a session with it.
-class Play : public Channel {
+class Play : public extproc::Channel {
  public:
   explicit Play(const json::Value& row) {
     const auto raw = [&](std::string_view key, std::string_view fallback) {
@@ -148,10 +148,10 @@ class Play : public Channel {
                     raw("routing", "{}"), raw("global", "{}")),
         "story.yaml");
     EXPECT_TRUE(loaded) << loaded.error().message;
-    auto made = router::Router::create(std::move(loaded->config), {});
+    auto made = routing::Router::create(std::move(loaded->config), {});
     EXPECT_TRUE(made) << made.error().message;
     router_ = std::move(*made);
-    observer_ = std::make_unique<api::Observer>(*router_, metrics_, replay_);
+    observer_ = std::make_unique<Observer>(*router_, metrics_, replay_);
     observer_->start();
     destinations_ = std::make_unique<upstream::Destinations>(router_->config());
     site_.limits = router_->config().http;
@@ -162,29 +162,29 @@ class Play : public Channel {
     limit("body_timeout_ms", site_.limits.body_timeout);
     limit("timeout_ms", site_.timeout);
     site_.error_body = [](int status, std::string_view message) {
-      return api::error_body(status, message);
+      return http::error_body(status, message);
     };
     cache_.configure(router_->config().response_cache);
-    auto guards = router::ReplyGuards::create(router_->config(), router_->models());
+    auto guards = replies::ReplyGuards::create(router_->config(), router_->models());
     EXPECT_TRUE(guards) << guards.error().message;
     guards_ = std::move(*guards);
-    site_.find = [this](const http::Request& request, const upstream::Caller& caller) {
-      const api::Services services{*router_,   caller, compute_,  compute_, stats_,
-                                   *observer_, cache_, contexts_, limiter_, *guards_};
-      api::Route route = request.path() == "/v1/messages"
-                             ? api::surface_route("/v1/messages", surface_, services)
-                             : api::chat_route(services);
-      return Desk{std::move(route.handler), destinations_.get(),
-                  router_->config().router.clear_route_cache};
+    site_.find = [this](const http::Request& request, const upstream::ModelCaller& caller) {
+      const GatewayContext services{*router_,   caller, compute_,  compute_, stats_,
+                                    *observer_, cache_, contexts_, limiter_, *guards_};
+      Route route = request.path() == "/v1/messages"
+                        ? dialect_route("/v1/messages", surface_, services)
+                        : chat_route(services);
+      return extproc::SessionHost{std::move(route.handler), destinations_.get(),
+                                  router_->config().router.clear_route_cache};
     };
-    session_ = std::make_shared<Session>(site_, io_, *this);
-    Session::start(session_);
+    session_ = std::make_shared<extproc::Session>(site_, io_, *this);
+    extproc::Session::start(session_);
     io_.poll();
   }
 
   void read() override { reads_ = true; }
   void send(std::string message) override { said_.push_back(told(message)); }
-  void finish(Ending ending, std::string why) override {
+  void finish(extproc::Ending ending, std::string why) override {
     ended_ = true;
     Told out;
     out.from = "end";
@@ -317,27 +317,27 @@ class Play : public Channel {
 
   observe::Metrics metrics_;
   observe::Replay replay_;
-  api::AnswerCache cache_;
-  api::Contexts contexts_;
+  AnswerCache cache_;
+  Contexts contexts_;
   limits::RateLimiter limiter_;
-  std::unique_ptr<const router::ReplyGuards> guards_;
-  router::selection::RuntimeStats stats_;
-  const surfaces::AnthropicSurface surface_{};
-  std::unique_ptr<const router::Router> router_;
-  std::unique_ptr<api::Observer> observer_;
+  std::unique_ptr<const replies::ReplyGuards> guards_;
+  selection::RuntimeStats stats_;
+  const dialects::AnthropicDialect surface_{};
+  std::unique_ptr<const routing::Router> router_;
+  std::unique_ptr<Observer> observer_;
   std::unique_ptr<upstream::Destinations> destinations_;
-  Site site_;
+  extproc::Site site_;
   http::asio::io_context io_{1};
-  api::Compute compute_{1, 4};
-  std::shared_ptr<Session> session_;
+  ThreadPool compute_{1, 4};
+  std::shared_ptr<extproc::Session> session_;
   std::deque<Told> said_;
   uint32_t field_ = 2;  // of values: value, raw_value
   bool reads_ = false;
   bool ended_ = false;
 };
 
-TEST(Session, stories) {
-  router::run_cases(kStories, [](const json::Value& row) {
+TEST(extproc::Session, stories) {
+  routing::run_cases(kStories, [](const json::Value& row) {
     Play play(row);
     for (const json::Value& step : row.find("story")->items()) {
       SCOPED_TRACE(step.raw());
@@ -351,4 +351,4 @@ TEST(Session, stories) {
 }
 
 }  // namespace
-}  // namespace signalbox::extproc
+}  // namespace signalbox::gateway

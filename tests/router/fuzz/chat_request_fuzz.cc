@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/error.h"
-#include "router/api/chat_request.h"
 #include "router/config/load.h"
-#include "router/router.h"
+#include "router/request/chat_request.h"
+#include "router/routing/router.h"
 
-namespace signalbox::router {
+namespace signalbox::request {
 namespace {
 
 constexpr const char* kConfig = R"(
@@ -55,11 +55,11 @@ routing:
       plugins: [{type: system_prompt, configuration: {mode: replace, system_prompt: "Be brief."}}]
 )";
 
-const Router& router() {
-  static const std::unique_ptr<const Router> made = [] {
+const routing::Router& router() {
+  static const std::unique_ptr<const routing::Router> made = [] {
     auto loaded = config::parse(kConfig, "fuzz.yaml");
     SIGNALBOX_CHECK(loaded.has_value());
-    auto router = Router::create(std::move(loaded->config), {});
+    auto router = routing::Router::create(std::move(loaded->config), {});
     SIGNALBOX_CHECK(router.has_value());
     return *std::move(router);
   }();
@@ -67,7 +67,7 @@ const Router& router() {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::request
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

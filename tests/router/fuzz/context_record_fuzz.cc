@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "router/context/record.h"
-#include "router/context/zstd.h"
+#include "router/contexts/record.h"
+#include "router/contexts/zstd.h"
 
 namespace context = signalbox::context;
 

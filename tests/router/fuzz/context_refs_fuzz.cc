@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "router/context/refs.h"
+#include "router/contexts/refs.h"
 
 namespace context = signalbox::context;
 namespace json = signalbox::json;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "router/guard/grounding.h"
+#include "router/safety/grounding/grounding.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

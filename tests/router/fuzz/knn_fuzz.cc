@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "router/selection/algorithms.h"
+#include "router/routing/selection/algorithms.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "router/cache/memory_store.h"
-#include "router/cache/vector_snapshot.h"
+#include "router/vector_index/snapshot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox::router::cache;
   std::string bytes("sbanswer\1\0\0\0", 12);
   bytes.append(reinterpret_cast<const char*>(data), size);
-  signalbox::cache::Checksum sum;
+  signalbox::vector_index::Checksum sum;
   sum.add(bytes);
   const uint64_t value = sum.value();
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);

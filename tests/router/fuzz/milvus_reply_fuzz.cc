@@ -5,7 +5,7 @@
 #include <string>
 
 #include "router/cache/milvus_rows.h"
-#include "router/remote/milvus.h"
+#include "router/stores/milvus.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

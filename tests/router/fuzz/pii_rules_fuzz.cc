@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox::router;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "router/plugins/pii_unmask.h"
+#include "router/replies/pii_unmask.h"
 
 namespace {
 

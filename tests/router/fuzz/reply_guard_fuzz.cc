@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "router/guard/guarded_body.h"
-#include "router/guard/guarded_stream.h"
-#include "router/guard/reply_check.h"
+#include "router/replies/guarded_body.h"
+#include "router/replies/guarded_stream.h"
+#include "router/replies/reply_check.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/json.h"
-#include "router/surfaces/events.h"
+#include "router/dialects/events.h"
 #include "tests/router/surfaces/case.h"
 
 namespace {
@@ -43,7 +43,7 @@ void try_request(size_t surface, const std::string& body) {
   if (!incoming) return;
   check_json(incoming->chat);
   if (kSurfaces[surface] != "completions") return;
-  const auto back = CompletionsSurface().outgoing(incoming->chat);
+  const auto back = CompletionsDialect().outgoing(incoming->chat);
   SIGNALBOX_CHECK(back);
   check_json(*back);
 }

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "router/tools/database.h"
-#include "router/tools/ranking.h"
+#include "router/plugins/tools/database.h"
+#include "router/plugins/tools/ranking.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "router/cache/vector_index.h"
-#include "router/cache/vector_snapshot.h"
+#include "router/vector_index/index.h"
+#include "router/vector_index/snapshot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox::cache;

@@ -1,7 +1,7 @@
 // Answers against contexts: lines of data and generated cases by the hundred without a model, and
 // models that know words only for what is done with theirs.
 
-#include "router/guard/grounding.h"
+#include "router/safety/grounding/grounding.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "tests/router/fake_classifier.h"
 
-namespace signalbox::router {
+namespace signalbox::grounding {
 namespace {
 
 const std::filesystem::path kData = SIGNALBOX_SOURCE_DIR "/tests/router/guard";
@@ -235,7 +235,7 @@ std::shared_ptr<FakeMarker> marker(int32_t tokens_max = 512) {
 }
 
 TEST(GroundingModels, tokens_that_a_model_marks_become_spans_beside_those_of_the_facts) {
-  const GroundingChecker checker = checker_of({}, models_of(marker(), nullptr));
+  const GroundingChecker checker = checker_of({}, routing::models_of(marker(), nullptr));
   const std::string answer = "the grey cat has 5 big kittens";
   const auto report = checker.check("the cat has 4 kittens", "", answer).value();
   EXPECT_EQ(describe(answer, report),
@@ -246,7 +246,7 @@ TEST(GroundingModels, tokens_that_a_model_marks_become_spans_beside_those_of_the
 }
 
 TEST(GroundingModels, a_number_that_the_facts_have_verified_is_not_the_models_to_doubt) {
-  const GroundingChecker checker = checker_of({}, models_of(marker(), nullptr));
+  const GroundingChecker checker = checker_of({}, routing::models_of(marker(), nullptr));
   const std::string answer = "the grey cat has 12 kittens";
   EXPECT_EQ(describe(answer, checker.check("the cat has twelve kittens", "", answer).value()),
             "grey (hallucinated 0.80) 0.20");
@@ -259,7 +259,8 @@ TEST(GroundingModels, a_long_context_goes_by_in_windows_that_hold_the_whole_answ
   for (int i = 60; i < 90; ++i) context += fmt::format(" Filler sentence with w{} in it.", i);
   const std::string answer = "The hidden treasure lies under pine.";
   const auto model = marker(64);
-  const GroundingChecker all = checker_of({.windows_max = 1000}, models_of(model, nullptr));
+  const GroundingChecker all =
+      checker_of({.windows_max = 1000}, routing::models_of(model, nullptr));
   EXPECT_EQ(describe(answer, all.check(context, "Where does it lie?", answer).value()),
             "pine (hallucinated 0.80) 0.20");
   EXPECT_GT(model->texts.size(), 10u);
@@ -267,7 +268,7 @@ TEST(GroundingModels, a_long_context_goes_by_in_windows_that_hold_the_whole_answ
     EXPECT_TRUE(text.ends_with("\nWhere does it lie?")) << text;
   // Those that share most with the answer are enough.
   model->texts.clear();
-  const GroundingChecker few = checker_of({.windows_max = 2}, models_of(model, nullptr));
+  const GroundingChecker few = checker_of({.windows_max = 2}, routing::models_of(model, nullptr));
   EXPECT_EQ(describe(answer, few.check(context, "", answer).value()),
             "pine (hallucinated 0.80) 0.20");
   EXPECT_EQ(model->texts.size(), 2u);
@@ -278,7 +279,7 @@ TEST(GroundingModels, a_long_answer_is_judged_in_pieces_and_none_is_left_out) {
   for (int i = 0; i < 50; ++i) answer += "Known words are here. ";
   answer += "Zebra";
   const auto model = marker(24);
-  const GroundingChecker checker = checker_of({}, models_of(model, nullptr));
+  const GroundingChecker checker = checker_of({}, routing::models_of(model, nullptr));
   EXPECT_EQ(describe(answer, checker.check(context, "", answer).value()),
             "Zebra (hallucinated 0.80) 0.20");
 }
@@ -286,7 +287,7 @@ TEST(GroundingModels, a_long_answer_is_judged_in_pieces_and_none_is_left_out) {
 TEST(GroundingModels, inference_clears_confirms_and_contradicts) {
   const auto inference = std::make_shared<FakeInference>(
       std::vector<std::string>{"contradiction", "entailment", "neutral"});
-  const GroundingChecker checker = checker_of({}, models_of(marker(), inference));
+  const GroundingChecker checker = checker_of({}, routing::models_of(marker(), inference));
   const auto result = [&](const char* context, const std::string& answer) {
     return describe(answer, checker.check(context, "", answer).value());
   };
@@ -303,7 +304,7 @@ TEST(GroundingModels, inference_clears_confirms_and_contradicts) {
 TEST(GroundingModels, inference_alone_finds_sentences_that_are_contradicted) {
   const auto inference = std::make_shared<FakeInference>(
       std::vector<std::string>{"entailment", "not_entailment", "contradiction"});
-  const GroundingChecker checker = checker_of({}, models_of(nullptr, inference));
+  const GroundingChecker checker = checker_of({}, routing::models_of(nullptr, inference));
   const std::string answer = "We know that dogs sleep. And dogs run.";
   const auto report = checker.check("old dogs never sleep", "", answer).value();
   EXPECT_EQ(describe(answer, report),
@@ -319,20 +320,20 @@ TEST(GroundingModels, heads_and_labels_that_do_not_fit_are_refused) {
     return std::make_shared<FakeClassifier>(labels, kind, false);
   };
   using engine::HeadKind;
-  EXPECT_EQ(message(models_of(of({"O", "B-PERSON"}, HeadKind::kTokens), nullptr)),
+  EXPECT_EQ(message(routing::models_of(of({"O", "B-PERSON"}, HeadKind::kTokens), nullptr)),
             "none of the labels (O, B-PERSON) says hallucinated or unsupported");
-  EXPECT_EQ(message(models_of(of({"a", "b"}, HeadKind::kSequence), nullptr)),
+  EXPECT_EQ(message(routing::models_of(of({"a", "b"}, HeadKind::kSequence), nullptr)),
             "the model has no head that labels tokens");
-  EXPECT_EQ(message(models_of(nullptr, of({"LABEL_0", "LABEL_1"}, HeadKind::kSequence))),
+  EXPECT_EQ(message(routing::models_of(nullptr, of({"LABEL_0", "LABEL_1"}, HeadKind::kSequence))),
             "none of the labels (LABEL_0, LABEL_1) says entailment");
-  EXPECT_EQ(message(models_of(nullptr, of({"entailment"}, HeadKind::kTokens))),
+  EXPECT_EQ(message(routing::models_of(nullptr, of({"entailment"}, HeadKind::kTokens))),
             "the model has no head that classifies texts");
 }
 
 TEST(GroundingModels, labels_without_names_are_given_the_prompt_of_their_training) {
   const auto model =
       std::make_shared<FakeMarker>(std::vector<std::string>{"LABEL_0", "LABEL_1"}, 512);
-  const GroundingChecker checker = checker_of({}, models_of(model, nullptr));
+  const GroundingChecker checker = checker_of({}, routing::models_of(model, nullptr));
   ASSERT_TRUE(checker.check("Dogs bark.", "What do dogs do?", "They bark."));
   ASSERT_TRUE(checker.check("Dogs bark.", "", "They bark."));
   EXPECT_EQ(model->texts[0],
@@ -344,4 +345,4 @@ TEST(GroundingModels, labels_without_names_are_given_the_prompt_of_their_trainin
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::grounding

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 
-namespace signalbox::router {
+namespace signalbox::pii {
 
 struct MarkedText {
   explicit MarkedText(std::string_view marked) {
@@ -51,4 +51,4 @@ inline std::string described(std::string_view text, const std::vector<PiiEntity>
   return out;
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::pii

@@ -1,6 +1,6 @@
 // Placeholders and the way back, cut at every place.
 
-#include "router/guard/pii_mask.h"
+#include "router/safety/pii/mask.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace signalbox::router {
+namespace signalbox::pii {
 namespace {
 
 TEST(Masks, GivesAValueOnePlaceholder) {
@@ -108,4 +108,4 @@ TEST(Unmasker, HasNothingToDoWithoutMasks) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::pii

@@ -1,6 +1,6 @@
 // What becomes of findings of rules and of a model that overlap.
 
-#include "router/guard/pii_merge.h"
+#include "router/safety/pii/merge.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <random>
 
-namespace signalbox::router {
+namespace signalbox::pii {
 namespace {
 
 const std::string kBlank(1000, 'x');  // where only places matter
@@ -199,4 +199,4 @@ TEST(MergePii, FindsANameAsSurelyAsItsSurestPart) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::pii

@@ -2,7 +2,7 @@
 // which <<TYPE ...>> marks what is to be found; identifiers made up by their rules in many forms;
 // labelled sentences and everyday prompts where those are at hand; and time, whatever the text.
 
-#include "router/guard/pii_rules.h"
+#include "router/safety/pii/rules.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "tests/router/guard/marked_text.h"
 
-namespace signalbox::router {
+namespace signalbox::pii {
 namespace {
 
 const std::filesystem::path kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/guard";
@@ -418,4 +418,4 @@ TEST(PiiRules, LeaveEverydayPromptsAlone) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::pii

@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
-#include "router/guard/guarded_body.h"
-#include "router/guard/guarded_stream.h"
-#include "router/guard/reply_check.h"
-#include "router/reply_guards.h"
+#include "router/replies/guarded_body.h"
+#include "router/replies/guarded_stream.h"
+#include "router/replies/reply_check.h"
+#include "router/replies/reply_guards.h"
 #include "tests/router/fake_classifier.h"
 
-namespace signalbox::router {
+namespace signalbox::replies {
 namespace {
 
 constexpr std::string_view kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/guard/";
@@ -58,7 +58,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   truth.instructions = text_of(row, "instructions");
   truth.context = text_of(row, "context") + truth.instructions;
   truth.question = text_of(row, "question");
-  auto checker = GroundingChecker::create({}, {});
+  auto checker = grounding::GroundingChecker::create({}, {});
   EXPECT_TRUE(checker);
   JailbreakJudge judge;
   judge.positive = {1};
@@ -68,7 +68,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   }
   return {rules,
           std::move(truth),
-          std::make_shared<GroundingChecker>(std::move(*checker)),
+          std::make_shared<grounding::GroundingChecker>(std::move(*checker)),
           {},
           std::move(judge)};
 }
@@ -291,7 +291,8 @@ double seconds_for(int spans, std::string_view between) {
   GroundTruth truth;
   truth.context = truth.instructions =
       "You answer for the shop on market street and know its hours.";
-  const auto checker = std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+  const auto checker = std::make_shared<const grounding::GroundingChecker>(
+      *grounding::GroundingChecker::create({}, {}));
   ReplyCheck check(rules, std::move(truth), checker, {}, {});
   ReplyWindow window;
   window.text = std::move(text);
@@ -318,7 +319,8 @@ TEST(ReplyCheck, the_cost_of_many_spans_is_linear) {
 }
 
 GroundTruth truth_of(std::string_view messages) {
-  auto request = ChatRequest::parse(fmt::format(R"({{"model":"m","messages":{}}})", messages));
+  auto request =
+      request::ChatRequest::parse(fmt::format(R"({{"model":"m","messages":{}}})", messages));
   EXPECT_TRUE(request);
   return ground_truth_of(*request);
 }
@@ -347,4 +349,4 @@ TEST(GroundTruth, is_not_what_users_say) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::replies

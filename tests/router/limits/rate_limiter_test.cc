@@ -29,15 +29,15 @@ RateLimit::Rule rule_of(uint64_t requests, uint64_t tokens = 0, seconds unit = m
 
 class RateLimiterTest : public testing::Test {
  protected:
-  bool admits(const RateLimit& limit, const Asker& asker) {
+  bool admits(const RateLimit& limit, const Requester& asker) {
     refusal_ = limiter_.admit(limit, asker, now_);
     return !refusal_;
   }
 
   RateLimiter limiter_{4};
   TimePoint now_{std::chrono::hours(1)};
-  std::optional<Refusal> refusal_;
-  const Asker ann_{"ann", "dev, ops", "large"}, bob_{"bob", "", "small"};
+  std::optional<RateRefusal> refusal_;
+  const Requester ann_{"ann", "dev, ops", "large"}, bob_{"bob", "", "small"};
 };
 
 TEST_F(RateLimiterTest, lets_a_units_worth_in_and_then_what_time_brings) {
@@ -79,7 +79,7 @@ TEST_F(RateLimiterTest, counts_by_the_rules_that_are_about_a_request) {
   const RateLimit limit = limit_of({of_ops, of_large, of_bob});
   EXPECT_TRUE(admits(limit, ann_));
   EXPECT_FALSE(admits(limit, ann_));  // of ops
-  const Asker no_group{"ann", "opsx", "large"};
+  const Requester no_group{"ann", "opsx", "large"};
   EXPECT_TRUE(admits(limit, no_group));
   EXPECT_TRUE(admits(limit, no_group));  // a refused request is not counted by other rules
   EXPECT_FALSE(admits(limit, no_group));
@@ -106,7 +106,7 @@ TEST_F(RateLimiterTest, counts_another_model_after_the_first_by_its_own_rules_al
   RateLimit::Rule of_large = rule_of(1);
   of_large.match.model = "large";
   const RateLimit limit = limit_of({rule_of(2), of_large});
-  const Asker after{"ann", "", "large", true};
+  const Requester after{"ann", "", "large", true};
   EXPECT_TRUE(admits(limit, {"ann", "", "small"}));
   EXPECT_TRUE(admits(limit, after));
   EXPECT_FALSE(admits(limit, after));

@@ -145,16 +145,16 @@ class Site {
     const std::string_view prompt[] = {exchange.request.body};
     const upstream::Call call{exchange.request.target, exchange.request.headers, added, "id-1",
                               exchange.request.body,   exchange.interrupt,       prompt};
-    upstream::Outcome outcome = co_await backends_.call(model(), call);
+    upstream::CallOutcome outcome = co_await backends_.call(model(), call);
     http::Headers fields;
     fields.add("x-attempts", std::to_string(outcome.attempts));
     fields.add("x-elsewhere", outcome.elsewhere ? "yes" : "no");
     if (outcome.answer) {
-      co_await api::relay(**outcome.answer, exchange.reply, fields);
+      co_await gateway::relay(**outcome.answer, exchange.reply, fields);
     } else if (outcome.answer.error().code == Code::kCancelled) {
       exchange.reply.abandon();
     } else {
-      co_await api::send_error(exchange.reply, std::move(fields), outcome.answer.error());
+      co_await http::send_error(exchange.reply, std::move(fields), outcome.answer.error());
     }
   }
 
@@ -512,7 +512,7 @@ TEST(Backend, tells_a_router_behind_it_what_was_decided) {
                                 exchange.request.body,   exchange.interrupt,       {},    &decided};
       auto answer = co_await backend.call(call);
       http::Headers fields;
-      co_await api::relay(**answer, exchange.reply, fields);
+      co_await gateway::relay(**answer, exchange.reply, fields);
     });
     const std::string body = "{\"model\": \"m\",  \"n\":1e400}";
     Wire client = Wire::connect(site.port);

@@ -68,9 +68,9 @@ class Site {
       config.http.threads = 2;
     };
     daemon_ = started(text, adjust, [this](const config::Config&) {
-      router::Models models;
+      models::Models models;
       models.embedder = std::make_shared<router::FakeEmbedder>(&embedded, &broken);
-      return Result<router::Models>(std::move(models));
+      return Result<models::Models>(std::move(models));
     });
   }
 
@@ -105,7 +105,7 @@ class Site {
 
  private:
   Upstream upstream_;
-  std::unique_ptr<router::Daemon> daemon_;
+  std::unique_ptr<daemon::Daemon> daemon_;
 };
 
 inline std::string completion(std::string_view text, std::string_view reason = "stop") {

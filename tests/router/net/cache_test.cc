@@ -17,7 +17,7 @@
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 
 TEST(Cache, gives_the_same_answer_to_the_same_request_and_to_one_that_asks_the_same) {
   Counting server;

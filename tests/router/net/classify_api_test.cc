@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tests/router/fake_classifier.h"
 #include "tests/router/fake_embedder.h"
 #include "tests/router/net/gateway.h"
@@ -16,8 +16,8 @@
 namespace signalbox::test {
 namespace {
 
+using daemon::Daemon;
 using engine::HeadKind;
-using router::Daemon;
 using router::FakeClassifier;
 
 constexpr std::string_view kHead = R"(
@@ -51,11 +51,11 @@ constexpr std::string_view kModels = R"(
 )";
 
 /// All models there are, by directory.
-Result<router::Models> open_fakes(const config::Config&) {
+Result<models::Models> open_fakes(const config::Config&) {
   const auto make = [](std::vector<std::string> labels, HeadKind kind = HeadKind::kSequence) {
     return std::make_shared<const FakeClassifier>(std::move(labels), kind, false);
   };
-  router::Models models;
+  models::Models models;
   models.embedder = std::make_shared<const router::FakeEmbedder>();
   models.classifiers = {
       {"domain", make({"math", "law", "other"})},
@@ -68,11 +68,11 @@ Result<router::Models> open_fakes(const config::Config&) {
   return models;
 }
 
-Result<router::Models> open_nothing(const config::Config&) {
-  return router::Models{};
+Result<models::Models> open_nothing(const config::Config&) {
+  return models::Models{};
 }
 
-std::unique_ptr<Daemon> start(const std::string& text, const router::OpenModels& open) {
+std::unique_ptr<Daemon> start(const std::string& text, const models::OpenModels& open) {
   auto loaded = config::parse(text, "test.yaml");
   if (!loaded) {
     ADD_FAILURE() << loaded.error().message;
@@ -433,13 +433,13 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
   const auto daemon =
       start(std::string(kHead) + "  model_catalog: {system: {prompt_guard: /}}\n",
             [&](const config::Config&) {
-              router::Models models;
-              models.open = [&](const std::string&) -> Result<router::ModelCache::Model> {
+              models::Models models;
+              models.open = [&](const std::string&) -> Result<models::ModelCache::Model> {
                 if (++opened == 1) return fail(Code::kCorrupt, "half a file");
                 return std::make_shared<const FakeClassifier>(
                     std::vector<std::string>{"benign", "jailbreak"}, HeadKind::kSequence, false);
               };
-              return Result<router::Models>(std::move(models));
+              return Result<models::Models>(std::move(models));
             });
   const auto ask = [&] {
     Wire client = Wire::connect(daemon->port("management"));

@@ -12,7 +12,7 @@ namespace signalbox::test {
 namespace {
 
 namespace fs = std::filesystem;
-using router::Daemon;
+using daemon::Daemon;
 
 constexpr std::string_view kConfiguration = R"(# kept as long as nobody patches
 version: v0.3
@@ -39,8 +39,8 @@ global:
       port: 0
 )";
 
-Result<router::Models> open_nothing(const config::Config&) {
-  return router::Models{};
+Result<models::Models> open_nothing(const config::Config&) {
+  return models::Models{};
 }
 
 std::string request(std::string_view method, std::string_view path, std::string_view body = "",

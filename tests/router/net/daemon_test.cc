@@ -7,13 +7,13 @@
 
 #include "base/json.h"
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tests/router/net/gateway.h"
 
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kConfiguration = R"(
@@ -78,8 +78,8 @@ class FakeEmbedder final : public engine::TextEmbedder {
   }
 };
 
-Result<router::Models> open_fake(const config::Config&) {
-  return router::Models{.embedder = std::make_unique<const FakeEmbedder>()};
+Result<models::Models> open_fake(const config::Config&) {
+  return models::Models{.embedder = std::make_unique<const FakeEmbedder>()};
 }
 
 config::Config configuration(uint16_t upstream_port = 9, bool embeddings = false) {
@@ -403,7 +403,7 @@ TEST(Daemon, takes_requests_out_of_the_queues_of_models_when_their_time_is_up) {
   config::Config config = configuration(9, true);
   config.listeners.front().timeout = milliseconds(300);
   auto daemon = Daemon::start(std::move(config), [&](const config::Config&) {
-    return Result<router::Models>(router::Models{.embedder = embedder});
+    return Result<models::Models>(models::Models{.embedder = embedder});
   });
   ASSERT_TRUE(daemon) << daemon.error().message;
   const auto begin = std::chrono::steady_clock::now();

@@ -55,7 +55,7 @@ class Dashboard : public testing::Test {
   }
   Reply explain(std::string_view body) const { return send(post("/api/v1/explain", body)); }
 
-  std::unique_ptr<router::Daemon> daemon_;
+  std::unique_ptr<daemon::Daemon> daemon_;
 };
 
 TEST_F(Dashboard, explains_by_the_way_of_a_real_request) {
@@ -90,7 +90,7 @@ TEST_F(Dashboard, marks_personal_data_by_code_points) {
 }
 
 /// What is said of "Ada, ada@example.org" where the model for personal data is at `directory`.
-Reply explained_with(const std::string& directory, router::OpenModels open) {
+Reply explained_with(const std::string& directory, models::OpenModels open) {
   const auto with_model = [&](config::Config& config) {
     config.system_models.pii_classifier = directory;
   };
@@ -101,8 +101,8 @@ Reply explained_with(const std::string& directory, router::OpenModels open) {
 }
 
 TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_model_fails) {
-  const auto open_failing = [](const config::Config&) -> Result<router::Models> {
-    router::Models models;
+  const auto open_failing = [](const config::Config&) -> Result<models::Models> {
+    models::Models models;
     models.classifiers = {
         {"broken", std::make_shared<const router::FakeClassifier>(
                        std::vector<std::string>{"PERSON"}, engine::HeadKind::kTokens, true)}};

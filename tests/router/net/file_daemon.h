@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tests/router/net/sockets.h"
 
 namespace signalbox::test {
@@ -49,8 +49,8 @@ bool eventually(const Holds& holds) {
   return false;
 }
 
-inline std::unique_ptr<router::Daemon> follow(const std::filesystem::path& file,
-                                              router::OpenModels open) {
+inline std::unique_ptr<daemon::Daemon> follow(const std::filesystem::path& file,
+                                              models::OpenModels open) {
   auto text = read_file(file, 1 << 20);
   auto loaded = config::load(file);
   if (!text || !loaded) {
@@ -58,7 +58,7 @@ inline std::unique_ptr<router::Daemon> follow(const std::filesystem::path& file,
     return nullptr;
   }
   auto daemon =
-      router::Daemon::start(std::move(loaded->config), std::move(open), {file, *std::move(text)});
+      daemon::Daemon::start(std::move(loaded->config), std::move(open), {file, *std::move(text)});
   if (!daemon) ADD_FAILURE() << daemon.error().message;
   return daemon ? std::move(*daemon) : nullptr;
 }

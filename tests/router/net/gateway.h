@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "router/api/errors.h"
-#include "router/api/relay.h"
+#include "router/gateway/relay.h"
+#include "router/http/error_reply.h"
 #include "router/upstream/http_backend.h"
 #include "tests/router/net/http_site.h"
 #include "tests/router/net/sockets.h"
@@ -60,11 +60,11 @@ class Gateway {
     http::Headers fields;
     fields.add("x-request-id", "id-1");
     if (answer) {
-      co_await api::relay(**answer, exchange.reply, fields);
+      co_await gateway::relay(**answer, exchange.reply, fields);
     } else if (answer.error().code == Code::kCancelled) {
       exchange.reply.abandon();
     } else {
-      co_await api::send_error(exchange.reply, std::move(fields), answer.error());
+      co_await http::send_error(exchange.reply, std::move(fields), answer.error());
     }
   }
 

@@ -16,7 +16,7 @@
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -108,8 +108,8 @@ class Gate final : public router::FakeClassifier {
 
 std::unique_ptr<Daemon> start(uint16_t upstream_port, std::shared_ptr<Gate> gate = nullptr) {
   return started(kConfiguration, served_at(upstream_port),
-                 [gate](const config::Config&) -> Result<router::Models> {
-                   router::Models out;
+                 [gate](const config::Config&) -> Result<models::Models> {
+                   models::Models out;
                    if (gate) out.classifiers.emplace("models/guard", gate);
                    return out;
                  });

@@ -10,7 +10,7 @@
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 
 constexpr std::string_view kConfiguration = R"(
 version: v0.3

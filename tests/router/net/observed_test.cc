@@ -11,14 +11,14 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/observe/otlp_read.h"
 
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kConfiguration = R"(
@@ -83,8 +83,8 @@ class Embedder final : public engine::TextEmbedder {
   }
 };
 
-Result<router::Models> open_fake(const config::Config&) {
-  return router::Models{.embedder = std::make_unique<const Embedder>()};
+Result<models::Models> open_fake(const config::Config&) {
+  return models::Models{.embedder = std::make_unique<const Embedder>()};
 }
 
 config::Config configuration(uint16_t worker = 9) {

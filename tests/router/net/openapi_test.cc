@@ -26,7 +26,7 @@ using Operations = std::set<std::string>;
 
 Operations described_in_the_source() {
   Operations out;
-  const auto root = yaml::load(SIGNALBOX_SOURCE_DIR "/router/api/openapi.yaml", {});
+  const auto root = yaml::load(SIGNALBOX_SOURCE_DIR "/router/admin/openapi.yaml", {});
   EXPECT_TRUE(root) << root.error().message;
   for (const yaml::Entry& path : root->find("paths")->entries)
     for (const yaml::Entry& operation : path.value.entries)

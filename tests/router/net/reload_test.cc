@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "router/reload/fixed.h"
+#include "router/serving/restart_only.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 
@@ -12,7 +12,7 @@ namespace signalbox::test {
 namespace {
 
 namespace fs = std::filesystem;
-using router::Daemon;
+using daemon::Daemon;
 
 /// Everything goes by the decision of this name to the upstream at this port.
 std::string configuration(std::string_view decision, uint16_t upstream_port,
@@ -41,8 +41,8 @@ global:
       upstream_port, decision, more);
 }
 
-Result<router::Models> open_nothing(const config::Config&) {
-  return router::Models{};
+Result<models::Models> open_nothing(const config::Config&) {
+  return models::Models{};
 }
 
 Wire request(const Daemon& daemon) {
@@ -91,9 +91,9 @@ TEST_F(Reload, follows_the_links_of_a_config_map) {
 TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   std::atomic<int> builds = 0;
-  const auto daemon = follow(file, [&](const config::Config&) -> Result<router::Models> {
+  const auto daemon = follow(file, [&](const config::Config&) -> Result<models::Models> {
     if (++builds > 1 && builds < 4) return fail(Code::kNotFound, "the model is gone");
-    return router::Models{};
+    return models::Models{};
   });
   folder_.write("config.yaml", configuration("two", upstream_.port()));
   EXPECT_TRUE(eventually([&] { return builds == 2; })) << "the models were never asked for";
@@ -116,8 +116,8 @@ TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
 TEST_F(Reload, refuses_a_guard_whose_model_is_missing) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   const auto daemon = follow(file, [](const config::Config& config) {
-    return router::open_models(config, router::MissingModels::kRefuse,
-                               router::open_directly(config.http));
+    return models::open_models(config, models::MissingModels::kRefuse,
+                               models::open_directly(config.http));
   });
   std::string guarded = configuration("two", upstream_.port());
   guarded.replace(guarded.find("    keywords:"), 0, "    jailbreak: [{name: j}]\n");
@@ -139,7 +139,7 @@ TEST_F(Reload, reads_again_when_asked_and_not_by_itself) {
   std::atomic<int> builds = 0;
   const auto daemon = follow(file, [&](const config::Config&) {
     ++builds;
-    return Result<router::Models>(router::Models{});
+    return Result<models::Models>(models::Models{});
   });
   fs::last_write_time(file, fs::file_time_type::clock::now());
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
@@ -170,12 +170,12 @@ TEST_F(Reload, lets_a_stream_end_on_the_state_that_it_began_with) {
     }
   };
   const auto daemon = follow(file, [&](const config::Config&) {
-    router::Models models;
+    models::Models models;
     if (++builds == 1) {
       models.embedder = std::make_shared<Embedder>();
       held = models.embedder;
     }
-    return Result<router::Models>(std::move(models));
+    return Result<models::Models>(std::move(models));
   });
   Wire client = request(*daemon);
   streaming.get_future().wait();
@@ -210,14 +210,14 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   };
   const config::Config running = parsed(configuration("one", 9));
   config::Config next = parsed(configuration("one", 9));
-  EXPECT_TRUE(router::keep_fixed(running, next).empty());
+  EXPECT_TRUE(serving::keep_fixed(running, next).empty());
 
   std::string text =
       configuration("two", 9, "    http: {threads: 7, header_timeout: 2s, drain_timeout: 3s}\n");
   text.replace(text.find("127.0.0.1, port: 0"), 18, "127.0.0.2, port: 1");
   text.insert(text.find("providers:"), "  - {name: more, port: 2}\n");
   next = parsed(text);
-  EXPECT_EQ(router::keep_fixed(running, next),
+  EXPECT_EQ(serving::keep_fixed(running, next),
             (std::vector<std::string>{
                 "listeners.http.address: \"127.0.0.2\" takes a restart; \"127.0.0.1\" stays",
                 "listeners.http.port: 1 takes a restart; 0 stays",
@@ -230,7 +230,7 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   EXPECT_EQ(next.routing.decisions.front().name, "two");
 
   next = parsed(configuration("one", 9) + "  stores: {contexts: {directory: there, idle: 3s}}\n");
-  EXPECT_EQ(router::keep_fixed(running, next),
+  EXPECT_EQ(serving::keep_fixed(running, next),
             (std::vector<std::string>{
                 "global.stores.contexts.directory: \"there\" takes a restart; \"\" stays"}));
   EXPECT_EQ(next.contexts.idle, std::chrono::seconds(3)) << "this one changes";

@@ -8,25 +8,25 @@
 #include <string_view>
 
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 
 namespace signalbox::test {
 
-inline Result<router::Models> no_models(const config::Config&) {
-  return router::Models{};
+inline Result<models::Models> no_models(const config::Config&) {
+  return models::Models{};
 }
 
 /// Null, with a failure, where it does not start. `adjust` changes the configuration before.
-inline std::unique_ptr<router::Daemon> started(
+inline std::unique_ptr<daemon::Daemon> started(
     std::string_view text, const std::function<void(config::Config&)>& adjust = {},
-    router::OpenModels open = no_models) {
+    models::OpenModels open = no_models) {
   auto loaded = config::parse(text, "test.yaml");
   if (!loaded) {
     ADD_FAILURE() << loaded.error().message;
     return nullptr;
   }
   if (adjust) adjust(loaded->config);
-  auto daemon = router::Daemon::start(std::move(loaded->config), std::move(open));
+  auto daemon = daemon::Daemon::start(std::move(loaded->config), std::move(open));
   if (!daemon) ADD_FAILURE() << daemon.error().message;
   return daemon ? *std::move(daemon) : nullptr;
 }

@@ -202,9 +202,9 @@ TEST(Stream, runs_two_hundred_times_at_once) {
 
 TEST(EventBoundary, is_an_empty_line_in_any_of_its_spellings) {
   for (const char* tail : {"", "\n\n", "a\n\n", "\r\n\r\n", "\r\r"})
-    EXPECT_TRUE(api::at_event_boundary(tail)) << tail;
+    EXPECT_TRUE(gateway::at_event_boundary(tail)) << tail;
   for (const char* tail : {"\n", "a", "\r\n", "\n\r", "\n\na", "\n "})
-    EXPECT_FALSE(api::at_event_boundary(tail)) << tail;
+    EXPECT_FALSE(gateway::at_event_boundary(tail)) << tail;
 }
 
 }  // namespace

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "router/config/load.h"
-#include "router/serve.h"
+#include "router/daemon/serve.h"
 #include "tests/router/certificates.h"
 #include "tests/router/net/gateway.h"
 
 namespace signalbox::test {
 namespace {
 
-using router::Daemon;
+using daemon::Daemon;
 
 std::string path(const char* name) {
   return Certificates::path(name);
@@ -32,7 +32,7 @@ providers:
                               "test.yaml");
   if (!loaded) return tl::unexpected<Error>(loaded.error());
   return Daemon::start(std::move(loaded->config),
-                       [](const config::Config&) { return Result<router::Models>{}; });
+                       [](const config::Config&) { return Result<models::Models>{}; });
 }
 
 std::string secured() {

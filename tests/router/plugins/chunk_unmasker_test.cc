@@ -1,7 +1,7 @@
 // Texts of choices that are split over chunks, in all the forms in which servers send them: what is
 // held back comes out, at its place.
 
-#include "router/plugins/chunk_unmasker.h"
+#include "router/replies/chunk_unmasker.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "tests/router/plugins/unmask_stream.h"
 
-namespace signalbox::router {
+namespace signalbox::replies {
 namespace {
 
 std::string arguments(std::string_view text, int call) {
@@ -298,4 +298,4 @@ TEST(ChunkUnmasker, ReadsTheInputsOfCustomTools) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::replies

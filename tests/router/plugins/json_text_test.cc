@@ -1,6 +1,6 @@
 // JSON read with its escapes, and the way back to its bytes.
 
-#include "router/plugins/json_text.h"
+#include "router/request/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-namespace signalbox::router {
+namespace signalbox::request {
 namespace {
 
 std::string_view source_of(std::string_view source, const JsonText& json, size_t begin,
@@ -92,4 +92,4 @@ TEST(JsonText, agrees_with_the_parser) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::request

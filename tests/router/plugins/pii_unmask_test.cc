@@ -1,13 +1,13 @@
 // Replies with placeholders, whole and as streams that are cut at every byte.
 
-#include "router/plugins/pii_unmask.h"
+#include "router/replies/pii_unmask.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json_writer.h"
 #include "tests/router/plugins/unmask_stream.h"
 
-namespace signalbox::router {
+namespace signalbox::replies {
 namespace {
 
 TEST(UnmaskReply, EditsTheStringsThatHoldPlaceholders) {
@@ -48,7 +48,7 @@ TEST(UnmaskReply, LooksAtTheMasksOnce) {
   std::string reply = "{\"tokens\":[";
   for (int i = 0; i < 10000; ++i) reply += "\"[\",";
   reply += "\"\"]}";
-  std::vector<Mask> many;
+  std::vector<pii::Mask> many;
   for (int i = 0; i < 2000; ++i) many.push_back({fmt::format("[PERSON_{}]", i), "Ann"});
   const ReplyMasks large(many);
   const double few = seconds_of([&] { EXPECT_EQ(unmask_reply(reply, masks()), reply); });
@@ -186,4 +186,4 @@ TEST(StreamUnmasker, RefusesALineWithoutEndAndLinesWithoutData) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::replies

@@ -7,15 +7,15 @@
 
 #include "base/yaml.h"
 #include "router/config/load.h"
-#include "router/plugins/edit.h"
-#include "router/plugins/object_editor.h"
-#include "router/router.h"
+#include "router/routing/router.h"
+#include "router/splice/edit.h"
+#include "router/splice/object_editor.h"
 
-namespace signalbox::router {
+namespace signalbox::splice {
 namespace {
 
 // Decisions named after the word that selects them.
-std::unique_ptr<const Router> make_router() {
+std::unique_ptr<const routing::Router> make_router() {
   std::string text = R"(version: v0.3
 providers:
   defaults:
@@ -64,7 +64,7 @@ routing:
   }
   auto loaded = config::parse(text, "test.yaml");
   EXPECT_TRUE(loaded) << loaded.error().message << text;
-  auto router = Router::create(std::move(loaded->config), {});
+  auto router = routing::Router::create(std::move(loaded->config), {});
   EXPECT_TRUE(router) << router.error().message;
   return *std::move(router);
 }
@@ -76,9 +76,9 @@ TEST(Plugins, splice_bodies_as_expected) {
   ASSERT_TRUE(cases) << cases.error().message;
   for (const yaml::Node& each : cases->items) {
     const std::string& name = each.find("name")->scalar;
-    const auto request = ChatRequest::parse(each.find("before")->scalar);
+    const auto request = request::ChatRequest::parse(each.find("before")->scalar);
     ASSERT_TRUE(request) << name << ": " << request.error().message;
-    Evaluation evaluation = router->evaluate(*request);
+    routing::Evaluation evaluation = router->evaluate(*request);
     EXPECT_TRUE(evaluation.run_cheap()) << name;
     const auto plan = evaluation.plan();
     ASSERT_TRUE(plan) << name << ": " << plan.error().message;
@@ -88,10 +88,9 @@ TEST(Plugins, splice_bodies_as_expected) {
 }
 
 TEST(Edit, applies_in_order_of_position) {
-  EXPECT_EQ(
-      router::apply("abcdef", {{4, 5, "E"}, {0, 0, "<"}, {1, 3, ""}, {6, 6, ">"}, {6, 6, "!"}}),
-      "<adEf>!");
-  EXPECT_EQ(router::apply("", {}), "");
+  EXPECT_EQ(apply("abcdef", {{4, 5, "E"}, {0, 0, "<"}, {1, 3, ""}, {6, 6, ">"}, {6, 6, "!"}}),
+            "<adEf>!");
+  EXPECT_EQ(apply("", {}), "");
 }
 
 // Whatever is set and removed, the result is the object with just that changed.
@@ -129,7 +128,7 @@ TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
 
     std::vector<Edit> edits;
     editor.finish(edits);
-    const std::string result = router::apply(source, std::move(edits));
+    const std::string result = apply(source, std::move(edits));
     const auto edited = json::Document::parse(result);
     ASSERT_TRUE(edited) << source << " -> " << result << ": " << edited.error().message;
     std::vector<std::pair<std::string, std::string>> actual;
@@ -140,4 +139,4 @@ TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::splice

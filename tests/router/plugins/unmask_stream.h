@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/json_writer.h"
-#include "router/plugins/pii_unmask.h"
+#include "router/replies/pii_unmask.h"
 
-namespace signalbox::router {
+namespace signalbox::replies {
 
 inline const ReplyMasks& masks() {
   static const ReplyMasks kMasks({{"[EMAIL_ADDRESS_1]", "ann@example.com"},
@@ -97,4 +97,4 @@ inline std::string delta(std::string_view members, std::string_view reason = "nu
   return chunk(fmt::format(R"({{"index":0,"delta":{{{}}},"finish_reason":{}}})", members, reason));
 }
 
-}  // namespace signalbox::router
+}  // namespace signalbox::replies

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "router/remote/redis_config.h"
+#include "router/stores/redis_config.h"
 #include "tests/router/net/sockets.h"
 #include "tests/router/redis_process.h"
 
-namespace signalbox::remote {
+namespace signalbox::stores {
 namespace {
 
 using std::chrono::milliseconds;
@@ -161,4 +161,4 @@ TEST_F(RedisTls, is_valkeys_as_well) {
 }
 
 }  // namespace
-}  // namespace signalbox::remote
+}  // namespace signalbox::stores

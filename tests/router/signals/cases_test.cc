@@ -16,10 +16,10 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
-#include "router/router.h"
+#include "router/routing/router.h"
 #include "tests/router/data_case.h"
 
-namespace signalbox::router {
+namespace signalbox::routing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,12 +104,13 @@ void run(const json::Value& row) {
     EXPECT_NE(told.find(words->text()), std::string::npos) << told;
   }
   if (const auto decision = row.find("decision")) {
-    EXPECT_EQ(name_of(evaluation), decision->text());
+    EXPECT_EQ(replies::name_of(evaluation), decision->text());
   }
   // What only the needed signals say must come to the same.
   Evaluation lazy = (*router)->evaluate(*request, headers_of(row));
   if (!lazy.run_cheap()) static_cast<void>(lazy.run_needed());
-  EXPECT_EQ(name_of(lazy), name_of(evaluation)) << "when only what is needed is computed";
+  EXPECT_EQ(replies::name_of(lazy), replies::name_of(evaluation))
+      << "when only what is needed is computed";
 }
 
 TEST(Signals, read_requests_as_the_cases_say) {
@@ -117,4 +118,4 @@ TEST(Signals, read_requests_as_the_cases_say) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::routing

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Aggregation = config::EmbeddingSignal::Aggregation;
@@ -41,7 +41,7 @@ Outcome evaluate(const std::vector<config::EmbeddingSignal>& signals,
   const Angles angles;
   const auto type = EmbeddingSignals::create(signals, model, angles);
   EXPECT_TRUE(type) << type.error().message;
-  const auto request = ChatRequest::parse(
+  const auto request = request::ChatRequest::parse(
       fmt::format(R"({{"model":"auto","messages":[{{"role":"user","content":"{}"}}]}})", text));
   Outcome out;
   out.readings.resize(signals.size());
@@ -104,4 +104,4 @@ TEST(Embedding, a_request_without_text_matches_nothing) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

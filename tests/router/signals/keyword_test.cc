@@ -10,19 +10,19 @@
 #include <set>
 
 #include "base/json_writer.h"
-#include "router/signals/fold.h"
-#include "router/signals/keyword_automaton.h"
+#include "router/signals/matching/keyword_automaton.h"
+#include "router/text/normalize.h"
 
-namespace signalbox::router {
+namespace signalbox::signals {
 namespace {
 
 using Operator = config::KeywordSignal::Operator;
 
-ChatRequest request_with(std::string_view text) {
+request::ChatRequest request_with(std::string_view text) {
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
-  auto request = ChatRequest::parse(out.end_array().end_object().take());
+  auto request = request::ChatRequest::parse(out.end_array().end_object().take());
   EXPECT_TRUE(request) << request.error().message;
   return *std::move(request);
 }
@@ -38,7 +38,7 @@ Outcome evaluate(const std::vector<config::KeywordSignal>& signals, std::string_
   Outcome out;
   out.readings.resize((*type)->size());
   std::vector<Evidence> evidence;
-  const ChatRequest request = request_with(text);
+  const request::ChatRequest request = request_with(text);
   Inputs inputs(request, {}, nullptr);
   EXPECT_TRUE((*type)->evaluate(inputs, out.readings, evidence));
   for (const Evidence& each : evidence) out.found.emplace_back(each.text);
@@ -157,7 +157,7 @@ TEST(Keyword, without_signals_or_text_nothing_matches) {
 
 TEST(Fold, bad_utf8_is_replaced) {
   std::string out;
-  fold("A\xFF\xC3", true, out);
+  text::fold("A\xFF\xC3", true, out);
   EXPECT_EQ(out, "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
@@ -213,9 +213,9 @@ size_t naive_distance(std::string_view a, std::string_view b) {
 
 // Whether some stretch of about as many words is as near as the threshold asks.
 bool naive_fuzzy(const std::string& keyword, const std::string& text, double threshold) {
-  std::vector<TextUnit> own, units;
-  split_units(keyword, own);
-  split_units(text, units);
+  std::vector<text::TextUnit> own, units;
+  text::split_units(keyword, own);
+  text::split_units(text, units);
   const size_t least = std::max<size_t>(own.size(), 2) - 1;
   for (size_t count = least; count <= own.size() + 1; ++count) {
     for (size_t first = 0; first + count <= units.size(); ++first) {
@@ -257,4 +257,4 @@ TEST(Keyword, fuzzy_finds_what_a_naive_search_finds) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::signals

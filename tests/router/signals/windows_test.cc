@@ -1,6 +1,6 @@
 // Windows: nothing of a text is lost, and nothing is cut in two that a model should see whole.
 
-#include "router/signals/windows.h"
+#include "router/text/windows.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "tests/router/fake_classifier.h"
 
-namespace signalbox::router {
+namespace signalbox::text {
 namespace {
 
 TEST(Windows, a_short_text_is_one) {
@@ -113,4 +113,4 @@ TEST(Windows, of_many_texts_are_bounded_by_what_they_cost) {
 }
 
 }  // namespace
-}  // namespace signalbox::router
+}  // namespace signalbox::text

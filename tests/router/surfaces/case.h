@@ -6,23 +6,27 @@
 #include <string_view>
 #include <vector>
 
-#include "router/surfaces/anthropic.h"
-#include "router/surfaces/anthropic_server.h"
-#include "router/surfaces/completions.h"
-#include "router/surfaces/responses.h"
+#include "router/dialects/anthropic.h"
+#include "router/dialects/anthropic_server.h"
+#include "router/dialects/completions.h"
+#include "router/dialects/responses.h"
 
 namespace signalbox::surfaces::test {
 
-inline constexpr Asking kAsking{"r-1", "0f", "me", 1000};
+inline constexpr dialects::Asking kAsking{"r-1", "0f", "me", 1000};
 
 /// "messages", "completions", "responses", and "server" for chat completions of a server that
 /// speaks Anthropic's API.
-inline Result<Incoming> read(std::string_view surface, std::string body, ResponseStore& store) {
-  if (surface == "messages") return AnthropicSurface().read(std::move(body), kAsking);
-  if (surface == "completions") return CompletionsSurface().read(std::move(body), kAsking);
-  if (surface == "responses") return ResponsesSurface(store).read(std::move(body), kAsking);
-  SIGNALBOX_TRY(MessagesRequest request, to_messages(std::move(body), kAsking.now));
-  return Incoming{std::move(request.body), std::move(request.replies)};
+inline Result<dialects::Incoming> read(std::string_view surface, std::string body,
+                                       dialects::ResponseStore& store) {
+  if (surface == "messages") return dialects::AnthropicDialect().read(std::move(body), kAsking);
+  if (surface == "completions")
+    return dialects::CompletionsDialect().read(std::move(body), kAsking);
+  if (surface == "responses")
+    return dialects::ResponsesDialect(store).read(std::move(body), kAsking);
+  SIGNALBOX_TRY(dialects::MessagesRequest request,
+                dialects::to_messages(std::move(body), kAsking.now));
+  return dialects::Incoming{std::move(request.body), std::move(request.replies)};
 }
 
 struct Streamed {
@@ -33,7 +37,7 @@ struct Streamed {
 };
 
 /// A stream that comes in pieces of so many bytes.
-inline Streamed stream(ReplyTranslator& replies, std::string_view bytes, size_t piece) {
+inline Streamed stream(dialects::ReplyTranslator& replies, std::string_view bytes, size_t piece) {
   Streamed out;
   for (size_t at = 0; at < bytes.size(); at += piece) {
     const Result<void> pushed = replies.push(bytes.substr(at, piece), out.out);

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/json.h"
-#include "router/surfaces/events.h"
+#include "router/dialects/events.h"
 #include "tests/router/surfaces/case.h"
 
 namespace signalbox::surfaces::test {
@@ -40,7 +40,7 @@ std::string events(const json::Value& row, std::string_view key) {
     } else {
       const auto type = event.find("type");
       const bool named = key == "out" && type;
-      append_event(out, named ? type->text() : std::string_view{}, event.raw());
+      dialects::append_event(out, named ? type->text() : std::string_view{}, event.raw());
     }
   }
   return out;
@@ -49,7 +49,7 @@ std::string events(const json::Value& row, std::string_view key) {
 TEST(Surfaces, read_requests) {
   for (const json::Document& document : rows("requests.jsonl")) {
     const json::Value row = document.root();
-    ResponseStore store{{}};
+    dialects::ResponseStore store{{}};
     store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"}, kAsking.now);
     const auto incoming = read(text(row, "surface"), text(row, "request"), store);
     if (row.find("error")) {
@@ -66,7 +66,7 @@ TEST(Surfaces, read_requests) {
 TEST(Surfaces, translate_replies) {
   for (const json::Document& document : rows("replies.jsonl")) {
     const json::Value row = document.root();
-    ResponseStore store{{}};
+    dialects::ResponseStore store{{}};
     const auto incoming = read(text(row, "surface"), text(row, "request"), store);
     ASSERT_TRUE(incoming) << row.raw();
     const auto whole = incoming->replies->whole(text(row, "reply"));
@@ -86,7 +86,7 @@ TEST(Surfaces, translate_streams_however_they_are_cut) {
     const json::Value row = document.root();
     const std::string sent = events(row, "events");
     for (const size_t piece : {size_t{1}, size_t{2}, size_t{7}, sent.size() + 1}) {
-      ResponseStore store{{}};
+      dialects::ResponseStore store{{}};
       const auto incoming = read(text(row, "surface"), text(row, "request"), store);
       ASSERT_TRUE(incoming) << row.raw();
       const Streamed got = stream(*incoming->replies, sent, piece);
@@ -103,7 +103,7 @@ TEST(Surfaces, refuse_an_event_that_never_ends) {
       {"server", R"({"model":"m","messages":[]})"},
   };
   for (const auto& [surface, request] : kRequests) {
-    ResponseStore store{{}};
+    dialects::ResponseStore store{{}};
     const auto incoming = read(surface, std::string(request), store);
     ASSERT_TRUE(incoming) << surface;
     const std::string piece(size_t{1} << 20, 'x');
@@ -121,7 +121,7 @@ TEST(Surfaces, give_a_completion_back_as_it_came) {
   constexpr std::string_view kBody =
       "{ \"seed\": 12345678901234567890123 ,\"prompt\" :\t\"a\\u0041\\n\" , "
       "\"model\":\"m\",\"x\":[ ]}";
-  const CompletionsSurface surface;
+  const dialects::CompletionsDialect surface;
   const auto incoming = surface.read(std::string(kBody), kAsking);
   ASSERT_TRUE(incoming);
   const auto back = surface.outgoing(incoming->chat);
@@ -129,12 +129,12 @@ TEST(Surfaces, give_a_completion_back_as_it_came) {
   EXPECT_EQ(*back, kBody);
 }
 
-StoredResponse stored(std::string_view owner, size_t bytes) {
+dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
   return {std::string(owner), std::string(bytes, 'r'), "", ""};
 }
 
-TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
-  ResponseStore store({10, 1 << 20, 60});
+TEST(dialects::ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
+  dialects::ResponseStore store({10, 1 << 20, 60});
   store.put("a", stored("me", 10), 1000);
   EXPECT_TRUE(store.get("a", "me", 1059));
   EXPECT_FALSE(store.get("a", "me", 1060));
@@ -146,8 +146,8 @@ TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
-TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
-  ResponseStore store({3, 5000, 60});
+TEST(dialects::ResponseStore, forgets_the_oldest_where_there_is_no_room) {
+  dialects::ResponseStore store({3, 5000, 60});
   for (const char* id : {"a", "b", "c", "d"}) store.put(id, stored("me", 1000), 1000);
   EXPECT_EQ(store.size(), 3U);
   EXPECT_FALSE(store.get("a", "me", 1000));
@@ -163,18 +163,19 @@ TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   EXPECT_EQ(store.size(), 1U);
 }
 
-TEST(ResponseStore, lists_input_items) {
-  StoredResponse response;
+TEST(dialects::ResponseStore, lists_input_items) {
+  dialects::StoredResponse response;
   response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";
   EXPECT_EQ(
-      *list_input_items(response, ""),
+      *dialects::list_input_items(response, ""),
       R"({"object":"list","data":[{"id":"c"},{"id":"b"},{"id":"a"}],"first_id":"c","last_id":"a","has_more":false})");
   EXPECT_EQ(
-      *list_input_items(response, "?order=asc&limit=1&after=a"),
+      *dialects::list_input_items(response, "?order=asc&limit=1&after=a"),
       R"({"object":"list","data":[{"id":"b"}],"first_id":"b","last_id":"b","has_more":true})");
-  EXPECT_EQ(list_input_items(response, "?after=z").error().message, "after: there is no such item");
-  EXPECT_FALSE(list_input_items(response, "?what=1"));
-  EXPECT_TRUE(list_input_items(StoredResponse{}, "?limit=100"));
+  EXPECT_EQ(dialects::list_input_items(response, "?after=z").error().message,
+            "after: there is no such item");
+  EXPECT_FALSE(dialects::list_input_items(response, "?what=1"));
+  EXPECT_TRUE(dialects::list_input_items(dialects::StoredResponse{}, "?limit=100"));
 }
 
 }  // namespace

@@ -13,12 +13,12 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "router/tools/database.h"
-#include "router/tools/ranking.h"
-#include "router/tools/report.h"
-#include "router/tools/vector_cache.h"
+#include "router/plugins/tools/database.h"
+#include "router/plugins/tools/ranking.h"
+#include "router/plugins/tools/report.h"
+#include "router/plugins/tools/vector_cache.h"
 
-namespace signalbox::router::tools {
+namespace signalbox::plugins {
 namespace {
 
 void each_case(std::string_view file, const std::function<void(const json::Value&)>& run) {
@@ -139,4 +139,4 @@ TEST(ToolCounters, add_up_what_requests_did) {
 }
 
 }  // namespace
-}  // namespace signalbox::router::tools
+}  // namespace signalbox::plugins

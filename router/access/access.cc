@@ -1,0 +1,158 @@
+// Every token is compared, to its last byte, whatever the first one said.
+
+#include "router/access/access.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/ascii.h"
+#include "base/sha256.h"
+#include "router/http/headers.h"
+
+namespace signalbox::access {
+namespace {
+
+using Roles = std::map<std::string, std::vector<std::string>>;
+
+Roles default_roles() {
+  const std::vector<std::string> viewer{
+      "health.read",     "ready.read",  "docs.read", "metrics.read", "config.read",
+      "classify.invoke", "replay.read", "data.read", "cache.read",   "compression.read"};
+  std::vector<std::string> editor = viewer;
+  for (const char* more : {"config.write", "learning.ingest", "replay.detail", "data.write",
+                           "cache.invalidate", "compression.preview", "chat.invoke"}) {
+    editor.emplace_back(more);
+  }
+  return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
+}
+
+bool same(std::string_view a, std::string_view b) {
+  unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  return difference == 0;
+}
+
+/// "secret" of "Bearer secret"; "" for anything else.
+std::string_view bearer(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!ascii::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
+
+bool allows(const std::vector<std::string>& permissions, std::string_view wanted) {
+  return std::any_of(permissions.begin(), permissions.end(),
+                     [&](const std::string& each) { return each == "*" || each == wanted; });
+}
+
+/// "localhost:8080" of "http://localhost:8080".
+std::string_view authority_of(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+}
+
+bool is_local(std::string_view authority) {
+  if (authority.starts_with("[::1]")) return authority.size() == 5 || authority[5] == ':';
+  const std::string_view host = authority.substr(0, authority.find(':'));
+  const bool number = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || (number && is_loopback(host));
+}
+
+/// Whether the page that asks is one of ours: on this machine, and from the port it asks. Another
+/// port is another program.
+bool is_own_page(const Credentials& caller) {
+  const std::string_view page = authority_of(*caller.origin);
+  return is_local(page) && ascii::iequals(page, caller.host.value_or(""));
+}
+
+bool changes_something(std::string_view permission) {
+  return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat;
+}
+
+}  // namespace
+
+Credentials credentials_of(const http::Request& request) {
+  return {request.headers.find("authorization"), request.headers.find("origin"),
+          request.headers.find("host")};
+}
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+Access::Access(const config::ManagementApi& management)
+    : asks_for_tokens_(ascii::iequals(management.auth.mode, "bearer")),
+      loopback_only_(is_loopback(management.bind_address)) {
+  const auto note = [&](std::string what) {
+    notices_.push_back("global.services.management_api: " + std::move(what));
+  };
+  if (!asks_for_tokens_) {
+    if (management.enabled && !loopback_only_)
+      note(
+          "whoever can connect may read and classify; changes are refused without auth.mode "
+          "bearer");
+    return;
+  }
+  const Roles roles = management.auth.roles.empty() ? default_roles() : management.auth.roles;
+  for (const config::ManagementApi::Token& token : management.auth.tokens) {
+    const char* value = std::getenv(token.env.c_str());
+    const auto role = roles.find(token.role);
+    if (value == nullptr || *value == '\0') {
+      note(fmt::format("the environment variable {} is not set; nobody has the role {} by it",
+                       token.env, token.role));
+    } else if (role == roles.end()) {
+      note(
+          fmt::format("the role \"{}\" of the token in {} is none of auth.roles; it may do nothing",
+                      token.role, token.env));
+    } else {
+      tokens_.push_back({sha256_hex(value), role->second});
+    }
+  }
+  if (tokens_.empty()) note("no token is known, so that nobody is let in");
+}
+
+const Access::Token* Access::find(std::optional<std::string_view> authorization) const {
+  const std::string_view sent = bearer(authorization.value_or(""));
+  if (sent.empty()) return nullptr;
+  const std::string digest = sha256_hex(sent);
+  const Token* found = nullptr;
+  for (const Token& token : tokens_) {
+    if (same(token.digest, digest)) found = &token;
+  }
+  return found;
+}
+
+Access::Verdict Access::check(std::string_view permission, const Credentials& caller) const {
+  if (!asks_for_tokens_) {
+    if (!changes_something(permission)) return Verdict::kGranted;
+    if (!loopback_only_) return Verdict::kExposed;
+    return caller.origin && !is_own_page(caller) ? Verdict::kForeignPage : Verdict::kGranted;
+  }
+  const Token* token = find(caller.authorization);
+  if (token == nullptr) return Verdict::kUnknown;
+  if (permission == kAnyone) return Verdict::kGranted;
+  return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
+}
+
+std::vector<std::string_view> Access::granted(const Credentials& caller) const {
+  std::vector<std::string_view> out;
+  for (const std::string_view permission :
+       {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat,
+        std::string_view("metrics.read"), std::string_view("replay.read"),
+        std::string_view("replay.detail")}) {
+    if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
+  }
+  if (shows_secrets(caller)) out.push_back(kSecretView);
+  return out;
+}
+
+bool Access::shows_secrets(const Credentials& caller) const {
+  const Token* token = asks_for_tokens_ ? find(caller.authorization) : nullptr;
+  return token != nullptr && allows(token->permissions, kSecretView);
+}
+
+}  // namespace signalbox::access

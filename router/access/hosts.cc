@@ -1,0 +1,77 @@
+// Addresses are compared as addresses: ::ffff:127.0.0.1 is a loopback address as well, and
+// "127.0.0.1.evil.example" only begins like one.
+
+#include "router/access/hosts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/ascii.h"
+#include "router/access/failure.h"
+#include "router/http/io.h"
+
+namespace signalbox::access {
+namespace {
+
+using http::asio::ip::address;
+
+/// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
+std::string_view without_port(std::string_view host) {
+  if (!host.starts_with('[')) return host.substr(0, host.find(':'));
+  const size_t end = host.find(']');
+  return end == std::string_view::npos ? "" : host.substr(1, end - 1);
+}
+
+std::optional<address> address_of(std::string_view host) {
+  http::ErrorCode error;
+  const address parsed = http::asio::ip::make_address(std::string(host), error);
+  if (error) return std::nullopt;
+  if (parsed.is_v6() && parsed.to_v6().is_v4_mapped())
+    return http::asio::ip::make_address_v4(http::asio::ip::v4_mapped, parsed.to_v6());
+  return parsed;
+}
+
+http::Task<> refuse(http::Exchange exchange) {
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  const std::string body = failure_body(
+      {403, "FORBIDDEN",
+       "the Host header names none of this listener's hosts: ask by localhost, by its address, or "
+       "by a name in global.services.management_api.allowed_hosts"});
+  co_await exchange.reply.send(403, fields, body);
+}
+
+}  // namespace
+
+Hosts::Hosts(const config::ManagementApi& management)
+    : any_(ascii::iequals(management.auth.mode, "bearer")),
+      address_(management.bind_address),
+      names_(management.allowed_hosts) {}
+
+bool Hosts::admit(std::optional<std::string_view> host) const {
+  if (any_ || !host) return true;
+  std::string_view name = without_port(*host);
+  if (name.ends_with('.')) name.remove_suffix(1);
+  const auto same = [&](std::string_view other) { return ascii::iequals(name, other); };
+  if (same("localhost") || same(address_) || std::any_of(names_.begin(), names_.end(), same))
+    return true;
+  const auto asked = address_of(name);
+  if (!asked) return false;
+  const auto own = address_of(address_);
+  return asked->is_loopback() || (own && (own->is_unspecified() || *own == *asked));
+}
+
+http::Handler only_for(Admits admits, http::Handler next) {
+  struct Guarded {
+    Admits admits;
+    http::Handler next;
+  };
+  // Shared by the copies of the std::function.
+  auto guarded = std::make_shared<const Guarded>(Guarded{std::move(admits), std::move(next)});
+  return [guarded](http::Exchange exchange) {
+    return guarded->admits(exchange.request) ? guarded->next(exchange) : refuse(exchange);
+  };
+}
+
+}  // namespace signalbox::access

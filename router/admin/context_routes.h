@@ -1,0 +1,18 @@
+#pragma once
+// /v1/contexts: clients store messages that their requests then refer to. docs/context.md has the
+// shapes.
+
+#include <vector>
+
+#include "router/config/config.h"
+#include "router/contexts/store.h"
+#include "router/gateway/routes.h"
+#include "router/gateway/thread_pool.h"
+
+namespace signalbox::admin {
+
+/// All outlive the routes. Each client sees its own only: see owner_of().
+std::vector<gateway::Route> context_routes(contexts::Store& store, const config::Config& config,
+                                           gateway::ThreadPool& pool);
+
+}  // namespace signalbox::admin

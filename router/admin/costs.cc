@@ -1,0 +1,111 @@
+// Sums of what /metrics shows, so that both agree; amounts are of the prices at the time of each
+// reply, whatever has become of them since.
+
+#include "router/admin/costs.h"
+
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "base/json_writer.h"
+
+namespace signalbox::admin {
+namespace {
+
+using observe::Series;
+using Amounts = std::map<std::string, double>;  // by currency
+
+struct Line {
+  double requests = 0, metered = 0;
+  std::map<std::string, double> tokens;  // by kind
+  Amounts cost, on_default;
+};
+/// By model and decision.
+using Lines = std::map<std::pair<std::string, std::string>, Line>;
+
+Lines lines_of(const observe::Metrics& metrics) {
+  Lines out;
+  const auto line = [&out](const Series& series) -> Line& {
+    return out[{series.labels[0], series.labels[1]}];
+  };
+  for (const Series& each : metrics.requests.series()) line(each).requests += each.value;
+  for (const Series& each : metrics.metered_replies.series()) line(each).metered += each.value;
+  for (const Series& each : metrics.spent_tokens.series())
+    line(each).tokens[each.labels[2]] += each.value;
+  for (const Series& each : metrics.spent.series()) line(each).cost[each.labels[2]] += each.value;
+  for (const Series& each : metrics.spent_on_default.series())
+    line(each).on_default[each.labels[2]] += each.value;
+  return out;
+}
+
+// Of a currency, to a billionth: what binary fractions have beyond that is noise.
+double rounded(double amount) {
+  return std::round(amount * 1e9) / 1e9;
+}
+
+void write_amounts(json::Writer& out, std::string_view name, const Amounts& amounts) {
+  out.key(name).begin_object();
+  for (const auto& [currency, amount] : amounts) out.member(currency, rounded(amount));
+  out.end_object();
+}
+
+void write_line(json::Writer& out, std::string_view model, std::string_view decision,
+                const Line& line) {
+  out.begin_object().member("model", model).member("decision", decision);
+  out.member("requests", static_cast<int64_t>(line.requests));
+  out.member("metered", static_cast<int64_t>(line.metered));
+  out.key("tokens").begin_object();
+  for (const auto& [kind, count] : line.tokens) out.member(kind, static_cast<int64_t>(count));
+  out.end_object();
+  write_amounts(out, "cost", line.cost);
+  write_amounts(out, "cost_on_default", line.on_default);
+  out.end_object();
+}
+
+// Savings are told only where all that was spent in a currency has something to be held against.
+void write_totals(json::Writer& out, const Lines& lines) {
+  Amounts cost, on_default;
+  std::map<std::string, bool> comparable;
+  for (const auto& [key, line] : lines) {
+    for (const auto& [currency, amount] : line.cost) {
+      cost[currency] += amount;
+      const bool same = line.on_default.find(currency) != line.on_default.end();
+      comparable.try_emplace(currency, true).first->second &= same;
+    }
+    for (const auto& [currency, amount] : line.on_default) {
+      on_default[currency] += amount;
+      const bool same = line.cost.find(currency) != line.cost.end();
+      comparable.try_emplace(currency, true).first->second &= same;
+    }
+  }
+  out.key("totals").begin_array();
+  for (const auto& [currency, is_comparable] : comparable) {
+    out.begin_object().member("currency", currency);
+    out.member("cost", rounded(cost[currency]));
+    out.member("cost_on_default", rounded(on_default[currency]));
+    if (is_comparable) out.member("saved", rounded(on_default[currency] - cost[currency]));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+gateway::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& live,
+                           gateway::ThreadPool& pool) {
+  return management_route("GET", "/api/v1/costs", "metrics.read", live, pool,
+                          [&metrics, since = std::chrono::system_clock::now()](
+                              const http::Request&, const serving::ServingState& state) {
+                            const Lines lines = lines_of(metrics);
+                            json::Writer out;
+                            out.begin_object().member("since", access::timestamp(since));
+                            out.member("default_model", state.config().providers.default_model);
+                            write_totals(out, lines);
+                            out.key("lines").begin_array();
+                            for (const auto& [key, line] : lines)
+                              write_line(out, key.first, key.second, line);
+                            return AdminReply{200, out.end_array().end_object().take()};
+                          });
+}
+
+}  // namespace signalbox::admin

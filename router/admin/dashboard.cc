@@ -1,0 +1,96 @@
+// A page may ask this listener only and run only its own script: what a prompt or a configuration
+// holds can neither load nor send anything.
+
+#include "router/admin/dashboard.h"
+
+#include "base/json_writer.h"
+#include "router/admin/dashboard/files.h"
+#include "router/admin/query.h"
+#include "router/dialects/dialect.h"
+
+namespace signalbox::admin {
+namespace {
+
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr size_t kStepMax = size_t{1} << 53;
+
+bool takes_gzip(const http::Headers& headers) {
+  const auto accepted = headers.find("accept-encoding");
+  return accepted && accepted->find("gzip") != std::string_view::npos;
+}
+
+http::Task<> send_file(http::Exchange exchange, dashboard::File file) {
+  const http::Headers& asked = exchange.request.headers;
+  http::Headers fields;
+  fields.add("ETag", file.etag);
+  fields.add("Cache-Control", "no-cache");
+  fields.add("Vary", "Accept-Encoding");
+  fields.add("Content-Security-Policy", kPolicy);
+  fields.add("X-Content-Type-Options", "nosniff");
+  fields.add("Referrer-Policy", "no-referrer");
+  const auto known = asked.find("if-none-match");
+  if (known && known->find(file.etag) != std::string_view::npos) {
+    co_await exchange.reply.send(304, fields, {});
+    co_return;
+  }
+  fields.add("Content-Type", file.content_type);
+  const bool zipped = takes_gzip(asked);
+  if (zipped) fields.add("Content-Encoding", "gzip");
+  co_await exchange.reply.send(200, fields, zipped ? file.zipped : file.bytes);
+}
+
+AdminReply access(const http::Request& request, const serving::ServingState& state) {
+  json::Writer out;
+  out.begin_object().member("version", SIGNALBOX_VERSION);
+  out.member("asks_for_token", state.access.asks_for_tokens());
+  out.key("permissions").begin_array();
+  for (const std::string_view permission : state.access.granted(access::credentials_of(request)))
+    out.string(permission);
+  return {200, out.end_array().end_object().take()};
+}
+
+AdminReply traffic(const http::Request& request, const observe::History& history) {
+  const auto from = query_number(request.query(), "from", 0, kStepMax);
+  if (!from) return AdminReply::of(access::failure_of(from.error()));
+  return {200, history.json(*from)};
+}
+
+// The browser's own fields, and above all its token for this listener, are nobody else's business.
+http::Task<> send_chat(http::Exchange exchange,
+                       std::shared_ptr<const serving::ServingState> state) {
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  fields.add("User-Agent", "signalbox-dashboard");
+  exchange.request.headers = std::move(fields);
+  exchange.request.target = dialects::kChatPath;
+  co_await state->handler(exchange);
+}
+
+}  // namespace
+
+std::vector<gateway::Route> dashboard_routes(const observe::History& history,
+                                             const serving::CurrentState& live,
+                                             gateway::ThreadPool& pool) {
+  std::vector<gateway::Route> routes;
+  routes.push_back(management_route("GET", "/api/v1/access", access::kAnyone, live, pool, access));
+  routes.push_back(management_route(
+      "GET", "/api/v1/traffic", "metrics.read", live, pool,
+      [&history](const http::Request& request, const auto&) { return traffic(request, history); }));
+  routes.push_back(management_passage("POST", "/api/v1/chat", access::kChat, live, send_chat));
+  return routes;
+}
+
+std::vector<gateway::Route> dashboard_files() {
+  std::vector<gateway::Route> routes;
+  for (const char* path : {"/", "/app.js", "/app.css", "/icon.svg", "/licenses.txt"}) {
+    if (const auto file = dashboard::file(path))
+      routes.push_back({"GET", path, [file = *file](http::Exchange exchange) {
+                          return send_file(exchange, file);
+                        }});
+  }
+  return routes;
+}
+
+}  // namespace signalbox::admin

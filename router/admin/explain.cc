@@ -1,0 +1,168 @@
+// Unlike /api/v1/eval, which is upstream's and computes everything, this goes the way of a real
+// request: what the outcome did not need stays unknown, and what was needed has its cost.
+
+#include "router/admin/explain.h"
+
+#include "base/utf8.h"
+#include "router/admin/classify.h"
+#include "router/routing/decision_headers.h"
+#include "router/safety/pii/rules.h"
+
+namespace signalbox::admin {
+namespace {
+
+using json::Value;
+using routing::Evaluation;
+using serving::ServingState;
+
+struct ExplainRequest {
+  std::string body;  // of a chat completion request
+  std::string recipe;
+  bool all = false;  // also what is not needed
+};
+
+OrFailure<ExplainRequest> read_explain(const http::Request& request,
+                                       const serving::ServingState& state) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const Value root = document.root();
+  ExplainRequest asked;
+  SIGNALBOX_OR_FAIL(asked.all, flag_member(root, "all"));
+  if (root.find("recipe")) {
+    SIGNALBOX_OR_FAIL(const std::string_view recipe, text_member(root, "recipe"));
+    asked.recipe = recipe;
+  }
+  if (const auto whole = root.find("request")) {
+    asked.body = whole->raw();
+    return asked;
+  }
+  SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
+  json::Writer out;
+  begin_chat(out, state, "", text, "");
+  asked.body = out.end_object().take();
+  return asked;
+}
+
+double ms_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+void write_decision(json::Writer& out, const config::Decision* decision) {
+  out.key("decision");
+  if (decision == nullptr) {
+    out.null();
+    return;
+  }
+  out.begin_object().member("name", decision->name).member("description", decision->description);
+  out.member("priority", decision->priority).member("algorithm", decision->algorithm.type);
+  if (decision->tier != 0) out.member("tier", decision->tier);
+  out.key("models").begin_array();
+  for (const config::ModelRef& ref : decision->model_refs) out.string(ref.model);
+  out.end_array().key("plugins").begin_array();
+  for (const std::string_view name : config::plugin_names(*decision)) out.string(name);
+  out.end_array().end_object();
+}
+
+void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
+  out.key("plan").begin_object();
+  if (!plan) {
+    out.member("path", routing::kErrorPath).member("message", plan.error().message).end_object();
+    return;
+  }
+  out.member("path", routing::path_name(plan->path)).member("recipe", plan->recipe);
+  out.member("confidence", plan->confidence).member("bypassed", plan->bypassed);
+  if (plan->model != nullptr)
+    out.member("model", plan->model->name).member("asked_for", plan->asked_for);
+  if (!plan->message.empty()) out.member("message", plan->message);
+  if (!plan->selection_method.empty())
+    out.member("method", plan->selection_method).member("reason", plan->selection_reason);
+  routing::write_left_out(*plan, out);
+  if (plan->reasoning) out.member("reasoning", *plan->reasoning);
+  out.key("headers").begin_object();
+  for (const routing::Header& header : routing::response_headers(*plan, true))
+    out.member(header.name, header.value);
+  out.end_object();
+  if (plan->path == routing::Plan::Path::kUpstream) out.member("body", plan->body);
+  out.end_object();
+}
+
+void write_cost(json::Writer& out, const serving::ServingState& state, const Evaluation& evaluation,
+                double ms) {
+  const Evaluation::Timings effort = evaluation.effort();
+  out.key("cost").begin_object().member("ms", ms).member("rules_ms", ms_of(effort.deciding));
+  out.key("signals").begin_object();
+  for (const auto& run : effort.signals) {
+    out.key(run.type).begin_object().member("ms", ms_of(run.ended - run.began));
+    out.member("failed", run.failed).end_object();
+  }
+  out.end_object().key("passes").begin_array();
+  for (const signals::Inputs::Timed& pass : effort.passes) {
+    out.begin_object().member("model", state.observer->meters().engine_name(pass.model));
+    out.member("ms", ms_of(pass.ended - pass.began)).end_object();
+  }
+  out.end_array().end_object();
+}
+
+// By the model and by rules; by rules alone where there is no model, or it fails, which is said.
+void write_personal(json::Writer& out, const serving::ServingState& state, std::string_view text) {
+  const bool has_model = !models::classifier_directory(state.config(), "pii").empty();
+  auto found = has_model ? find_pii(state, text, {})
+                         : OrFailure<std::vector<pii::PiiEntity>>(pii::find_pii_by_rules(text));
+  if (!found) {
+    out.member("personal_failed", found.error().message);
+    found = pii::find_pii_by_rules(text);
+  }
+  out.key("personal").begin_array();
+  utf8::Points points(text);
+  for (const pii::PiiEntity& entity : *found) {
+    const auto begin = static_cast<int64_t>(points.up_to(entity.begin));
+    const auto end = static_cast<int64_t>(points.up_to(entity.end));
+    out.begin_object().member("type", entity.type).member("start", begin).member("end", end);
+    out.member("score", entity.score).member("source", pii::pii_source_name(entity.source));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+OrFailure<std::string> explain(const http::Request& request, const serving::ServingState& state) {
+  SIGNALBOX_OR_FAIL(const ExplainRequest asked, read_explain(request, state));
+  auto parsed = request::ChatRequest::parse(asked.body);
+  if (!parsed) return tl::unexpected<access::Failure>(access::failure_of(parsed.error()));
+  const request::ChatRequest chat = *std::move(parsed);
+  const auto headers = [&](std::string_view name) { return request.headers.find(name); };
+  const Stopwatch watch;
+  auto begun = asked.recipe.empty() ? Result<Evaluation>(state.router->evaluate(chat, headers))
+                                    : state.router->evaluate_recipe(asked.recipe, chat, headers);
+  if (!begun) return invalid(fmt::format("recipe: {}", begun.error().message));
+  Evaluation& evaluation = *begun;
+  const Result<void> ran = asked.all ? evaluation.run_all() : evaluation.run_needed();
+  if (!ran && ran.error().code == Code::kOverloaded)
+    return tl::unexpected<access::Failure>(access::failure_of(ran.error()));
+  if (!ran) evaluation.give_up(ran.error());
+  const Result<routing::Plan> plan = evaluation.plan();
+  const double ms = watch.ms();
+  auto explained = json::Document::parse(evaluation.explain_json());
+  if (!explained) return tl::unexpected<access::Failure>(access::failure_of(explained.error()));
+
+  json::Writer out;
+  out.begin_object().member("request", asked.body).member("text", chat.user_text());
+  write_decision(out, evaluation.decision());
+  write_plan(out, plan);
+  out.member("rests_on_missing", evaluation.rests_on_missing());
+  if (!ran) out.member("degraded", ran.error().message);
+  out.key("signals").raw(explained->root().find("signals")->raw());
+  out.key("trace").raw(explained->root().find("trace")->raw());
+  write_cost(out, state, evaluation, ms);
+  write_personal(out, state, chat.user_text());
+  return out.end_object().take();
+}
+
+}  // namespace
+
+gateway::Route explain_route(const serving::CurrentState& live, gateway::ThreadPool& pool) {
+  return management_route("POST", "/api/v1/explain", access::kClassify, live, pool,
+                          [](const http::Request& request, const serving::ServingState& state) {
+                            return answer_of(explain(request, state));
+                          });
+}
+
+}  // namespace signalbox::admin

@@ -1,0 +1,214 @@
+// Models are listed as the configuration names them, whether they are loaded or not: what is
+// missing is what people look here for.
+
+#include "router/admin/info.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/model_memory.h"
+#include "engine/model_path.h"
+#include "engine/tier.h"
+
+namespace signalbox::admin {
+namespace {
+
+using serving::ServingState;
+
+constexpr std::string_view kTypes[] = {"domain",        "pii",      "jailbreak", "fact_check",
+                                       "user_feedback", "modality", "nli"};
+
+std::string memory_used() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return fmt::format("{} MB", resident * ::sysconf(_SC_PAGESIZE) / 1'000'000);
+}
+
+std::string_view dtype_name(config::ModelDtype dtype) {
+  return dtype == config::ModelDtype::kI8     ? "int8"
+         : dtype == config::ModelDtype::kBF16 ? "bf16"
+                                              : "f32";
+}
+
+/// Of the files with weights in a directory; 0 without any.
+int64_t weights_bytes(const std::filesystem::path& directory) {
+  int64_t sum = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const uintmax_t bytes = entry.file_size(error);
+    if (!error) sum += static_cast<int64_t>(bytes);
+  }
+  return sum;
+}
+
+/// The trunk that a path leads to, and what all files together take.
+void write_weights(json::Writer& out, std::string_view path) {
+  if (path.empty()) return;
+  const auto found = engine::find_model(path);
+  if (!found) return;
+  int64_t bytes = weights_bytes(found->trunk) + weights_bytes(found->adapter);
+  for (const std::filesystem::path& head : found->heads) bytes += weights_bytes(head);
+  if (bytes == 0) return;
+  out.member("trunk", found->trunk.lexically_normal().string()).member("weights_bytes", bytes);
+}
+
+/// The value that a share of the observations does not exceed, taken as even within a bucket.
+double quantile(const observe::Histogram& histogram, double share) {
+  const std::vector<uint64_t> counts = histogram.counts();
+  uint64_t all = 0, below = 0;
+  for (const uint64_t count : counts) all += count;
+  const double rank = share * static_cast<double>(all);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const auto upto = static_cast<double>(below + counts[i]);
+    if (counts[i] > 0 && upto >= rank) {
+      const double low = i == 0 ? 0 : histogram.bounds()[i - 1];
+      const double high = i < histogram.bounds().size() ? histogram.bounds()[i] : low;
+      return low +
+             (high - low) * (rank - static_cast<double>(below)) / static_cast<double>(counts[i]);
+    }
+    below += counts[i];
+  }
+  return 0;
+}
+
+void write_latency(json::Writer& out, const observe::Histogram& passes) {
+  uint64_t all = 0;
+  for (const uint64_t count : passes.counts()) all += count;
+  out.key("latency").begin_object().member("passes", static_cast<int64_t>(all));
+  out.member("mean_ms", all == 0 ? 0 : 1000 * passes.sum() / static_cast<double>(all));
+  out.member("p50_ms", 1000 * quantile(passes, 0.5))
+      .member("p95_ms", 1000 * quantile(passes, 0.95));
+  out.end_object();
+}
+
+/// A model that the configuration names, and what is loaded for it.
+struct Listed {
+  std::string name;
+  std::string_view type;
+  std::string path;
+  std::shared_ptr<const engine::TextEmbedder> model;  // null: not loaded
+  const observe::Histogram* passes = nullptr;
+  std::string_view same_as = {};  // another that is the same model: heads of one directory
+};
+
+void write_loaded(json::Writer& out, const Listed& listed) {
+  const auto* model = dynamic_cast<const engine::TextModel*>(listed.model.get());
+  if (model == nullptr) return;
+  if (const uint64_t bytes = engine::memory_bytes_of(*model); bytes != 0)
+    out.member("memory_bytes", static_cast<int64_t>(bytes));
+  if (!listed.same_as.empty()) out.member("same_as", listed.same_as);
+  out.key("categories").begin_array();
+  for (const engine::HeadInfo& head : model->heads()) {
+    for (const std::string& label : head.labels) out.string(label);
+  }
+  out.end_array().key("metadata").begin_object();
+  out.member("hidden", fmt::format("{}", model->hidden()));
+  out.member("layers", fmt::format("{}", model->layers()));
+  out.member("tokens_max", fmt::format("{}", model->tokens_max())).end_object();
+}
+
+void write_model(json::Writer& out, const Listed& listed) {
+  out.begin_object().member("name", listed.name).member("type", listed.type);
+  out.member("loaded", listed.model != nullptr).member("model_path", listed.path);
+  write_weights(out, listed.path);
+  if (listed.passes != nullptr) write_latency(out, *listed.passes);
+  write_loaded(out, listed);
+  out.end_object();
+}
+
+std::vector<Listed> listed_of(const serving::ServingState& state, observe::Metrics& metrics) {
+  const models::Models& models = state.router->models();
+  std::vector<Listed> all{
+      {"embedding", "embedding", state.config().embedding_model.path, models.embedder}};
+  for (const std::string_view type : kTypes) {
+    const std::string directory = models::classifier_directory(state.config(), type);
+    if (directory.empty()) continue;
+    const auto found = models.classifiers.find(directory);
+    all.push_back({fmt::format("{}_classifier", type), type, directory,
+                   found == models.classifiers.end() ? nullptr : found->second});
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const void* model = all[i].model.get();
+    if (model == nullptr) continue;
+    const std::string_view name = state.observer->meters().engine_name(model);
+    if (!name.empty()) all[i].passes = &metrics.passes.with({std::string(name)});
+    for (size_t j = 0; j < i && all[i].same_as.empty(); ++j) {
+      if (all[j].model == all[i].model) all[i].same_as = all[j].name;
+    }
+  }
+  return all;
+}
+
+AdminReply models(const serving::ServingState& state, observe::Metrics& metrics) {
+  json::Writer out;
+  out.begin_object().key("models").begin_array();
+  for (const Listed& each : listed_of(state, metrics)) write_model(out, each);
+  out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
+  out.member("tier", engine::kernel_tier());
+  out.member("dtype", dtype_name(state.config().http.model_dtype));
+  out.member("architecture", "x86_64").member("os", "linux").member("memory_usage", memory_used());
+  return {200, out.member("gpu_available", false).end_object().end_object().take()};
+}
+
+AdminReply classifier(const http::Request&, const serving::ServingState& state) {
+  const config::Modules& modules = state.config().modules;
+  const std::pair<std::string_view, const config::ClassifierModel*> all[] = {
+      {"domain", &modules.classifier.domain},
+      {"pii", &modules.classifier.pii},
+      {"jailbreak", &modules.prompt_guard},
+      {"fact_check", &modules.hallucination_mitigation.fact_check},
+      {"user_feedback", &modules.feedback_detector},
+  };
+  json::Writer out;
+  out.begin_object().member("status", "active").key("config").begin_object();
+  for (const auto& [type, module] : all) {
+    const std::string directory = models::classifier_directory(state.config(), type);
+    out.key(type).begin_object().member("enabled", module->enabled && !directory.empty());
+    out.member("model_path", directory);
+    if (module->threshold > 0) out.member("threshold", module->threshold);
+    out.end_object();
+  }
+  out.end_object().key("decisions").begin_array();
+  for (const config::Decision& decision : state.config().routing.decisions)
+    out.string(decision.name);
+  out.end_array().key("notices").begin_array();
+  for (const std::string& notice : state.notices) out.string(notice);
+  return {200, out.end_array().end_object().take()};
+}
+
+http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
+  json::Writer out;
+  const std::string_view phase = ready ? "ready" : has_state ? "draining" : "loading_models";
+  out.begin_object().member("phase", phase).member("ready", ready);
+  out.member("message", ready       ? "the router takes requests"
+                        : has_state ? "the router takes no new requests"
+                                    : "the router is loading its models");
+  const std::string body = out.end_object().take();
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  co_await exchange.reply.send(ready ? 200 : 503, fields, body);
+}
+
+}  // namespace
+
+std::vector<gateway::Route> info_routes(const serving::CurrentState& live,
+                                        const std::atomic<bool>& ready, gateway::ThreadPool& pool,
+                                        observe::Metrics& metrics) {
+  std::vector<gateway::Route> routes;
+  routes.push_back(management_route("GET", "/info/models", access::kConfigRead, live, pool,
+                                    [&metrics](const auto&, const serving::ServingState& state) {
+                                      return models(state, metrics);
+                                    }));
+  routes.push_back(
+      management_route("GET", "/info/classifier", access::kConfigRead, live, pool, classifier));
+  routes.push_back({"GET", "/startup-status", [&live, &ready](http::Exchange exchange) {
+                      return send_startup(exchange, live.get() != nullptr, ready.load());
+                    }});
+  return routes;
+}
+
+}  // namespace signalbox::admin

@@ -1,0 +1,163 @@
+// Text of some hundred series takes a millisecond: it is made on the pool.
+
+#include "router/admin/metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "engine/served_model.h"
+#include "router/http/error_reply.h"
+#include "router/observe/exposition.h"
+
+namespace signalbox::admin {
+namespace {
+
+access::Failure switched_off() {
+  return {404, "NOT_FOUND", "global.services.observability.metrics.enabled is false"};
+}
+
+http::Task<> send(http::Exchange exchange, const Scrape& scrape, gateway::ThreadPool& pool) {
+  std::string text;
+  const bool shown = scrape.enabled();
+  std::function<void()> work = [&] { text = scrape.text(); };
+  bool ran = true;
+  if (shown) ran = co_await pool.run(std::move(work));
+  http::Headers fields;
+  fields.add("Content-Type", shown && ran ? observe::kExpositionType : "application/json");
+  if (!shown) text = access::failure_body(switched_off());
+  if (!ran) text = access::management_error_body(503, "too many requests are waiting");
+  co_await exchange.reply.send(!shown ? 404 : ran ? 200 : 503, fields, text);
+}
+
+}  // namespace
+
+bool Scrape::enabled() const {
+  const auto state = live_.get();
+  return state == nullptr || state->config().observability.metrics.enabled;
+}
+
+void Scrape::look_at_models(const models::Models& models, const config::Config& config) const {
+  const auto look = [&](const engine::TextEmbedder& model, const std::string& name) {
+    const auto load = engine::load_of(model);
+    if (!load) return;
+    metrics_.queued_requests.with({name}).set(load->requests);
+    metrics_.queued_tokens.with({name}).set(static_cast<double>(load->tokens));
+  };
+  if (models.embedder != nullptr) look(*models.embedder, config.embedding_model.path);
+  for (const auto& [directory, model] : models.classifiers) look(*model, directory);
+}
+
+void Scrape::look_at_contexts() const {
+  const contexts::Store* const store = contexts_.store();
+  if (store == nullptr) return;
+  const contexts::Stats seen = store->stats();
+  const auto as_number = [](uint64_t value) { return static_cast<double>(value); };
+  const std::string memory = "memory", below(store->below());
+  metrics_.contexts.with({memory}).set(as_number(seen.in_memory));
+  metrics_.contexts.with({below}).set(as_number(seen.below));
+  metrics_.context_bytes.with({memory}).set(as_number(seen.memory_bytes));
+  metrics_.context_bytes.with({below}).set(as_number(seen.below_bytes));
+  metrics_.context_pinned_bytes.only().set(as_number(seen.pinned_bytes));
+  metrics_.context_reads.with({memory}).follow(as_number(seen.memory_hits));
+  metrics_.context_reads.with({below}).follow(as_number(seen.below_hits));
+  if (const std::string shared(store->shared()); !shared.empty()) {
+    metrics_.contexts.with({shared}).set(as_number(seen.shared));
+    metrics_.contexts.with({"owed"}).set(as_number(seen.owed));
+    metrics_.context_bytes.with({shared}).set(as_number(seen.shared_bytes));
+    metrics_.context_reads.with({shared}).follow(as_number(seen.shared_hits));
+    metrics_.context_events.with({"not_shared"}).follow(as_number(seen.shared_failures));
+  }
+  metrics_.context_reads.with({"none"}).follow(as_number(seen.misses));
+  const auto count = [&](const char* event, uint64_t times) {
+    metrics_.context_events.with({event}).follow(as_number(times));
+  };
+  count("stored", seen.puts);
+  count("refused", seen.refused);
+  count("dropped", seen.drops);
+  count("paged_out", seen.page_outs);
+  count("expired", seen.expired);
+  count("damaged", seen.damaged);
+}
+
+void Scrape::look_at_workers() const {
+  std::vector<observe::Series> fit, requests, queue;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [model, balancer] : fleet_.balancers()) {
+    queue.push_back({{model}, static_cast<double>(balancer->waiting())});
+    std::set<std::string> named;  // two of one name would be one series twice
+    for (const auto& worker : balancer->status(now)) {
+      std::string name = worker.name;
+      if (!named.insert(name).second) name += fmt::format("#{}", named.size());
+      named.insert(name);
+      fit.push_back({{model, name}, worker.healthy && !worker.ejected ? 1.0 : 0.0});
+      requests.push_back({{model, name}, static_cast<double>(worker.in_flight)});
+    }
+  }
+  metrics_.worker_fit.set(std::move(fit));
+  metrics_.worker_requests.set(std::move(requests));
+  metrics_.worker_queue.set(std::move(queue));
+}
+
+void Scrape::look_at_process() const {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  metrics_.resident_bytes.only().set(static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)));
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  metrics_.cpu_seconds.only().follow(seconds(usage.ru_utime) + seconds(usage.ru_stime));
+}
+
+std::string Scrape::text() const {
+  metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
+  metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
+  metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
+  look_at_contexts();
+  look_at_workers();
+  look_at_process();
+  if (const auto state = live_.get()) {
+    metrics_.config_version.only().set(static_cast<double>(state->generation));
+    look_at_models(state->router->models(), state->config());
+    if (gateway::caches_answers(state->config())) {
+      metrics_.cache_entries.with({state->config().response_cache.backend_type})
+          .set(static_cast<double>(cache_.answers()->store().figures().entries));
+    }
+  }
+  if (const serving::Reloader* reloader = reloader_()) {
+    const auto counts = reloader->counts();
+    metrics_.config_updates.with({"active"}).follow(static_cast<double>(counts.succeeded));
+    metrics_.config_updates.with({"failed"}).follow(static_cast<double>(counts.failed));
+    metrics_.config_refused.only().set(reloader->refusal() ? 1 : 0);
+  }
+  if (const http::Server* server = server_()) {
+    const auto counts = server->counts();
+    metrics_.connections.only().set(counts.connections);
+    metrics_.refused.with({"connections"}).follow(static_cast<double>(counts.refused_connections));
+    metrics_.refused.with({"bodies"}).follow(static_cast<double>(counts.refused_bodies));
+  }
+  return metrics_.text();
+}
+
+gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& live,
+                             gateway::ThreadPool& pool) {
+  return management_route(
+      "GET", "/metrics", "metrics.read", live, pool,
+      [&scrape](const http::Request&, const serving::ServingState&) {
+        if (!scrape.enabled()) return AdminReply::of(switched_off());
+        return AdminReply{200, scrape.text(), std::string(observe::kExpositionType)};
+      });
+}
+
+http::Handler metrics_handler(const Scrape& scrape, gateway::ThreadPool& pool) {
+  return gateway::make_routes(
+      {{"GET", "/metrics", [&](http::Exchange exchange) { return send(exchange, scrape, pool); }}},
+      access::management_error_body);
+}
+
+}  // namespace signalbox::admin

@@ -1,0 +1,10 @@
+#pragma once
+// openapi.yaml, compiled in.
+
+#include <string_view>
+
+namespace signalbox::admin {
+
+std::string_view openapi_text();
+
+}  // namespace signalbox::admin

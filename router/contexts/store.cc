@@ -1,0 +1,359 @@
+// One lock for the books, under which nothing is packed, read or written. A context that is being
+// written, moved or dropped is in `changing_` meanwhile, and whoever else wants to change it waits.
+
+#include "router/contexts/store.h"
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "base/log.h"
+#include "router/contexts/store_change.h"
+
+namespace signalbox::contexts {
+namespace {
+
+tl::unexpected<Error> not_found(const Key& key) {
+  return fail(Code::kNotFound, "there is no context {}",
+              is_id(key.id) ? key.id : json::quote_briefly(key.id));
+}
+
+}  // namespace
+
+tl::unexpected<Error> Store::no_answer(const Key& key) {
+  return fail(Code::kUpstream,
+              "context {}: where routers share contexts nobody answers at the moment", key.id);
+}
+
+Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now,
+             std::unique_ptr<SharedLevel> shared)
+    : below_(std::move(below)), shared_(std::move(shared)), limits_(limits) {
+  Recovered recovered = below_->recover();
+  rejected_ = std::move(recovered.rejected);
+  stats_.damaged = rejected_.size();
+  for (Context& context : recovered.contexts) take_up(std::move(context), true, now);
+}
+
+void Store::set_limits(const Limits& limits) {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+}
+
+// --- what clients ask for ---
+
+Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint32_t messages,
+                              int64_t now) {
+  Context context{{std::string(tenant), id_of(content)}, content.size(), messages, now};
+  const Key key = context.key;
+  const bool asks_shared = shared_ != nullptr && meet(key).has_value();
+  bool is_new = true, is_far = false;
+  {
+    const Change change(*this, key);
+    int64_t ttl_s = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      ttl_s = limits_.ttl_s;
+      if (const auto found = entries_.find(key); found != entries_.end()) {
+        is_new = false;
+        use(found->second, now);
+        context = found->second.context;
+        is_far = found->second.among == &far_;
+      } else {
+        if (context.bytes > limits_.context_bytes_max) {
+          ++stats_.refused;
+          return fail(Code::kTooLarge, "messages: {} bytes; a context has at most {}",
+                      context.bytes, limits_.context_bytes_max);
+        }
+        SIGNALBOX_TRY_VOID(reserve(key, context.bytes));
+      }
+    }
+    // What is far away is written there once more, too: it may have been damaged.
+    if (is_new || is_far) {
+      const bool is_below = below_->is_durable();
+      const Result<void> written = is_below ? below_->put(context, content) : Result<void>();
+      std::optional<uint64_t> packed;
+      if (written && asks_shared) {
+        const auto shared = shared_->put(context, content, ttl_s);
+        if (shared) packed = *shared;
+        if (!shared) failed(shared.error());
+      }
+      const std::lock_guard lock(mutex_);
+      if (!written) {
+        if (is_new) release(key, context.bytes);
+        return tl::unexpected(written.error());
+      }
+      const auto at = is_new ? insert(std::move(context), nullptr, false, now) : entries_.find(key);
+      Entry& entry = at->second;
+      if (is_below) be_below(entry);
+      if (packed) be_shared(entry, *packed);
+      if (shared_ != nullptr && !packed) owed_.insert(key);
+      entry.touched = now;
+      hold(entry, std::make_shared<const std::string>(std::move(content)));
+      file(at);
+      context = entry.context;
+      stats_.puts += is_new;
+    }
+  }
+  if (is_new || is_far) make_room(now);
+  return Put{std::move(context), is_new};
+}
+
+Result<Store::Content> Store::get(const Key& key, int64_t now) {
+  SIGNALBOX_TRY_VOID(meet(key));
+  Context known;
+  uint64_t number = 0;
+  bool is_below = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) {
+      ++stats_.misses;
+      return not_found(key);
+    }
+    use(found->second, now);
+    if (found->second.content != nullptr) {
+      ++stats_.memory_hits;
+      return found->second.content;
+    }
+    known = found->second.context;
+    number = found->second.number;
+    is_below = found->second.is_below;
+  }
+  return page_in(known, number, is_below, now);
+}
+
+Result<Store::Content> Store::page_in(const Context& context, uint64_t number, bool is_below,
+                                      int64_t now) {
+  bool is_far = false;
+  Result<std::string> read = this->read(context, is_below, is_far);
+  Content content;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(context.key);
+    const bool is_missing = !read && read.error().code == Code::kNotFound;
+    const bool is_changing = changing_.contains(context.key);
+    if (found != entries_.end() && found->second.content != nullptr) {  // another was faster
+      ++(is_far ? stats_.shared_hits : stats_.below_hits);
+      return found->second.content;
+    }
+    // Dropped and stored again meanwhile: what was read is no word of this one. A client that asked
+    // before it was there is told so.
+    if (found != entries_.end() && is_missing && found->second.number != number) {
+      ++stats_.misses;
+      return not_found(context.key);
+    }
+    // Somebody has dropped it, or is about to; or it was nowhere else and is no longer there.
+    if (found == entries_.end() || (is_missing && (is_changing || !is_below))) {
+      ++stats_.misses;
+      if (found != entries_.end() && !is_changing) erase(found);
+      return not_found(context.key);
+    }
+    if (!read) {
+      if (read.error().code == Code::kUpstream) return no_answer(context.key);
+      log::error("context", "{}: {}", context.key.id, read.error().message);
+      if (read.error().code == Code::kIo)
+        return fail(Code::kIo, "context {} cannot be read at the moment", context.key.id);
+      ++stats_.damaged;
+      if (!is_changing) erase(found);
+      return fail(Code::kCorrupt, "context {} was damaged and is lost: store it again",
+                  context.key.id);
+    }
+    ++(is_far ? stats_.shared_hits : stats_.below_hits);
+    content = std::make_shared<const std::string>(*std::move(read));
+    hold(found->second, content);
+    file(found);
+  }
+  make_room(now);
+  return content;
+}
+
+Result<Context> Store::find(const Key& key) {
+  SIGNALBOX_TRY_VOID(meet(key));
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return not_found(key);
+  return found->second.context;
+}
+
+Result<Context> Store::pin(const Key& key, bool pinned) {
+  SIGNALBOX_TRY_VOID(meet(key));
+  const Change change(*this, key);
+  Context wanted;
+  bool is_below = false;
+  int64_t ttl_s = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return not_found(key);
+    if (found->second.context.pinned == pinned) return found->second.context;
+    if (pinned) {
+      SIGNALBOX_TRY_VOID(reserve_pin(found->second.context));
+    }
+    wanted = found->second.context;
+    is_below = found->second.is_below;
+    ttl_s = limits_.ttl_s;
+  }
+  wanted.pinned = pinned;
+  const Result<void> kept = keep_pin(wanted, is_below, ttl_s);
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (kept) mark_pinned(found, pinned);
+  if (kept.has_value() != pinned) {
+    usage_[key.tenant].pinned_bytes -= wanted.bytes;
+    stats_.pinned_bytes -= wanted.bytes;
+  }
+  if (!kept) return tl::unexpected(kept.error());
+  return found->second.context;
+}
+
+Result<void> Store::keep_pin(Context wanted, bool is_below, int64_t ttl_s) {
+  if (wanted.shared) {
+    const auto shared = shared_->pin(wanted, ttl_s);
+    if (!shared) {
+      failed(shared.error());
+      return no_answer(wanted.key);
+    }
+  }
+  const Result<void> kept = is_below ? below_->pin(wanted.key, wanted.pinned) : Result<void>();
+  if (!kept && wanted.shared) {
+    wanted.pinned = !wanted.pinned;
+    static_cast<void>(shared_->pin(wanted, ttl_s));
+  }
+  return kept;
+}
+
+Result<void> Store::drop(const Key& key) {
+  SIGNALBOX_TRY_VOID(meet(key));
+  const Change change(*this, key);
+  Context context;
+  int64_t ttl_s = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return not_found(key);
+    context = found->second.context;
+    ttl_s = limits_.ttl_s;
+  }
+  // There first: nobody may bring back what its client takes for gone.
+  if (shared_ != nullptr) {
+    const auto dropped = shared_->drop(context, ttl_s);
+    if (!dropped) {
+      failed(dropped.error());
+      return no_answer(key);
+    }
+  }
+  SIGNALBOX_TRY_VOID(below_->drop(key));
+  const std::lock_guard lock(mutex_);
+  erase(entries_.find(key));
+  ++stats_.drops;
+  return {};
+}
+
+std::vector<Context> Store::list(std::string_view tenant, std::string_view after,
+                                 size_t most) const {
+  std::vector<Context> out;
+  const std::lock_guard lock(mutex_);
+  for (auto at = entries_.upper_bound({std::string(tenant), std::string(after)});
+       at != entries_.end() && at->first.tenant == tenant && out.size() < most; ++at) {
+    out.push_back(at->second.context);
+  }
+  return out;
+}
+
+// --- levels ---
+
+/// The first that nobody changes; the end when there is none.
+Store::Order::iterator Store::first_idle(Order& order) const {
+  return std::find_if(order.begin(), order.end(),
+                      [this](Entries::iterator each) { return !changing_.contains(each->first); });
+}
+
+/// Whether one has left memory.
+bool Store::page_out_one(int64_t now) {
+  Context context;
+  Content content;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first = first_idle(in_memory_);
+    if (first == in_memory_.end()) return false;
+    const Entries::iterator at = *first;
+    Entry& entry = at->second;
+    const bool is_idle = now - entry.used >= limits_.idle_s;
+    if (!is_idle && stats_.memory_bytes <= limits_.memory_bytes) return false;
+    if (entry.is_below) {
+      hold(entry, nullptr);
+      file(at);
+      ++stats_.page_outs;
+      return true;
+    }
+    changing_.insert(at->first);
+    context = entry.context;
+    content = entry.content;
+  }
+  const Result<void> packed = below_->put(context, *content);
+  {
+    const std::lock_guard lock(mutex_);
+    changing_.erase(context.key);
+    if (packed) be_below(entries_.find(context.key)->second);
+  }
+  changed_.notify_all();
+  if (!packed) log::error("context", "{}: {}", context.key.id, packed.error().message);
+  return packed.has_value();  // it is the next one's turn to leave, which it most likely is still
+}
+
+void Store::make_room(int64_t now) {
+  while (page_out_one(now)) {
+  }
+}
+
+void Store::expire(Order& order, int64_t now) {
+  for (;;) {
+    Context context;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto first = first_idle(order);
+      if (limits_.ttl_s == 0 || first == order.end() || now - (*first)->second.used < limits_.ttl_s)
+        return;
+      context = (*first)->second.context;
+      changing_.insert(context.key);
+    }
+    const Result<bool> is_used = context.shared ? is_used_elsewhere(context, now) : false;
+    Result<void> dropped;
+    if (is_used && !*is_used) dropped = below_->drop(context.key);
+    {
+      const std::lock_guard lock(mutex_);
+      changing_.erase(context.key);
+      if (dropped && is_used && !*is_used) {
+        erase(entries_.find(context.key));
+        ++stats_.expired;
+      }
+    }
+    changed_.notify_all();
+    if (dropped && is_used) continue;
+    if (!dropped) log::error("context", "{}: {}", context.key.id, dropped.error().message);
+    return;
+  }
+}
+
+void Store::page(int64_t now) {
+  expire(packed_, now);
+  expire(in_memory_, now);
+  expire(far_, now);
+  make_room(now);
+  while (leave_below(now)) {
+  }
+  settle(now);
+}
+
+Stats Store::stats() const {
+  const uint64_t below_bytes = below_->bytes();
+  const std::lock_guard lock(mutex_);
+  Stats out = stats_;
+  out.below_bytes = below_bytes;
+  for (const Key& key : owed_) {
+    const auto at = entries_.find(key);
+    out.owed += at != entries_.end() && !at->second.context.shared;
+  }
+  return out;
+}
+
+}  // namespace signalbox::contexts

@@ -1,0 +1,393 @@
+// Two servers: the management listener has a loop of its own, so that /health answers while models
+// load and while the loops of the data plane are busy. What a configuration makes is a State, which
+// reloading replaces; what is here stays for the life of the process.
+
+#include "router/daemon/serve.h"
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "router/access/hosts.h"
+#include "router/admin/cache_admin.h"
+#include "router/admin/classify.h"
+#include "router/admin/config.h"
+#include "router/admin/context_routes.h"
+#include "router/admin/costs.h"
+#include "router/admin/dashboard.h"
+#include "router/admin/embeddings.h"
+#include "router/admin/eval.h"
+#include "router/admin/explain.h"
+#include "router/admin/health.h"
+#include "router/admin/info.h"
+#include "router/admin/metrics.h"
+#include "router/admin/openapi.h"
+#include "router/admin/replay.h"
+#include "router/dialects/anthropic.h"
+#include "router/dialects/completions.h"
+#include "router/dialects/responses.h"
+#include "router/extproc/server.h"
+#include "router/gateway/chat.h"
+#include "router/gateway/count_tokens.h"
+#include "router/gateway/models.h"
+#include "router/gateway/responses.h"
+#include "router/gateway/routes.h"
+#include "router/gateway/thread_pool.h"
+#include "router/http/error_reply.h"
+#include "router/http/server.h"
+#include "router/kubernetes/controller.h"
+#include "router/serving/reloader.h"
+
+namespace signalbox::daemon {
+namespace {
+
+constexpr std::string_view kManagement = "management";
+constexpr std::string_view kMetrics = "metrics";
+constexpr std::string_view kExtProc = "ext_proc";
+/// One may build a configuration while another answers.
+constexpr uint32_t kAdminThreads = 2;
+constexpr uint32_t kAdminQueueMax = 64;
+constexpr uint32_t kStorageThreads = 8;
+
+http::ErrorBody error_body() {
+  return [](int status, std::string_view message) { return http::error_body(status, message); };
+}
+
+// Threads that understand requests mostly wait for models, whose own threads work. Several for each
+// of those, so that what they ask for gathers to batches.
+uint32_t waiters(const config::HttpLimits& limits) {
+  constexpr uint32_t kWaitersEach = 4;
+  const uint32_t asked = limits.model_threads;
+  return kWaitersEach * (asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency()));
+}
+
+config::HttpLimits one_thread(config::HttpLimits limits) {
+  limits.threads = 1;
+  return limits;
+}
+
+}  // namespace
+
+/// Members in the order in which they are made; they are destroyed in reverse, after the loops have
+/// stopped.
+struct Daemon::Impl {
+  Result<void> start(config::Config config, models::OpenModels open, Origin origin);
+  Result<void> listen(http::Server& server, const config::Listener& listener,
+                      http::Handler handler);
+  Result<std::unique_ptr<serving::ServingState>> make_state(config::Config config,
+                                                            std::string text) const;
+  std::vector<gateway::Route> model_calls(
+      const serving::ServingState& state, const upstream::ModelCaller& caller,
+      std::chrono::milliseconds follow_max = gateway::CacheLookup::kFollowMax) const;
+  extproc::SessionHost desk(const http::Request& request,
+                            const upstream::ModelCaller& caller) const;
+  Result<void> listen_for_envoy(const config::Config& config);
+  http::Handler management_handler(const config::ManagementApi& initial);
+  Result<void> listen_for_operators(const config::Config& config);
+  Result<void> follow_kubernetes(const config::Config& config);
+
+  models::OpenModels open;
+  std::atomic<bool> ready{false};
+  mutable selection::RuntimeStats
+      stats;                      // outlives reloads: how models do is no matter of the file
+  mutable upstream::Fleet fleet;  // like the stats
+  // As do numbers and the record of requests.
+  mutable observe::Metrics metrics;
+  observe::History history{metrics};
+  mutable observe::Replay replay;
+  mutable gateway::AnswerCache cache;             // the answers
+  mutable gateway::Contexts contexts;             // what requests refer to
+  mutable limits::RateLimiter limiter;            // and how much users have asked
+  mutable dialects::ResponseStore responses{{}};  // and what clients go on from
+  const dialects::AnthropicDialect messages_surface{};
+  const dialects::CompletionsDialect completions_surface{};
+  const dialects::ResponsesDialect responses_surface{responses};
+  serving::CurrentState live;
+  const admin::Scrape scrape{metrics,
+                             replay,
+                             cache,
+                             contexts,
+                             fleet,
+                             live,
+                             [this] { return following.load(); },
+                             [this] { return serving.load(); },
+                             [this]() -> const gateway::ThreadPool& { return *compute; }};
+  std::unique_ptr<http::Server> management;
+  std::unique_ptr<http::Server> server;
+  std::unique_ptr<extproc::Server> envoy;  // null: not asked for
+  // Their queues may hold coroutines of the servers' loops.
+  std::unique_ptr<gateway::ThreadPool>
+      admin;  // of the management listener: configurations take seconds
+  std::unique_ptr<gateway::ThreadPool>
+      asked;  // of the classification API: chat waits for none of it
+  std::unique_ptr<gateway::ThreadPool>
+      storage;  // of contexts: understanding waits for no server of theirs
+  std::unique_ptr<gateway::ThreadPool> compute;
+  std::unique_ptr<serving::Reloader> reloader;         // null without a file
+  std::unique_ptr<kubernetes::Controller> controller;  // null: routes are the file's
+  std::atomic<serving::Reloader*> following{nullptr};
+  std::atomic<const http::Server*> serving{nullptr};
+  std::map<std::string, uint16_t, std::less<>> ports;
+  std::vector<std::string> listening;
+  std::vector<std::string> notices;
+};
+
+Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& listener,
+                                  http::Handler handler) {
+  SIGNALBOX_TRY(const uint16_t port, to.listen(listener, std::move(handler)));
+  ports[listener.name] = port;
+  listening.push_back(fmt::format("{} {}:{}", listener.name, listener.address, port));
+  return {};
+}
+
+Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::Config config,
+                                                                        std::string text) const {
+  SIGNALBOX_TRY(models::Models models, open(config));
+  SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
+  auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet);
+  SIGNALBOX_TRY(state->guards,
+                replies::ReplyGuards::create(state->config(), state->router->models()));
+  state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay);
+  for (const auto* notices_of :
+       {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
+        &state->guards->notices(), &state->observer->notices()}) {
+    state->notices.insert(state->notices.end(), notices_of->begin(), notices_of->end());
+  }
+  if (auto notice = cache.configure(state->config().response_cache))
+    state->notices.push_back(*std::move(notice));
+  contexts.configure(state->config().contexts);
+  std::vector<gateway::Route> routes = gateway::model_routes(state->config());
+  const auto add = [&routes](std::vector<gateway::Route> more) {
+    for (gateway::Route& route : more) routes.push_back(std::move(route));
+  };
+  add(model_calls(*state, state->backends));
+  routes.push_back(admin::openai_embeddings_route(*state, *asked));
+  const config::ResponseApi& kept = state->config().response_api;
+  if (kept.enabled) {
+    responses.set_limits(gateway::limits_of(kept));
+    add(gateway::response_routes(responses, state->config()));
+  }
+  if (contexts.store() != nullptr)
+    add(admin::context_routes(*contexts.store(), state->config(), *storage));
+  routes.push_back(admin::openapi_route(routes));
+  state->handler = gateway::make_routes(std::move(routes), error_body());
+  return state;
+}
+
+// Conversations, in whatever API: what calls models' servers.
+std::vector<gateway::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
+                                                      const upstream::ModelCaller& caller,
+                                                      std::chrono::milliseconds follow_max) const {
+  const gateway::GatewayContext services{.router = *state.router,
+                                         .backends = caller,
+                                         .compute = *compute,
+                                         .storage = *storage,
+                                         .stats = stats,
+                                         .observer = *state.observer,
+                                         .cache = cache,
+                                         .contexts = contexts,
+                                         .limiter = limiter,
+                                         .guards = *state.guards,
+                                         .follow_max = follow_max};
+  std::vector<gateway::Route> out{gateway::chat_route(services)};
+  const auto add = [&](const char* path, const dialects::Dialect& surface) {
+    out.push_back(gateway::dialect_route(path, surface, services));
+  };
+  add("/v1/messages", messages_surface);
+  out.push_back(gateway::count_tokens_route(services));
+  add("/v1/completions", completions_surface);
+  if (state.config().response_api.enabled) add("/v1/responses", responses_surface);
+  return out;
+}
+
+// For a request that Envoy brings: as for others, but that Envoy calls the servers, and waits no
+// longer for what becomes of a request than its message_timeout.
+extproc::SessionHost Daemon::Impl::desk(const http::Request& request,
+                                        const upstream::ModelCaller& caller) const {
+  std::shared_ptr<const serving::ServingState> state = live.get();
+  extproc::SessionHost out{state->handler, &state->destinations,
+                           state->config().router.clear_route_cache};
+  const auto follow_max = std::min<std::chrono::milliseconds>(
+      gateway::CacheLookup::kFollowMax, state->config().http.decision_timeout);
+  for (gateway::Route& route : model_calls(*state, caller, follow_max)) {
+    if (route.path == request.path() && route.method == request.method)
+      out.handler = std::move(route.handler);
+  }
+  out.held = std::move(state);
+  return out;
+}
+
+http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
+  std::vector<gateway::Route> routes = admin::health_routes(ready);
+  const auto add = [&](std::vector<gateway::Route> more) {
+    for (gateway::Route& route : more) routes.push_back(std::move(route));
+  };
+  add(admin::config_routes(live, *admin, [this] { return following.load(); }));
+  add(admin::info_routes(live, ready, *admin, metrics));
+  add(admin::replay_routes(replay, live, *admin));
+  routes.push_back(admin::costs_route(metrics, live, *admin));
+  routes.push_back(admin::metrics_route(scrape, live, *admin));
+  add(admin::cache_routes(live, *admin, cache));
+  add(admin::classify_routes(live, *asked));
+  add(admin::embedding_routes(live, *asked));
+  routes.push_back(admin::eval_route(live, *asked));
+  routes.push_back(admin::explain_route(live, *asked));
+  add(admin::dashboard_routes(history, live, *admin));
+  routes.push_back(admin::openapi_route(routes));
+  add(admin::dashboard_files());
+  const auto admits = [this, loading = access::Hosts(initial)](const http::Request& request) {
+    const auto host = request.headers.find("host");
+    const auto state = live.get();
+    return state ? state->hosts.admit(host) : loading.admit(host);
+  };
+  return access::only_for(admits,
+                          gateway::make_routes(std::move(routes), access::management_error_body));
+}
+
+// The management API, and the metrics' own port.
+Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
+  const config::ManagementApi& api = config.management;
+  const config::Observability::Metrics& shown = config.observability.metrics;
+  const bool has_port = shown.enabled && shown.port;
+  if (!api.enabled && !has_port) return {};
+  if (api.enabled && !api.remote_exposure && !access::is_loopback(api.bind_address)) {
+    return fail(Code::kInvalid,
+                "{}: global.services.management_api.bind_address: other machines can ask \"{}\": "
+                "set remote_exposure to true, or bind_address to 127.0.0.1",
+                config.source, api.bind_address);
+  }
+  management =
+      std::make_unique<http::Server>(one_thread(config.http), access::management_error_body);
+  config::Listener listener;
+  if (has_port) {
+    listener.name = kMetrics;
+    listener.address = shown.bind_address;
+    listener.port = *shown.port;
+    SIGNALBOX_TRY_VOID(listen(*management, listener, admin::metrics_handler(scrape, *admin)));
+  }
+  if (api.enabled) {
+    listener.name = kManagement;
+    listener.address = api.bind_address;
+    listener.port = api.port;
+    listener.tls_cert_path = api.tls_cert_path;
+    listener.tls_key_path = api.tls_key_path;
+    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(api)));
+  }
+  management->start();
+  if (api.enabled) history.start();
+  return {};
+}
+
+Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
+  if (!config.ext_proc.enabled) return {};
+  SIGNALBOX_TRY(envoy, extproc::Server::start(config.ext_proc, config.http, error_body(),
+                                              [this](const http::Request& request,
+                                                     const upstream::ModelCaller& caller) {
+                                                return desk(request, caller);
+                                              }));
+  ports[std::string(kExtProc)] = envoy->port();
+  listening.push_back(
+      fmt::format("{} {}:{} ({})", kExtProc, config.ext_proc.address, envoy->port(),
+                  config.ext_proc.tls_cert_path.empty() ? "gRPC" : "gRPC over TLS"));
+  return {};
+}
+
+Result<void> Daemon::Impl::follow_kubernetes(const config::Config& config) {
+  if (!config::follows_kubernetes(config)) return {};
+  if (!reloader)
+    return fail(Code::kInvalid,
+                "global.router.config_source: kubernetes needs a file to begin with");
+  SIGNALBOX_TRY(controller, kubernetes::Controller::start(
+                                config.kubernetes, [this](kubernetes::Controller::Overlay overlay) {
+                                  return reloader->lay_over(std::move(overlay));
+                                }));
+  if (!controller->wait(config.kubernetes.wait_at_start))
+    notices.emplace_back("kubernetes: nothing was read in time; the file's own routes serve");
+  return {};
+}
+
+Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_models,
+                                 Origin origin) {
+  open = std::move(open_models);
+  const config::HttpLimits& limits = config.http;
+  compute = std::make_unique<gateway::ThreadPool>(waiters(limits), limits.model_queue_max);
+  asked = std::make_unique<gateway::ThreadPool>(waiters(limits), limits.model_queue_max);
+  storage = std::make_unique<gateway::ThreadPool>(kStorageThreads, limits.model_queue_max);
+  admin = std::make_unique<gateway::ThreadPool>(kAdminThreads, kAdminQueueMax);
+  SIGNALBOX_TRY_VOID(listen_for_operators(config));
+  SIGNALBOX_TRY_VOID(contexts.open(config));
+  server = std::make_unique<http::Server>(config.http, error_body());
+  const std::vector<config::Listener> listeners = config.listeners;
+  SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
+  notices = state->notices;
+  if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
+  live.set(std::move(state));
+  for (const config::Listener& listener : listeners) {
+    SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
+  }
+  server->start();
+  serving = server.get();
+  SIGNALBOX_TRY_VOID(listen_for_envoy(live.get()->config()));
+  if (!origin.file.empty()) {
+    reloader = std::make_unique<serving::Reloader>(
+        live, std::move(origin.file), [this](config::Config next, std::string text) {
+          return make_state(std::move(next), std::move(text));
+        });
+    following = reloader.get();
+  }
+  SIGNALBOX_TRY_VOID(follow_kubernetes(live.get()->config()));
+  ready = true;
+  return {};
+}
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Daemon::~Daemon() {
+  impl_->fleet.stop();  // it wakes requests that wait on the server's loops
+  if (impl_->management) impl_->management->stop();
+  if (impl_->server) impl_->server->stop();
+  if (impl_->envoy) impl_->envoy->stop();
+  impl_->cache.flights().close();
+  impl_->cache.save();
+  impl_->controller.reset();
+  impl_->admin.reset();     // its work uses the reloader
+  impl_->reloader.reset();  // it may be making a state, which uses what follows
+  impl_->asked.reset();
+  impl_->storage.reset();
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, models::OpenModels open,
+                                              Origin origin) {
+  auto daemon = std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>()));
+  SIGNALBOX_TRY_VOID(daemon->impl_->start(std::move(config), std::move(open), std::move(origin)));
+  return daemon;
+}
+
+const std::vector<std::string>& Daemon::listening() const {
+  return impl_->listening;
+}
+const std::vector<std::string>& Daemon::notices() const {
+  return impl_->notices;
+}
+
+uint16_t Daemon::port(std::string_view listener) const {
+  const auto found = impl_->ports.find(listener);
+  return found == impl_->ports.end() ? 0 : found->second;
+}
+
+void Daemon::reload() {
+  if (impl_->reloader) impl_->reloader->reload();
+}
+
+bool Daemon::drain() {
+  impl_->ready = false;
+  const std::chrono::milliseconds limit = impl_->live.get()->config().http.drain_timeout;
+  std::future<bool> envoy;  // at the same time
+  if (impl_->envoy)
+    envoy = std::async(std::launch::async, [this, limit] { return impl_->envoy->drain(limit); });
+  const bool drained = impl_->server->drain(limit);
+  return (!envoy.valid() || envoy.get()) && drained;
+}
+
+}  // namespace signalbox::daemon

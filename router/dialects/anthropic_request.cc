@@ -1,0 +1,485 @@
+// Blocks of a turn become parts of a message in their order; results of tools are messages of their
+// own, and images among them go into the user's message behind, since no tool's message may hold
+// one.
+
+#include <algorithm>
+#include <array>
+
+#include "router/dialects/anthropic.h"
+#include "router/dialects/chat_messages.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+using Names = std::span<const std::string_view>;
+
+constexpr auto kMessagesMembers = std::to_array<std::string_view>(
+    {"model", "messages", "system", "max_tokens", "stop_sequences", "stream", "metadata", "tools",
+     "tool_choice", "thinking", "output_config", "service_tier", "cache_control", "speed"});
+
+// What decides about an answer and cannot be said to a chat completion server.
+constexpr auto kRefusedOfMessages = std::to_array<std::string_view>(
+    {"container", "mcp_servers", "context_management", "inference_geo", "diagnostics",
+     "user_profile_id", "workspace_id", "output_format", "fallbacks"});
+
+// Of chat completions: written here from other members, or a reply that has no place in a message.
+constexpr auto kNotOfMessages = std::to_array<std::string_view>(
+    {"functions", "function_call", "stop", "user", "response_format", "reasoning_effort", "n",
+     "parallel_tool_calls", "stream_options", "prediction", "modalities", "logprobs"});
+
+// Blocks of what ran at the provider.
+constexpr auto kProviders = std::to_array<std::string_view>(
+    {"redacted_thinking", "search_result", "server_tool_use", "web_search_tool_result",
+     "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
+     "text_editor_code_execution_tool_result", "tool_search_tool_result", "container_upload",
+     "mcp_tool_use", "mcp_tool_result", "tool_reference", "browser_state", "compaction"});
+
+// From so many tokens of thinking on; the API asks for at least 1,024.
+constexpr int64_t kMediumBudget = 4096;
+constexpr int64_t kHighBudget = 16384;
+
+/// Members that would change the answer may only be there with nothing in them.
+Result<void> refuse_members(const Value& object, Names names, std::string_view path) {
+  for (const json::Member& member : object.members()) {
+    if (!holds(names, member.key) || member.value.is_null()) continue;
+    if (member.value.is_bool() && !member.value.boolean()) continue;
+    return no_place(join_path(path, member.key));
+  }
+  return {};
+}
+
+class MessagesReader {
+ public:
+  Result<MessagesAsked> read(const Value& root);
+
+ private:
+  Result<void> add_system(const Value& system);
+  Result<void> add_message(const Value& message, const std::string& path);
+  Result<void> add_blocks(const Value& content, const std::string& path, std::string_view role);
+  Result<void> add_block(const Value& block, const std::string& path, std::string_view role);
+  Result<void> add_text(const Value& block, const std::string& path);
+  Result<void> add_image(const Value& block, const std::string& path);
+  Result<void> add_document(const Value& block, const std::string& path, std::string_view role);
+  Result<void> add_call(const Value& block, const std::string& path);
+  Result<void> add_result(const Value& block, const std::string& path);
+  Result<void> add_result_part(const Value& part, const std::string& path,
+                               std::vector<std::string>& texts);
+
+  Result<void> write_tools(const Value& root);
+  Result<void> write_tool(const Value& tool, const std::string& path);
+  Result<void> write_tool_choice(const Value& root);
+  Result<void> write_thinking(const Value& root);
+  Result<void> write_output(const Value& root, std::string_view effort);
+  Result<void> write_rest(const Value& root);
+
+  ChatMessages messages_;
+  std::vector<std::string> images_;  // of results of tools, for the user's next message
+  json::Writer out_;
+  bool thinking_ = false;
+};
+
+Result<void> MessagesReader::add_text(const Value& block, const std::string& path) {
+  constexpr auto kMembers =
+      std::to_array<std::string_view>({"type", "text", "cache_control", "citations"});
+  SIGNALBOX_TRY_VOID(text_member(block, "text", path));
+  SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"citations"}, path));
+  const std::string_view text = block.find("text")->raw();
+  if (!has_unknown(block, kMembers)) {
+    messages_.add_text(text);
+    return {};
+  }
+  json::Writer part;
+  part.begin_object().member("type", "text").key("text").raw(text);
+  copy_unknown(block, kMembers, part);
+  messages_.add_part(part.end_object().take());
+  return {};
+}
+
+Result<std::string> image_part(const Value& block, const std::string& path) {
+  const auto source = block.find("source");
+  const std::string at = path + ".source";
+  if (!source || !source->is_object()) return wrong(at, "expected an object");
+  SIGNALBOX_TRY(const std::string_view type, text_member(*source, "type", at));
+  std::string url;
+  if (type == "base64") {
+    SIGNALBOX_TRY(const std::string_view media, text_member(*source, "media_type", at));
+    SIGNALBOX_TRY(const std::string_view data, text_member(*source, "data", at));
+    url = fmt::format("data:{};base64,{}", media, data);
+  } else if (type == "url") {
+    SIGNALBOX_TRY(url, text_member(*source, "url", at));
+  } else {
+    return no_place(at + ".type");
+  }
+  json::Writer part;
+  part.begin_object().member("type", "image_url").key("image_url").begin_object();
+  return part.member("url", url).end_object().end_object().take();
+}
+
+Result<void> MessagesReader::add_image(const Value& block, const std::string& path) {
+  SIGNALBOX_TRY(std::string part, image_part(block, path));
+  messages_.add_part(std::move(part));
+  return {};
+}
+
+Result<std::string> document_text(const Value& block, const Value& source,
+                                  const std::string& path) {
+  std::string text;
+  for (const std::string_view key : {"title", "context"}) {
+    SIGNALBOX_TRY(const std::string_view line, optional_text(block, key, path));
+    if (!line.empty()) text.append(line).append("\n\n");
+  }
+  SIGNALBOX_TRY(const std::string_view data, text_member(source, "data", path + ".source"));
+  return text.append(data);
+}
+
+Result<std::string> file_part(const Value& block, const Value& source, const std::string& path) {
+  SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"context"}, path));
+  SIGNALBOX_TRY(const std::string_view media, text_member(source, "media_type", path + ".source"));
+  SIGNALBOX_TRY(const std::string_view data, text_member(source, "data", path + ".source"));
+  SIGNALBOX_TRY(const std::string_view title, optional_text(block, "title", path));
+  json::Writer part;
+  part.begin_object().member("type", "file").key("file").begin_object();
+  part.member("filename", title.empty() ? std::string_view("document.pdf") : title);
+  part.member("file_data", fmt::format("data:{};base64,{}", media, data));
+  return part.end_object().end_object().take();
+}
+
+Result<void> refuse_citations(const Value& block, const std::string& path) {
+  const auto citations = given(block, "citations");
+  const auto enabled = citations ? citations->find("enabled") : std::nullopt;
+  const bool off = !citations || (enabled && enabled->is_bool() && !enabled->boolean());
+  return off ? Result<void>{} : no_place(path + ".citations");
+}
+
+Result<void> MessagesReader::add_document(const Value& block, const std::string& path,
+                                          std::string_view role) {
+  SIGNALBOX_TRY_VOID(refuse_citations(block, path));
+  const auto source = block.find("source");
+  const std::string at = path + ".source";
+  if (!source || !source->is_object()) return wrong(at, "expected an object");
+  SIGNALBOX_TRY(const std::string_view type, text_member(*source, "type", at));
+  if (type == "text") {
+    SIGNALBOX_TRY(const std::string text, document_text(block, *source, path));
+    messages_.add_text(json::quote(text));
+    return {};
+  }
+  if (type == "base64") {
+    SIGNALBOX_TRY(std::string part, file_part(block, *source, path));
+    messages_.add_part(std::move(part));
+    return {};
+  }
+  if (type != "content") return no_place(at + ".type");
+  const auto content = source->find("content");
+  if (!content) return wrong(at + ".content", "missing");
+  SIGNALBOX_TRY_VOID(
+      refuse_members(block, std::array<std::string_view, 2>{"title", "context"}, path));
+  if (content->is_string()) {
+    messages_.add_text(content->raw());
+    return {};
+  }
+  // Texts and images only: documents do not nest.
+  size_t index = 0;
+  for (const Value& part : content->items()) {
+    const std::string each = fmt::format("{}.content[{}]", at, index++);
+    SIGNALBOX_TRY(const std::string_view part_type, text_member(part, "type", each));
+    if (part_type == "document") return no_place(each);
+    SIGNALBOX_TRY_VOID(add_block(part, each, role));
+  }
+  return {};
+}
+
+Result<void> MessagesReader::add_call(const Value& block, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view id, text_member(block, "id", path));
+  SIGNALBOX_TRY(const std::string_view name, text_member(block, "name", path));
+  SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"toolset_name"}, path));
+  const auto input = block.find("input");
+  if (!input) return wrong(path + ".input", "missing");
+  if (!input->is_object()) return wrong_type(path + ".input", "an object", *input);
+  messages_.add_call(id, name, input->raw());
+  return {};
+}
+
+Result<void> MessagesReader::add_result_part(const Value& part, const std::string& path,
+                                             std::vector<std::string>& texts) {
+  SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
+  if (type == "text") {
+    SIGNALBOX_TRY_VOID(text_member(part, "text", path));
+    texts.emplace_back(part.find("text")->raw());
+  } else if (type == "image") {
+    SIGNALBOX_TRY(std::string image, image_part(part, path));
+    images_.push_back(std::move(image));
+  } else {
+    return no_place(path + ".type");
+  }
+  return {};
+}
+
+Result<void> MessagesReader::add_result(const Value& block, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view call, text_member(block, "tool_use_id", path));
+  SIGNALBOX_TRY_VOID(refuse_members(block, std::array<std::string_view, 1>{"toolset_name"}, path));
+  const auto error = block.find("is_error");
+  std::vector<std::string> texts;
+  if (error && error->is_bool() && error->boolean()) texts.emplace_back("\"Error:\"");
+  const auto content = given(block, "content");
+  if (content && content->is_string()) {
+    texts.emplace_back(content->raw());
+  } else if (content && !content->is_array()) {
+    return wrong_type(path + ".content", "a string or an array", *content);
+  } else if (content) {
+    size_t index = 0;
+    for (const Value& part : content->items()) {
+      SIGNALBOX_TRY_VOID(
+          add_result_part(part, fmt::format("{}.content[{}]", path, index++), texts));
+    }
+  }
+  if (texts.size() <= 1) {
+    messages_.add_result(call, texts.empty() ? "\"\"" : std::string_view(texts.front()));
+    return {};
+  }
+  json::Writer out;
+  out.begin_array();
+  for (const std::string& text : texts)
+    out.begin_object().member("type", "text").key("text").raw(text).end_object();
+  messages_.add_result(call, out.end_array().take());
+  return {};
+}
+
+Result<void> MessagesReader::add_block(const Value& block, const std::string& path,
+                                       std::string_view role) {
+  if (!block.is_object()) return wrong_type(path, "an object", block);
+  SIGNALBOX_TRY(const std::string_view type, text_member(block, "type", path));
+  const bool users = role == "user";
+  if (type == "tool_result") {
+    if (!users) return wrong(path + ".type", "only a user's message holds results of tools");
+    return add_result(block, path);
+  }
+  if (users) {
+    messages_.begin(role);
+    for (std::string& image : images_) messages_.add_part(std::move(image));
+    images_.clear();
+  }
+  messages_.begin(role);
+  if (type == "text") return add_text(block, path);
+  if (type == "image") return add_image(block, path);
+  if (type == "document") return add_document(block, path, role);
+  if (type == "tool_use") {
+    if (role != "assistant") return wrong(path + ".type", "only an assistant calls tools");
+    return add_call(block, path);
+  }
+  if (type == "thinking") {
+    SIGNALBOX_TRY(const std::string_view thought, text_member(block, "thinking", path));
+    messages_.add_reasoning(thought);
+    return {};
+  }
+  if (holds(kProviders, type)) return no_place(path + ".type");
+  messages_.add_part(std::string(block.raw()));
+  return {};
+}
+
+Result<void> MessagesReader::add_blocks(const Value& content, const std::string& path,
+                                        std::string_view role) {
+  if (content.is_string()) {
+    messages_.begin(role);
+    messages_.add_text(content.raw());
+    return {};
+  }
+  if (!content.is_array()) return wrong_type(path, "a string or an array", content);
+  size_t index = 0;
+  for (const Value& block : content.items()) {
+    SIGNALBOX_TRY_VOID(add_block(block, fmt::format("{}[{}]", path, index++), role));
+  }
+  if (images_.empty() && index > 0) return {};
+  messages_.begin(role);
+  for (std::string& image : images_) messages_.add_part(std::move(image));
+  images_.clear();
+  return {};
+}
+
+Result<void> MessagesReader::add_message(const Value& message, const std::string& path) {
+  if (!message.is_object()) return wrong_type(path, "an object", message);
+  constexpr auto kMembers = std::to_array<std::string_view>({"role", "content"});
+  SIGNALBOX_TRY_VOID(refuse_repeats(message, kMembers, path));
+  SIGNALBOX_TRY(const std::string_view role, text_member(message, "role", path));
+  if (role != "user" && role != "assistant" && role != "system")
+    return wrong(path + ".role", "unknown role (known: user, assistant, system)");
+  const auto content = message.find("content");
+  if (!content) return wrong(path + ".content", "missing");
+  SIGNALBOX_TRY_VOID(add_blocks(*content, path + ".content", role));
+  messages_.end();
+  return {};
+}
+
+Result<void> MessagesReader::add_system(const Value& system) {
+  SIGNALBOX_TRY_VOID(add_blocks(system, "system", "system"));
+  messages_.end();
+  return {};
+}
+
+Result<void> MessagesReader::write_tool(const Value& tool, const std::string& path) {
+  constexpr auto kMembers = std::to_array<std::string_view>(
+      {"type", "name", "description", "input_schema", "cache_control", "eager_input_streaming",
+       "defer_loading", "allowed_callers", "input_examples"});
+  constexpr auto kRefused =
+      std::to_array<std::string_view>({"defer_loading", "allowed_callers", "input_examples"});
+  if (!tool.is_object()) return wrong_type(path, "an object", tool);
+  SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
+  if (!type.empty() && type != "custom") {
+    return wrong(path + ".type", "{} runs at its provider; the servers here know functions only",
+                 json::quote_briefly(type));
+  }
+  SIGNALBOX_TRY_VOID(refuse_members(tool, kRefused, path));
+  SIGNALBOX_TRY(const std::string_view name, text_member(tool, "name", path));
+  const auto schema = tool.find("input_schema");
+  if (!schema) return wrong(path + ".input_schema", "missing");
+  if (!schema->is_object()) return wrong_type(path + ".input_schema", "an object", *schema);
+  out_.begin_object().member("type", "function").key("function").begin_object();
+  out_.member("name", name);
+  if (const auto description = given(tool, "description"))
+    out_.key("description").raw(description->raw());
+  out_.key("parameters").raw(schema->raw());
+  copy_unknown(tool, kMembers, out_);
+  out_.end_object().end_object();
+  return {};
+}
+
+Result<void> MessagesReader::write_tools(const Value& root) {
+  const auto tools = given(root, "tools");
+  if (!tools) return {};
+  if (!tools->is_array()) return wrong_type("tools", "an array", *tools);
+  if (!(tools->items().begin() != tools->items().end())) return {};
+  out_.key("tools").begin_array();
+  size_t index = 0;
+  for (const Value& tool : tools->items()) {
+    SIGNALBOX_TRY_VOID(write_tool(tool, fmt::format("tools[{}]", index++)));
+  }
+  out_.end_array();
+  return write_tool_choice(root);
+}
+
+Result<void> MessagesReader::write_tool_choice(const Value& root) {
+  const auto choice = given(root, "tool_choice");
+  if (!choice) return {};
+  SIGNALBOX_TRY(const std::string_view type, text_member(*choice, "type", "tool_choice"));
+  out_.key("tool_choice");
+  if (type == "tool") {
+    SIGNALBOX_TRY(const std::string_view name, text_member(*choice, "name", "tool_choice"));
+    out_.begin_object().member("type", "function").key("function").begin_object();
+    out_.member("name", name).end_object().end_object();
+  } else if (type == "any") {
+    out_.string("required");
+  } else if (type == "auto" || type == "none") {
+    out_.string(type);
+  } else {
+    return wrong("tool_choice.type", "unknown (known: auto, any, tool, none)");
+  }
+  const auto alone = choice->find("disable_parallel_tool_use");
+  if (alone && alone->is_bool() && alone->boolean()) out_.member("parallel_tool_calls", false);
+  return {};
+}
+
+Result<void> MessagesReader::write_thinking(const Value& root) {
+  std::string_view effort;
+  if (const auto thinking = given(root, "thinking")) {
+    SIGNALBOX_TRY(const std::string_view type, text_member(*thinking, "type", "thinking"));
+    SIGNALBOX_TRY(const std::string_view display, optional_text(*thinking, "display", "thinking"));
+    thinking_ = type != "disabled" && display != "omitted";
+    if (type == "enabled") {
+      const auto budget = thinking->find("budget_tokens");
+      if (!budget) return wrong("thinking.budget_tokens", "missing");
+      const auto tokens = budget->integer();
+      if (!tokens) return wrong("thinking.budget_tokens", "expected an integer");
+      effort = *tokens < kMediumBudget ? "low" : *tokens < kHighBudget ? "medium" : "high";
+    }
+  }
+  return write_output(root, effort);
+}
+
+Result<void> MessagesReader::write_output(const Value& root, std::string_view effort) {
+  constexpr auto kMembers = std::to_array<std::string_view>({"effort", "format"});
+  if (const auto config = given(root, "output_config")) {
+    if (!config->is_object()) return wrong_type("output_config", "an object", *config);
+    for (const json::Member& member : config->members()) {
+      if (!holds(kMembers, member.key)) return no_place(join_path("output_config", member.key));
+    }
+    SIGNALBOX_TRY(const std::string_view asked, optional_text(*config, "effort", "output_config"));
+    if (!asked.empty()) effort = asked == "xhigh" || asked == "max" ? "high" : asked;
+    if (const auto format = given(*config, "format")) {
+      const auto schema = format->find("schema");
+      if (!schema) return wrong("output_config.format.schema", "missing");
+      out_.key("response_format").begin_object().member("type", "json_schema");
+      out_.key("json_schema").begin_object().member("name", "reply").member("strict", true);
+      out_.key("schema").raw(schema->raw()).end_object().end_object();
+    }
+  }
+  if (!effort.empty()) out_.member("reasoning_effort", effort);
+  return {};
+}
+
+Result<void> MessagesReader::write_rest(const Value& root) {
+  if (const auto stop = given(root, "stop_sequences")) {
+    if (!stop->is_array()) return wrong_type("stop_sequences", "an array", *stop);
+    if (stop->items().begin() != stop->items().end()) out_.key("stop").raw(stop->raw());
+  }
+  if (const auto metadata = given(root, "metadata")) {
+    if (!metadata->is_object()) return wrong_type("metadata", "an object", *metadata);
+    SIGNALBOX_TRY(const std::string_view user, optional_text(*metadata, "user_id", "metadata"));
+    if (!user.empty()) out_.member("user", user);
+    constexpr auto kUser = std::to_array<std::string_view>({"user_id"});
+    if (has_unknown(*metadata, kUser)) {
+      out_.key("metadata").begin_object();
+      copy_unknown(*metadata, kUser, out_);
+      out_.end_object();
+    }
+  }
+  SIGNALBOX_TRY(const std::string_view tier, optional_text(root, "service_tier", ""));
+  if (!tier.empty()) out_.member("service_tier", tier == "standard_only" ? "default" : tier);
+  SIGNALBOX_TRY(const std::string_view speed, optional_text(root, "speed", ""));
+  if (!speed.empty() && speed != "standard") return no_place("speed");
+  const auto stream = given(root, "stream");
+  if (stream && !stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
+  if (stream && stream->boolean()) {
+    out_.member("stream", true).key("stream_options").begin_object();
+    out_.member("include_usage", true).end_object();
+  }
+  copy_unknown(root, kMessagesMembers, out_);
+  return {};
+}
+
+Result<MessagesAsked> MessagesReader::read(const Value& root) {
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  SIGNALBOX_TRY_VOID(refuse_repeats(root, kMessagesMembers, ""));
+  SIGNALBOX_TRY_VOID(refuse_members(root, kRefusedOfMessages, ""));
+  for (const json::Member& member : root.members()) {
+    if (holds(kNotOfMessages, member.key)) return wrong(member.key, "no parameter of this API");
+  }
+  SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
+  const auto tokens = root.find("max_tokens");
+  if (!tokens) return wrong("max_tokens", "missing");
+  if (!tokens->integer()) return wrong("max_tokens", "expected an integer");
+  if (const auto system = given(root, "system")) SIGNALBOX_TRY_VOID(add_system(*system));
+  const auto messages = root.find("messages");
+  if (!messages) return wrong("messages", "missing");
+  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
+  size_t index = 0;
+  for (const Value& message : messages->items()) {
+    SIGNALBOX_TRY_VOID(add_message(message, fmt::format("messages[{}]", index++)));
+  }
+  out_.begin_object().member("model", model);
+  out_.key("messages").begin_array().raw(messages_.take()).end_array();
+  out_.key("max_tokens").raw(tokens->raw());
+  SIGNALBOX_TRY_VOID(write_tools(root));
+  SIGNALBOX_TRY_VOID(write_thinking(root));
+  SIGNALBOX_TRY_VOID(write_rest(root));
+  return MessagesAsked{out_.end_object().take(), thinking_};
+}
+
+}  // namespace
+
+Result<MessagesAsked> read_messages(std::string body) {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
+  return MessagesReader().read(document.root());
+}
+
+}  // namespace signalbox::dialects

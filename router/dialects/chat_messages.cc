@@ -1,0 +1,142 @@
+// A message of one text is written as that text: not every server takes parts everywhere.
+
+#include "router/dialects/chat_messages.h"
+
+#include <algorithm>
+
+namespace signalbox::dialects {
+void ChatMessages::begin(std::string_view role) {
+  if (is_open(role)) return;
+  end();
+  role_ = role;
+}
+
+void ChatMessages::append(std::string_view message) {
+  if (!out_.empty()) out_ += ',';
+  out_ += message;
+}
+
+void ChatMessages::end() {
+  if (role_.empty()) return;
+  json::Writer out;
+  out.begin_object().member("role", role_).key("content");
+  if (parts_.empty()) {
+    calls_.empty() ? out.string("") : out.null();
+  } else if (parts_.size() == 1 && parts_.front().is_text) {
+    out.raw(parts_.front().json);
+  } else {
+    out.begin_array();
+    for (const Part& part : parts_) {
+      if (!part.is_text) {
+        out.raw(part.json);
+        continue;
+      }
+      out.begin_object().member("type", "text").key("text").raw(part.json).end_object();
+    }
+    out.end_array();
+  }
+  if (!reasoning_.empty()) out.member("reasoning_content", reasoning_);
+  if (!calls_.empty()) {
+    out.key("tool_calls").begin_array();
+    for (const std::string& call : calls_) out.raw(call);
+    out.end_array();
+  }
+  append(out.end_object().take());
+  role_.clear();
+  parts_.clear();
+  calls_.clear();
+  reasoning_.clear();
+}
+
+void ChatMessages::add_text(std::string_view json) {
+  parts_.push_back({std::string(json), true});
+}
+
+void ChatMessages::add_part(std::string json) {
+  parts_.push_back({std::move(json), false});
+}
+
+void ChatMessages::add_reasoning(std::string_view text) {
+  if (!reasoning_.empty()) reasoning_ += '\n';
+  reasoning_ += text;
+}
+
+void ChatMessages::add_call(std::string_view id, std::string_view name,
+                            std::string_view arguments) {
+  json::Writer out;
+  out.begin_object().member("id", id).member("type", "function").key("function").begin_object();
+  out.member("name", name).member("arguments", arguments).end_object().end_object();
+  calls_.push_back(out.take());
+}
+
+void ChatMessages::add_result(std::string_view call, std::string_view content_json) {
+  end();
+  json::Writer out;
+  out.begin_object().member("role", "tool").member("tool_call_id", call);
+  append(out.key("content").raw(content_json).end_object().take());
+}
+
+std::string ChatMessages::take() {
+  end();
+  return std::exchange(out_, {});
+}
+
+tl::unexpected<Error> no_place(std::string_view path) {
+  return wrong(path, "has no place in a chat completion, which is what the servers here answer");
+}
+
+bool holds(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
+                                 const json::Value& found) {
+  return wrong(path, "expected {}, found {}", expected, json::type_name(found.type()));
+}
+
+std::string join_path(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+std::optional<json::Value> given(const json::Value& object, std::string_view key) {
+  const auto value = object.find(key);
+  return value && !value->is_null() ? value : std::nullopt;
+}
+
+Result<std::string_view> text_member(const json::Value& object, std::string_view key,
+                                     std::string_view path) {
+  const auto value = object.find(key);
+  if (!value) return wrong(join_path(path, key), "missing");
+  if (!value->is_string()) return wrong_type(join_path(path, key), "a string", *value);
+  return value->text();
+}
+
+Result<std::string_view> optional_text(const json::Value& object, std::string_view key,
+                                       std::string_view path) {
+  return given(object, key) ? text_member(object, key, path) : std::string_view{};
+}
+
+Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,
+                            std::string_view path) {
+  for (const json::Member& member : object.members()) {
+    if (holds(keys, member.key) && object.count(member.key) > 1)
+      return wrong(join_path(path, member.key), "given more than once");
+  }
+  return {};
+}
+
+void copy_unknown(const json::Value& object, std::span<const std::string_view> known,
+                  json::Writer& out) {
+  for (const json::Member& member : object.members()) {
+    if (!holds(known, member.key)) out.key(member.key).raw(member.value.raw());
+  }
+}
+
+bool has_unknown(const json::Value& object, std::span<const std::string_view> known) {
+  for (const json::Member& member : object.members()) {
+    if (!holds(known, member.key)) return true;
+  }
+  return false;
+}
+
+}  // namespace signalbox::dialects

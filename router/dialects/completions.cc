@@ -1,0 +1,169 @@
+// A system prompt that a decision adds stands in front of every text, since there is nowhere else.
+
+#include "router/dialects/completions.h"
+
+#include <array>
+
+#include "base/json_writer.h"
+#include "router/dialects/chat_messages.h"
+#include "router/dialects/chat_reply.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+
+// The shape of the prompt, kept through the edits: a list stays one, of one text too.
+constexpr std::string_view kList = "one_of_several";  // a member that nobody reads but outgoing()
+constexpr std::string_view kUser = "user";
+
+/// Chat completions as completions, for answers of our own.
+class CompletionReplies final : public ChatStream {
+ public:
+  explicit CompletionReplies(std::string id) : id_(std::move(id)) {}
+
+  Result<std::string> whole(std::string body) override {
+    SIGNALBOX_TRY(const json::Document document, parse_chat(std::move(body)));
+    SIGNALBOX_TRY(const ChatPiece piece, read_chat(document.root(), "message"));
+    return object(piece, piece.usage);
+  }
+  std::string refusal(int, std::string_view body) const override { return std::string(body); }
+  std::string broken(std::string_view error_body) override {
+    return fmt::format("data: {}\n\n", error_body);
+  }
+
+ private:
+  std::string object(const ChatPiece& piece, const std::optional<ChatUsage>& usage) const {
+    json::Writer out;
+    out.begin_object().member("id", piece.id.empty() ? std::string_view(id_) : piece.id);
+    out.member("object", "text_completion").member("created", piece.created);
+    out.member("model", piece.model).key("choices").begin_array().begin_object();
+    out.member("text", piece.text).member("index", 0).key("logprobs").null().key("finish_reason");
+    piece.finish_reason.empty() ? out.null() : out.string(piece.finish_reason);
+    out.end_object().end_array();
+    if (usage) {
+      out.key("usage").begin_object().member("prompt_tokens", usage->prompt);
+      out.member("completion_tokens", usage->completion);
+      out.member("total_tokens", usage->prompt + usage->completion).end_object();
+    }
+    return out.end_object().take();
+  }
+
+  Result<void> chunk(const ChatPiece& piece, std::string& out) override {
+    if (!piece.text.empty() || !piece.finish_reason.empty() || piece.usage)
+      append_event(out, "", object(piece, piece.usage));
+    return {};
+  }
+  Result<void> end(std::string& out) override {
+    append_event(out, "", "[DONE]");
+    return {};
+  }
+
+  std::string id_;
+};
+
+Result<void> write_texts(const Value& prompt, json::Writer& out) {
+  size_t index = 0;
+  for (const Value& text : prompt.items()) {
+    if (!text.is_string()) {
+      return wrong(fmt::format("prompt[{}]", index),
+                   "expected a string, found {}; tokens cannot be looked at",
+                   json::type_name(text.type()));
+    }
+    out.begin_object().member("role", kUser).member(kList, true).key("content").raw(text.raw());
+    out.end_object();
+    ++index;
+  }
+  if (index == 0) return wrong("prompt", "expected at least one text, found none");
+  return {};
+}
+
+/// The source with the first member of that name called otherwise and with another value; what
+/// stands between and around keeps its bytes. Precondition: the member is there.
+std::string exchanged(const json::Document& document, std::string_view key, std::string_view name,
+                      std::string_view value) {
+  const std::string_view source = document.source();
+  size_t behind = document.root().begin() + 1;  // of the member before
+  for (const json::Member& member : document.root().members()) {
+    if (member.key != key) {
+      behind = member.value.end();
+      continue;
+    }
+    const size_t begin = source.find('"', behind);
+    const size_t between = source.rfind('"', member.value.begin() - 1) + 1;
+    return fmt::format("{}\"{}\"{}{}{}", source.substr(0, begin), name,
+                       source.substr(between, member.value.begin() - between), value,
+                       source.substr(member.value.end()));
+  }
+  return std::string(source);
+}
+
+std::string text_of(const Value& content) {
+  if (content.is_string()) return std::string(content.text());
+  std::string out;
+  for (const Value& part : content.items()) {
+    const auto text = part.find("text");
+    if (text && text->is_string()) out.append(out.empty() ? "" : "\n\n").append(text->text());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Incoming> CompletionsDialect::read(std::string body, const Asking& asking) const {
+  constexpr auto kMembers = std::to_array<std::string_view>({"model", "prompt", "stream"});
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
+  const Value root = document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  SIGNALBOX_TRY_VOID(refuse_repeats(root, kMembers, ""));
+  if (root.find("messages")) return wrong("messages", "no parameter of this API; it takes prompt");
+  const auto prompt = root.find("prompt");
+  if (!prompt) return wrong("prompt", "missing");
+  json::Writer messages;
+  messages.begin_array();
+  if (prompt->is_string()) {
+    messages.begin_object().member("role", kUser).key("content").raw(prompt->raw()).end_object();
+  } else if (prompt->is_array()) {
+    SIGNALBOX_TRY_VOID(write_texts(*prompt, messages));
+  } else {
+    return wrong_type("prompt", "a string or an array of strings", *prompt);
+  }
+  Incoming out;
+  out.chat = exchanged(document, "prompt", "messages", messages.end_array().take());
+  out.replies = std::make_unique<CompletionReplies>(fmt::format("cmpl-{}", asking.id));
+  return out;
+}
+
+Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+  const Value root = document.root();
+  std::string before;
+  std::vector<std::string> prompts;
+  bool is_list = false;
+  const auto messages = root.find("messages");
+  if (!messages) return fail(Code::kInternal, "a completion's messages are gone");
+  for (const Value& message : messages->items()) {
+    const auto role = message.find("role");
+    const auto content = message.find("content");
+    if (!role || !content) continue;
+    if (role->text() != kUser) {
+      before.append(text_of(*content)).append("\n\n");
+      continue;
+    }
+    is_list = is_list || message.find(kList).has_value();
+    const bool plain = before.empty() && content->is_string();
+    prompts.push_back(plain ? std::string(content->raw())
+                            : json::quote(fmt::format("{}{}", before, text_of(*content))));
+  }
+  std::string prompt;
+  for (const std::string& each : prompts) prompt.append(prompt.empty() ? "" : ",").append(each);
+  if (is_list) prompt = fmt::format("[{}]", prompt);
+  return exchanged(document, "messages", "prompt", prompt);
+}
+
+std::string CompletionsDialect::refusal(int, std::string_view body) const {
+  return std::string(body);
+}
+
+}  // namespace signalbox::dialects

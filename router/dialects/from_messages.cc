@@ -1,0 +1,261 @@
+// Events of a type that is not known are left out, as the API asks of its readers; blocks of
+// content that are not known would be a hole in the answer, and are an error.
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "router/dialects/anthropic_server.h"
+#include "router/dialects/chat_reply.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+
+std::string_view label(const std::optional<Value>& object, std::string_view key) {
+  const auto value = object ? object->find(key) : std::nullopt;
+  return value && value->is_string() ? value->text() : std::string_view{};
+}
+
+int64_t count(const Value& object, std::string_view key) {
+  const auto value = object.find(key);
+  return value ? std::max<int64_t>(0, value->integer().value_or(0)) : 0;
+}
+
+std::string_view finish_reason(std::string_view stop) {
+  if (stop == "max_tokens" || stop == "model_context_window_exceeded") return "length";
+  if (stop == "tool_use") return "tool_calls";
+  return stop == "refusal" ? "content_filter" : "stop";
+}
+
+/// Blocks that say nothing a chat completion could repeat.
+bool is_silent(std::string_view type) {
+  return type == "redacted_thinking";
+}
+
+/// Members of a usage object replace what was known, since later ones are sums.
+void add_usage(const std::optional<Value>& usage, ChatUsage& out, int64_t& input) {
+  if (!usage || !usage->is_object()) return;
+  const int64_t read = count(*usage, "cache_read_input_tokens");
+  const int64_t all =
+      count(*usage, "input_tokens") + read + count(*usage, "cache_creation_input_tokens");
+  if (all > 0) {
+    input = all;
+    out.cached = read;
+  }
+  out.prompt = input;
+  if (usage->find("output_tokens")) out.completion = count(*usage, "output_tokens");
+}
+
+void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
+  out.key("usage").begin_object().member("prompt_tokens", usage.prompt);
+  out.member("completion_tokens", usage.completion);
+  out.member("total_tokens", usage.prompt + usage.completion);
+  out.key("prompt_tokens_details").begin_object().member("cached_tokens", usage.cached);
+  out.end_object().end_object();
+}
+
+class FromMessages final : public ReplyTranslator {
+ public:
+  FromMessages(bool usage, int64_t now) : wants_usage_(usage), now_(now) {}
+
+  Result<std::string> whole(std::string body) override;
+  std::string refusal(int status, std::string_view body) const override;
+  Result<void> push(std::string_view bytes, std::string& out) override;
+  Result<void> finish(std::string& out) override;
+  std::string broken(std::string_view error_body) override {
+    return fmt::format("data: {}\n\n", error_body);
+  }
+
+ private:
+  Result<void> event(std::string_view data, std::string& out);
+  Result<void> block_start(const Value& root, std::string& out);
+  Result<void> block_delta(const Value& root, std::string& out);
+  void open(json::Writer& out, std::string_view object) const;
+  void chunk(std::string_view delta, std::string_view reason, std::string& out) const;
+  void text_chunk(std::string_view key, std::string_view text, std::string& out) const;
+  void end(std::string& out);
+
+  const bool wants_usage_;
+  const int64_t now_;
+  EventReader reader_;
+  std::string id_, model_, stop_;
+  int64_t calls_ = 0;
+  ChatUsage usage_;
+  int64_t input_ = 0;
+  bool done_ = false;
+};
+
+void FromMessages::open(json::Writer& out, std::string_view object) const {
+  out.begin_object().member("id", id_).member("object", object).member("created", now_);
+  out.member("model", model_);
+}
+
+Result<std::string> FromMessages::whole(std::string body) {
+  SIGNALBOX_TRY(const json::Document document, parse_chat(std::move(body)));
+  const Value root = document.root();
+  const auto content = root.find("content");
+  if (!content || !content->is_array())
+    return fail(Code::kUpstream, "the reply: content: expected an array");
+  id_ = label(root, "id");
+  model_ = label(root, "model");
+  add_usage(root.find("usage"), usage_, input_);
+  std::string text, thoughts;
+  json::Writer calls;
+  calls.begin_array();
+  size_t index = 0;
+  for (const Value& block : content->items()) {
+    const std::string_view type = label(block, "type");
+    if (type == "text") {
+      text += label(block, "text");
+    } else if (type == "thinking") {
+      thoughts += label(block, "thinking");
+    } else if (type == "tool_use") {
+      const auto input = block.find("input");
+      calls.begin_object().member("id", label(block, "id")).member("type", "function");
+      calls.key("function").begin_object().member("name", label(block, "name"));
+      calls.member("arguments", input ? input->raw() : std::string_view("{}"));
+      calls.end_object().end_object();
+      ++calls_;
+    } else if (!is_silent(type)) {
+      return fail(Code::kUpstream, "the reply: content[{}].type: not understood", index);
+    }
+    ++index;
+  }
+  json::Writer out;
+  open(out, "chat.completion");
+  out.key("choices").begin_array().begin_object().member("index", 0).key("message");
+  out.begin_object().member("role", "assistant").key("content");
+  text.empty() && calls_ > 0 ? out.null() : out.string(text);
+  if (!thoughts.empty()) out.member("reasoning_content", thoughts);
+  out.key("refusal").null();
+  calls.end_array();
+  if (calls_ > 0) out.key("tool_calls").raw(calls.take());
+  out.end_object().key("logprobs").null();
+  out.member("finish_reason", finish_reason(label(root, "stop_reason"))).end_object().end_array();
+  write_chat_usage(out, usage_);
+  return out.end_object().take();
+}
+
+std::string FromMessages::refusal(int status, std::string_view body) const {
+  const Refused refused = read_refusal(status, body);
+  json::Writer out;
+  out.begin_object().key("error").begin_object().member("message", refused.message);
+  out.member("type", status >= 500 ? "server_error" : "invalid_request_error");
+  return out.key("param").null().key("code").null().end_object().end_object().take();
+}
+
+Result<void> FromMessages::push(std::string_view bytes, std::string& out) {
+  const EventReader::Take take = [&](std::string_view data) { return event(data, out); };
+  return reader_.push(bytes, take);
+}
+
+Result<void> FromMessages::finish(std::string& out) {
+  const EventReader::Take take = [&](std::string_view data) { return event(data, out); };
+  SIGNALBOX_TRY_VOID(reader_.finish(take));
+  if (done_) return {};
+  return fail(Code::kUpstream, "the stream ended before the reply was whole");
+}
+
+void FromMessages::chunk(std::string_view delta, std::string_view reason, std::string& out) const {
+  json::Writer event;
+  open(event, "chat.completion.chunk");
+  event.key("choices").begin_array().begin_object().member("index", 0).key("delta").raw(delta);
+  event.key("logprobs").null().key("finish_reason");
+  reason.empty() ? event.null() : event.string(reason);
+  event.end_object().end_array();
+  if (wants_usage_) event.key("usage").null();
+  append_event(out, "", event.end_object().take());
+}
+
+void FromMessages::text_chunk(std::string_view key, std::string_view text, std::string& out) const {
+  if (text.empty()) return;
+  json::Writer delta;
+  chunk(delta.begin_object().member(key, text).end_object().take(), {}, out);
+}
+
+Result<void> FromMessages::block_start(const Value& root, std::string& out) {
+  const auto block = root.find("content_block");
+  const std::string_view type = label(block, "type");
+  if (type == "text") {
+    text_chunk("content", label(block, "text"), out);
+  } else if (type == "thinking") {
+    text_chunk("reasoning_content", label(block, "thinking"), out);
+  } else if (type == "tool_use") {
+    json::Writer delta;
+    delta.begin_object().key("tool_calls").begin_array().begin_object().member("index", calls_++);
+    delta.member("id", label(block, "id")).member("type", "function").key("function");
+    delta.begin_object().member("name", label(block, "name")).member("arguments", "");
+    delta.end_object().end_object().end_array().end_object();
+    chunk(delta.take(), {}, out);
+  } else if (!is_silent(type)) {
+    return fail(Code::kUpstream, "the reply: content_block.type: not understood");
+  }
+  return {};
+}
+
+Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
+  const auto delta = root.find("delta");
+  const std::string_view type = label(delta, "type");
+  if (type == "text_delta") text_chunk("content", label(delta, "text"), out);
+  if (type == "thinking_delta") text_chunk("reasoning_content", label(delta, "thinking"), out);
+  if (type != "input_json_delta") return {};
+  if (calls_ == 0) return fail(Code::kUpstream, "the reply: arguments without a call of a tool");
+  json::Writer out_delta;
+  out_delta.begin_object().key("tool_calls").begin_array().begin_object();
+  out_delta.member("index", calls_ - 1).key("function").begin_object();
+  out_delta.member("arguments", label(delta, "partial_json"));
+  out_delta.end_object().end_object().end_array().end_object();
+  chunk(out_delta.take(), {}, out);
+  return {};
+}
+
+void FromMessages::end(std::string& out) {
+  done_ = true;
+  chunk("{}", finish_reason(stop_), out);
+  if (wants_usage_) {
+    json::Writer event;
+    open(event, "chat.completion.chunk");
+    event.key("choices").begin_array().end_array();
+    write_chat_usage(event, usage_);
+    append_event(out, "", event.end_object().take());
+  }
+  append_event(out, "", "[DONE]");
+}
+
+Result<void> FromMessages::event(std::string_view data, std::string& out) {
+  if (done_) return {};
+  SIGNALBOX_TRY(const json::Document document, parse_chat(std::string(data)));
+  const Value root = document.root();
+  const std::string_view type = label(root, "type");
+  if (type == "error") {
+    done_ = true;
+    out += broken(refusal(500, data));
+    return {};
+  }
+  if (type == "message_start") {
+    const auto message = root.find("message");
+    id_ = label(message, "id");
+    model_ = label(message, "model");
+    if (message) add_usage(message->find("usage"), usage_, input_);
+    chunk(R"({"role":"assistant","content":""})", {}, out);
+  } else if (type == "content_block_start") {
+    return block_start(root, out);
+  } else if (type == "content_block_delta") {
+    return block_delta(root, out);
+  } else if (type == "message_delta") {
+    stop_ = label(root.find("delta"), "stop_reason");
+    add_usage(root.find("usage"), usage_, input_);
+  } else if (type == "message_stop") {
+    end(out);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<ReplyTranslator> replies_of_messages(bool usage, int64_t now) {
+  return std::make_unique<FromMessages>(usage, now);
+}
+
+}  // namespace signalbox::dialects

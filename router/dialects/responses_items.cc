@@ -1,0 +1,61 @@
+// A page of a list, as the API's other lists are cut.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/json_writer.h"
+#include "router/dialects/chat_messages.h"
+#include "router/dialects/responses.h"
+
+namespace signalbox::dialects {
+
+Result<std::string> list_input_items(const StoredResponse& stored, std::string_view query) {
+  constexpr int64_t kLimitMax = 100;
+  int64_t limit = 20;
+  bool ascending = false;
+  std::string after;
+  if (query.starts_with('?')) query.remove_prefix(1);
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const std::string_view key = pair.substr(0, pair.find('='));
+    const std::string_view value = pair.substr(std::min(pair.size(), key.size() + 1));
+    if (key == "order" && (value == "asc" || value == "desc")) {
+      ascending = value == "asc";
+    } else if (key == "after") {
+      after = value;
+    } else if (key == "limit" && !value.empty() && value.size() <= 3 &&
+               value.find_first_not_of("0123456789") == std::string_view::npos) {
+      limit = std::clamp<int64_t>(std::atoi(std::string(value).c_str()), 1, kLimitMax);
+    } else {
+      return wrong(key, "not understood here (known: after, limit, order=asc or desc)");
+    }
+  }
+  SIGNALBOX_TRY(const json::Document document,
+                json::Document::parse(fmt::format("[{}]", stored.input)));
+  std::vector<json::Value> items;
+  for (const json::Value& item : document.root().items()) items.push_back(item);
+  if (!ascending) std::reverse(items.begin(), items.end());
+  const auto id_of = [](const json::Value& item) {
+    const auto id = item.find("id");
+    return id && id->is_string() ? id->text() : std::string_view{};
+  };
+  auto first = items.begin();
+  if (!after.empty()) {
+    first = std::find_if(items.begin(), items.end(),
+                         [&](const json::Value& item) { return id_of(item) == after; });
+    if (first == items.end()) return wrong("after", "there is no such item");
+    ++first;
+  }
+  const auto last = first + std::min<int64_t>(limit, items.end() - first);
+  json::Writer out;
+  out.begin_object().member("object", "list").key("data").begin_array();
+  for (auto item = first; item != last; ++item) out.raw(item->raw());
+  out.end_array().key("first_id");
+  first == last ? out.null() : out.string(id_of(*first));
+  out.key("last_id");
+  first == last ? out.null() : out.string(id_of(*(last - 1)));
+  return out.member("has_more", last != items.end()).end_object().take();
+}
+
+}  // namespace signalbox::dialects

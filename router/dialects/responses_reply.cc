@@ -1,0 +1,365 @@
+// Items follow each other: one is open at a time, and the response at the end repeats them all, so
+// what has been said is kept, up to kSaidBytesMax.
+
+#include "base/json_writer.h"
+#include "router/dialects/chat_messages.h"
+#include "router/dialects/chat_reply.h"
+#include "router/dialects/responses.h"
+
+namespace signalbox::dialects {
+namespace {
+
+constexpr size_t kSaidBytesMax = size_t{1} << 26;
+/// What an item or a part of one costs beside its text, so that many small ones are bounded, too.
+constexpr size_t kItemBytes = 256;
+
+enum class Kind : uint8_t { kNone, kReasoning, kMessage, kCall };
+
+constexpr std::string_view kSaid = "output_text";
+constexpr std::string_view kRefusal = "refusal";
+constexpr std::string_view kThought = "reasoning_text";
+
+/// A text of a message or of reasoning.
+struct Part {
+  std::string_view type;  // one of the above
+  std::string text;
+
+  std::string_view key() const { return type == kRefusal ? kRefusal : "text"; }
+};
+
+std::string part_json(const Part& part) {
+  json::Writer out;
+  out.begin_object().member("type", part.type).member(part.key(), part.text);
+  if (part.type == kSaid) out.key("annotations").raw("[]").key("logprobs").raw("[]");
+  return out.end_object().take();
+}
+
+struct Item {
+  explicit Item(Kind of = Kind::kNone) : kind(of) {}
+  Kind kind;
+  std::string id;
+  std::vector<Part> parts;               // of a message or of reasoning
+  std::string call_id, name, arguments;  // of a call
+};
+
+std::string item_json(const Item& item, std::string_view status) {
+  json::Writer out;
+  out.begin_object().member("id", item.id);
+  if (item.kind == Kind::kCall) {
+    out.member("type", "function_call").member("status", status).member("call_id", item.call_id);
+    return out.member("name", item.name).member("arguments", item.arguments).end_object().take();
+  }
+  if (item.kind == Kind::kReasoning) {
+    out.member("type", "reasoning").member("status", status).key("summary").raw("[]");
+  } else {
+    out.member("type", "message").member("status", status).member("role", "assistant");
+  }
+  out.key("content").begin_array();
+  for (const Part& part : item.parts) out.raw(part_json(part));
+  return out.end_array().end_object().take();
+}
+
+void write_usage(json::Writer& out, const std::optional<ChatUsage>& usage) {
+  out.key("usage");
+  if (!usage) {
+    out.null();
+    return;
+  }
+  out.begin_object().member("input_tokens", usage->prompt);
+  out.key("input_tokens_details").begin_object().member("cached_tokens", usage->cached);
+  out.end_object().member("output_tokens", usage->completion);
+  out.key("output_tokens_details").begin_object().member("reasoning_tokens", usage->reasoning);
+  out.end_object().member("total_tokens", usage->prompt + usage->completion).end_object();
+}
+
+class ResponsesReplies final : public ChatStream {
+ public:
+  ResponsesReplies(ResponsesAsked asked, const Asking& asking, ResponseStore* store)
+      : asked_(std::move(asked)),
+        token_(asking.token),
+        owner_(asking.owner),
+        now_(asking.now),
+        store_(store) {
+    asked_.chat.clear();
+  }
+
+  Result<std::string> whole(std::string body) override;
+  std::string refusal(int, std::string_view body) const override { return std::string(body); }
+  std::string broken(std::string_view error_body) override;
+
+ private:
+  Result<void> chunk(const ChatPiece& piece, std::string& out) override;
+  Result<void> end(std::string& out) override;
+
+  void start(const ChatPiece& piece, std::string& out);
+  void open(Item item, std::string_view prefix, std::string& out);
+  void open_part(std::string_view type, std::string& out);
+  void close_part(std::string& out);
+  void close(std::string& out);
+  void say(std::string_view text, std::string_view type, std::string& out);
+  Result<void> call(const ChatPiece::Call& call, std::string& out);
+  Result<void> count(const ChatPiece& piece);
+  void keep(const std::string& response);
+
+  /// An event about the open item, whose further members are to be written and which emit() ends.
+  json::Writer about_item(std::string_view type);
+  void emit(std::string_view type, json::Writer event, std::string& out);
+  void emit_response(std::string_view type, std::string_view response, std::string& out);
+  void emit_item(std::string_view type, std::string_view json, std::string& out);
+  std::string_view status() const;
+  std::string response(std::string_view status, std::string_view error) const;
+
+  ResponsesAsked asked_;
+  const std::string token_, owner_;
+  const int64_t now_;
+  ResponseStore* const store_;
+
+  bool started_ = false;
+  int64_t sequence_ = 0;
+  std::string model_;
+  Item item_;
+  int64_t call_ = -1;
+  int64_t items_ = 0;   // with the open one
+  std::string output_;  // of closed items, elements of an array
+  ChatMessages said_;   // the same as a message, for what goes on from here
+  size_t said_bytes_ = 0;
+  std::string finish_;
+  std::optional<ChatUsage> usage_;
+};
+
+json::Writer ResponsesReplies::about_item(std::string_view type) {
+  json::Writer event;
+  event.begin_object().member("type", type).member("sequence_number", sequence_++);
+  event.member("item_id", item_.id).member("output_index", items_ - 1);
+  if (item_.kind != Kind::kCall)
+    event.member("content_index", static_cast<int64_t>(item_.parts.size()) - 1);
+  return event;
+}
+
+void ResponsesReplies::emit(std::string_view type, json::Writer event, std::string& out) {
+  append_event(out, type, event.end_object().take());
+}
+
+void ResponsesReplies::emit_response(std::string_view type, std::string_view response,
+                                     std::string& out) {
+  json::Writer event;
+  event.begin_object().member("type", type).member("sequence_number", sequence_++);
+  event.key("response").raw(response);
+  emit(type, std::move(event), out);
+}
+
+std::string_view ResponsesReplies::status() const {
+  return finish_ == "length" || finish_ == "content_filter" ? "incomplete" : "completed";
+}
+
+std::string ResponsesReplies::response(std::string_view status, std::string_view error) const {
+  json::Writer out;
+  out.begin_object().member("id", fmt::format("resp_{}", token_)).member("object", "response");
+  out.member("created_at", now_).member("status", status).member("background", false).key("error");
+  error.empty() ? out.null() : out.raw(error);
+  out.key("incomplete_details");
+  if (status == "incomplete") {
+    out.begin_object();
+    out.member("reason", finish_ == "length" ? "max_output_tokens" : "content_filter").end_object();
+  } else {
+    out.null();
+  }
+  out.member("model", model_).key("output").begin_array();
+  if (!output_.empty()) out.raw(output_);
+  out.end_array();
+  for (const auto& [key, value] : asked_.repeated) out.key(key).raw(value);
+  write_usage(out, usage_);
+  return out.end_object().take();
+}
+
+void ResponsesReplies::start(const ChatPiece& piece, std::string& out) {
+  if (started_) return;
+  started_ = true;
+  model_ = piece.model;
+  const std::string begun = response("in_progress", {});
+  emit_response("response.created", begun, out);
+  emit_response("response.in_progress", begun, out);
+}
+
+void ResponsesReplies::open(Item item, std::string_view prefix, std::string& out) {
+  close(out);
+  said_bytes_ += kItemBytes;
+  item_ = std::move(item);
+  item_.id = fmt::format("{}_{}{}", prefix, token_, items_++);
+  emit_item("response.output_item.added", item_json(item_, "in_progress"), out);
+}
+
+void ResponsesReplies::emit_item(std::string_view type, std::string_view json, std::string& out) {
+  json::Writer event;
+  event.begin_object().member("type", type).member("sequence_number", sequence_++);
+  event.member("output_index", items_ - 1).key("item").raw(json);
+  emit(type, std::move(event), out);
+}
+
+void ResponsesReplies::open_part(std::string_view type, std::string& out) {
+  close_part(out);
+  said_bytes_ += kItemBytes;
+  item_.parts.push_back({type, {}});
+  constexpr std::string_view kType = "response.content_part.added";
+  json::Writer event = about_item(kType);
+  event.key("part").raw(part_json(item_.parts.back()));
+  emit(kType, std::move(event), out);
+}
+
+void ResponsesReplies::close_part(std::string& out) {
+  if (item_.parts.empty()) return;
+  const Part& part = item_.parts.back();
+  const std::string type = fmt::format("response.{}.done", part.type);
+  json::Writer done = about_item(type);
+  done.member(part.key(), part.text);
+  if (part.type == kSaid) done.key("logprobs").raw("[]");
+  emit(type, std::move(done), out);
+  constexpr std::string_view kType = "response.content_part.done";
+  json::Writer event = about_item(kType);
+  event.key("part").raw(part_json(part));
+  emit(kType, std::move(event), out);
+}
+
+void ResponsesReplies::close(std::string& out) {
+  if (item_.kind == Kind::kNone) return;
+  if (item_.kind == Kind::kCall) {
+    constexpr std::string_view kType = "response.function_call_arguments.done";
+    json::Writer done = about_item(kType);
+    done.member("name", item_.name).member("arguments", item_.arguments);
+    emit(kType, std::move(done), out);
+  } else {
+    close_part(out);
+  }
+  const std::string json = item_json(item_, "completed");
+  emit_item("response.output_item.done", json, out);
+  output_.append(output_.empty() ? "" : ",").append(json);
+  if (item_.kind != Kind::kReasoning) said_.begin("assistant");
+  if (item_.kind == Kind::kMessage) {
+    for (const Part& part : item_.parts) said_.add_text(json::quote(part.text));
+  }
+  if (item_.kind == Kind::kCall) said_.add_call(item_.call_id, item_.name, item_.arguments);
+  item_ = Item();
+}
+
+void ResponsesReplies::say(std::string_view text, std::string_view type, std::string& out) {
+  if (text.empty()) return;
+  const Kind kind = type == kThought ? Kind::kReasoning : Kind::kMessage;
+  if (item_.kind != kind) open(Item(kind), kind == Kind::kReasoning ? "rs" : "msg", out);
+  if (item_.parts.empty() || item_.parts.back().type != type) open_part(type, out);
+  item_.parts.back().text += text;
+  const std::string event_type = fmt::format("response.{}.delta", type);
+  json::Writer event = about_item(event_type);
+  event.member("delta", text);
+  if (type == kSaid) event.key("logprobs").raw("[]");
+  emit(event_type, std::move(event), out);
+}
+
+Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& out) {
+  if (item_.kind != Kind::kCall || call.index != call_) {
+    if (call.index <= call_)
+      return fail(Code::kUpstream, "the reply: calls of tools are not one after the other");
+    if (call.name.empty())
+      return fail(Code::kUpstream, "the reply: tool_calls[{}]: begins without a name", call.index);
+    call_ = call.index;
+    Item item(Kind::kCall);
+    item.name = call.name;
+    item.call_id =
+        call.id.empty() ? fmt::format("call_{}{}", token_, items_) : std::string(call.id);
+    open(std::move(item), "fc", out);
+  }
+  if (call.arguments.empty()) return {};
+  item_.arguments += call.arguments;
+  constexpr std::string_view kType = "response.function_call_arguments.delta";
+  json::Writer event = about_item(kType);
+  event.member("delta", call.arguments);
+  emit(kType, std::move(event), out);
+  return {};
+}
+
+Result<void> ResponsesReplies::count(const ChatPiece& piece) {
+  said_bytes_ += piece.text.size() + piece.refusal.size() + piece.reasoning.size();
+  for (const ChatPiece::Call& call : piece.calls)
+    said_bytes_ += call.id.size() + call.name.size() + call.arguments.size();
+  if (said_bytes_ <= kSaidBytesMax) return {};
+  return fail(Code::kTooLarge, "the reply is longer than {} bytes", kSaidBytesMax);
+}
+
+Result<void> ResponsesReplies::chunk(const ChatPiece& piece, std::string& out) {
+  start(piece, out);
+  SIGNALBOX_TRY_VOID(count(piece));
+  if (piece.usage) usage_ = piece.usage;
+  if (!piece.finish_reason.empty()) finish_ = piece.finish_reason;
+  say(piece.reasoning, kThought, out);
+  say(piece.text, kSaid, out);
+  say(piece.refusal, kRefusal, out);
+  for (const ChatPiece::Call& each : piece.calls) {
+    SIGNALBOX_TRY_VOID(call(each, out));
+  }
+  return {};
+}
+
+void ResponsesReplies::keep(const std::string& response) {
+  if (store_ == nullptr || !asked_.store) return;
+  StoredResponse stored{owner_, response, std::move(asked_.input), std::move(asked_.messages)};
+  const std::string said = said_.take();
+  if (!said.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(said);
+  store_->put(fmt::format("resp_{}", token_), std::move(stored), now_);
+}
+
+Result<void> ResponsesReplies::end(std::string& out) {
+  close(out);
+  const std::string done = response(status(), {});
+  keep(done);
+  emit_response(fmt::format("response.{}", status()), done, out);
+  return {};
+}
+
+// The same way as a stream of one chunk, whose events nobody gets.
+Result<std::string> ResponsesReplies::whole(std::string body) {
+  SIGNALBOX_TRY(const json::Document document, parse_chat(std::move(body)));
+  SIGNALBOX_TRY(const ChatPiece piece, read_chat(document.root(), "message"));
+  std::string events;
+  SIGNALBOX_TRY_VOID(chunk(piece, events));
+  close(events);
+  std::string done = response(status(), {});
+  keep(done);
+  return done;
+}
+
+std::string ResponsesReplies::broken(std::string_view error_body) {
+  const Refused error = read_refusal(502, error_body);
+  const std::string_view code = error.code.empty() ? "server_error" : std::string_view(error.code);
+  json::Writer event;
+  event.begin_object().member("type", "error").member("sequence_number", sequence_++);
+  event.member("code", code).member("message", error.message).key("param").null();
+  std::string out;
+  emit("error", std::move(event), out);
+  if (!started_) return out;
+  json::Writer why;
+  why.begin_object().member("code", "server_error").member("message", error.message).end_object();
+  emit_response("response.failed", response("failed", why.take()), out);
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<ReplyTranslator> responses_replies(ResponsesAsked asked, const Asking& asking,
+                                                   ResponseStore* store) {
+  return std::make_unique<ResponsesReplies>(std::move(asked), asking, store);
+}
+
+Result<Incoming> ResponsesDialect::read(std::string body, const Asking& asking) const {
+  const Earlier earlier = [&](std::string_view id) -> std::optional<std::string> {
+    const auto found = store_.get(id, asking.owner, asking.now);
+    return found ? std::optional(found->messages) : std::nullopt;
+  };
+  SIGNALBOX_TRY(ResponsesAsked asked, read_responses(std::move(body), asking.token, earlier));
+  std::string chat = std::move(asked.chat);
+  return Incoming{std::move(chat), responses_replies(std::move(asked), asking, &store_)};
+}
+
+std::string ResponsesDialect::refusal(int, std::string_view body) const {
+  return std::string(body);
+}
+
+}  // namespace signalbox::dialects

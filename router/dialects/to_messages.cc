@@ -1,0 +1,354 @@
+// Turns have to alternate there, so messages of one side that follow each other become one; what a
+// system says anywhere stands in front.
+
+#include <algorithm>
+#include <array>
+
+#include "router/dialects/anthropic_server.h"
+#include "router/dialects/chat_messages.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+using Names = std::span<const std::string_view>;
+
+// The API insists on a bound.
+constexpr int64_t kTokensMax = 8192;
+
+constexpr auto kWritten = std::to_array<std::string_view>(
+    {"model", "messages", "max_tokens", "max_completion_tokens", "stop", "stream", "stream_options",
+     "tools", "tool_choice", "parallel_tool_calls", "user", "response_format", "reasoning_effort"});
+
+constexpr auto kLeftOut =
+    std::to_array<std::string_view>({"metadata", "store", "service_tier", "prompt_cache_key",
+                                     "prompt_cache_retention", "safety_identifier"});
+
+// Goes out under the same name.
+constexpr auto kShared =
+    std::to_array<std::string_view>({"temperature", "top_p", "top_k", "thinking", "cache_control"});
+
+bool holds(Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+tl::unexpected<Error> no_place(std::string_view path) {
+  return wrong(path,
+               "has no place in a request to Anthropic's API, which the model's server speaks");
+}
+
+/// As good as not given: null, false, zero, a single choice.
+bool asks_nothing(std::string_view key, const Value& value) {
+  if (value.is_null() || (value.is_bool() && !value.boolean())) return true;
+  if (!value.is_number()) return false;
+  const double number = value.number().value_or(1);
+  return number == 0 || (key == "n" && number == 1);
+}
+
+class Writer {
+ public:
+  Result<std::string> write(const Value& root);
+
+ private:
+  Result<void> add_message(const Value& message, const std::string& path);
+  Result<void> add_content(const Value& content, const std::string& path);
+  Result<void> add_part(const Value& part, const std::string& path);
+  Result<void> add_calls(const Value& calls, const std::string& path);
+  Result<void> add_result(const Value& message, const std::string& path);
+  void add_text(std::string_view json);
+  void turn_to(std::string_view role);
+
+  Result<void> write_tokens(const Value& root);
+  Result<void> write_stop(const Value& root);
+  Result<void> write_tools(const Value& root);
+  Result<void> write_tool_choice(const Value& root);
+  Result<void> write_output(const Value& root);
+  Result<void> write_rest(const Value& root);
+
+  std::string messages_;             // elements of the array
+  std::string role_;                 // of the turn that is open; "": none, or the system's
+  std::vector<std::string> blocks_;  // of the turn
+  std::vector<std::string> system_;  // blocks
+  bool is_system_ = false;           // what comes is the system's
+  json::Writer out_;
+};
+
+std::string array_of(const std::vector<std::string>& elements) {
+  json::Writer out;
+  out.begin_array();
+  for (const std::string& element : elements) out.raw(element);
+  return out.end_array().take();
+}
+
+void Writer::turn_to(std::string_view role) {
+  is_system_ = role == "system";
+  if (is_system_ || role == role_) return;
+  if (!blocks_.empty()) {
+    messages_ += fmt::format(R"({}{{"role":"{}","content":{}}})", messages_.empty() ? "" : ",",
+                             role_, array_of(blocks_));
+  }
+  blocks_.clear();
+  role_ = role;
+}
+
+// Empty texts are refused there.
+void Writer::add_text(std::string_view json) {
+  if (json == "\"\"") return;
+  (is_system_ ? system_ : blocks_).push_back(fmt::format(R"({{"type":"text","text":{}}})", json));
+}
+
+/// A data URL as a source, any other as one to be fetched.
+std::string source_of(std::string_view url) {
+  json::Writer out;
+  out.begin_object();
+  constexpr std::string_view kData = "data:", kBase64 = ";base64,";
+  const size_t at = url.find(kBase64);
+  if (url.starts_with(kData) && at != std::string_view::npos) {
+    out.member("type", "base64").member("media_type", url.substr(5, at - 5));
+    out.member("data", url.substr(at + kBase64.size()));
+  } else {
+    out.member("type", "url").member("url", url);
+  }
+  return out.end_object().take();
+}
+
+Result<void> Writer::add_part(const Value& part, const std::string& path) {
+  if (!part.is_object()) return wrong_type(path, "an object", part);
+  SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
+  if (type == "text" || type == "refusal") {
+    SIGNALBOX_TRY_VOID(text_member(part, type, path));
+    add_text(part.find(type)->raw());
+    return {};
+  }
+  if (is_system_) return no_place(path + ".type");
+  if (type == "image_url") {
+    const auto image = part.find("image_url");
+    const std::string at = path + ".image_url";
+    if (!image || !image->is_object()) return wrong(at, "expected an object");
+    SIGNALBOX_TRY(const std::string_view url, text_member(*image, "url", at));
+    blocks_.push_back(fmt::format(R"({{"type":"image","source":{}}})", source_of(url)));
+    return {};
+  }
+  if (type == "file") {
+    const auto file = part.find("file");
+    const std::string at = path + ".file";
+    if (!file || !file->is_object()) return wrong(at, "expected an object");
+    SIGNALBOX_TRY(const std::string_view data, text_member(*file, "file_data", at));
+    SIGNALBOX_TRY(const std::string_view name, optional_text(*file, "filename", at));
+    json::Writer block;
+    block.begin_object().member("type", "document").key("source").raw(source_of(data));
+    if (!name.empty()) block.member("title", name);
+    blocks_.push_back(block.end_object().take());
+    return {};
+  }
+  if (type == "input_audio") return no_place(path + ".type");
+  blocks_.emplace_back(part.raw());
+  return {};
+}
+
+Result<void> Writer::add_content(const Value& content, const std::string& path) {
+  if (content.is_null()) return {};
+  if (content.is_string()) {
+    add_text(content.raw());
+    return {};
+  }
+  if (!content.is_array()) return wrong_type(path, "a string, an array or null", content);
+  size_t index = 0;
+  for (const Value& part : content.items()) {
+    SIGNALBOX_TRY_VOID(add_part(part, fmt::format("{}[{}]", path, index++)));
+  }
+  return {};
+}
+
+Result<void> Writer::add_calls(const Value& calls, const std::string& path) {
+  size_t index = 0;
+  for (const Value& call : calls.items()) {
+    const std::string at = fmt::format("{}[{}]", path, index++);
+    const auto function = call.find("function");
+    if (!function || !function->is_object()) return no_place(at);
+    SIGNALBOX_TRY(const std::string_view id, text_member(call, "id", at));
+    SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", at + ".function"));
+    SIGNALBOX_TRY(const std::string_view arguments,
+                  optional_text(*function, "arguments", at + ".function"));
+    const auto input = json::Document::parse(std::string(arguments.empty() ? "{}" : arguments));
+    if (!input || !input->root().is_object())
+      return wrong(at + ".function.arguments", "expected a JSON object in the string");
+    json::Writer block;
+    block.begin_object().member("type", "tool_use").member("id", id).member("name", name);
+    blocks_.push_back(block.key("input").raw(input->root().raw()).end_object().take());
+  }
+  return {};
+}
+
+Result<void> Writer::add_result(const Value& message, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view call, text_member(message, "tool_call_id", path));
+  turn_to("user");
+  // Its content as blocks of its own.
+  std::vector<std::string> around;
+  around.swap(blocks_);
+  const auto content = message.find("content");
+  const Result<void> added = content ? add_content(*content, path + ".content") : Result<void>{};
+  around.swap(blocks_);
+  if (!added) return added;
+  json::Writer block;
+  block.begin_object().member("type", "tool_result").member("tool_use_id", call);
+  blocks_.push_back(block.key("content").raw(array_of(around)).end_object().take());
+  return {};
+}
+
+Result<void> Writer::add_message(const Value& message, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view role, text_member(message, "role", path));
+  if (given(message, "name") && role != "tool") return no_place(path + ".name");
+  if (role == "tool") return add_result(message, path);
+  if (role == "system" || role == "developer") {
+    turn_to("system");
+  } else if (role == "user" || role == "assistant") {
+    turn_to(role);
+  } else {
+    return no_place(path + ".role");
+  }
+  if (given(message, "function_call")) return no_place(path + ".function_call");
+  const auto content = message.find("content");
+  if (content) SIGNALBOX_TRY_VOID(add_content(*content, path + ".content"));
+  const auto calls = given(message, "tool_calls");
+  return calls ? add_calls(*calls, path + ".tool_calls") : Result<void>{};
+}
+
+Result<void> Writer::write_tokens(const Value& root) {
+  auto tokens = given(root, "max_completion_tokens");
+  if (!tokens) tokens = given(root, "max_tokens");
+  out_.key("max_tokens");
+  tokens ? out_.raw(tokens->raw()) : out_.integer(kTokensMax);
+  return {};
+}
+
+Result<void> Writer::write_stop(const Value& root) {
+  const auto stop = given(root, "stop");
+  if (!stop) return {};
+  out_.key("stop_sequences");
+  stop->is_string() ? out_.begin_array().raw(stop->raw()).end_array() : out_.raw(stop->raw());
+  return {};
+}
+
+Result<void> Writer::write_tools(const Value& root) {
+  constexpr auto kMembers = std::to_array<std::string_view>({"name", "description", "parameters"});
+  const auto tools = given(root, "tools");
+  if (!tools || !tools->is_array()) return {};
+  out_.key("tools").begin_array();
+  size_t index = 0;
+  for (const Value& tool : tools->items()) {
+    const std::string path = fmt::format("tools[{}]", index++);
+    const auto function = tool.find("function");
+    if (!function || !function->is_object()) return no_place(path);
+    SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
+    out_.begin_object().member("name", name);
+    if (const auto description = given(*function, "description"))
+      out_.key("description").raw(description->raw());
+    const auto parameters = given(*function, "parameters");
+    out_.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
+    copy_unknown(*function, kMembers, out_);
+    out_.end_object();
+  }
+  out_.end_array();
+  return write_tool_choice(root);
+}
+
+Result<void> Writer::write_tool_choice(const Value& root) {
+  const auto choice = given(root, "tool_choice");
+  const auto parallel = given(root, "parallel_tool_calls");
+  const bool alone = parallel && parallel->is_bool() && !parallel->boolean();
+  if (!choice && !alone) return {};
+  out_.key("tool_choice").begin_object();
+  if (!choice) {
+    out_.member("type", "auto");
+  } else if (choice->is_string()) {
+    out_.member("type", choice->text() == "required" ? "any" : choice->text());
+  } else {
+    const auto function = choice->find("function");
+    if (!function || !function->is_object()) return no_place("tool_choice");
+    SIGNALBOX_TRY(const std::string_view name,
+                  text_member(*function, "name", "tool_choice.function"));
+    out_.member("type", "tool").member("name", name);
+  }
+  const bool none = choice && choice->is_string() && choice->text() == "none";
+  if (alone && !none) out_.member("disable_parallel_tool_use", true);
+  out_.end_object();
+  return {};
+}
+
+Result<void> Writer::write_output(const Value& root) {
+  SIGNALBOX_TRY(const std::string_view effort, optional_text(root, "reasoning_effort", ""));
+  std::string_view schema;
+  const auto format = given(root, "response_format");
+  if (format) {
+    SIGNALBOX_TRY(const std::string_view type, text_member(*format, "type", "response_format"));
+    const auto named = format->find("json_schema");
+    const auto found = named ? named->find("schema") : std::nullopt;
+    if (type != "text" && !found) return no_place("response_format.type");
+    if (found) schema = found->raw();
+  }
+  if (effort == "none" && !root.find("thinking"))
+    out_.key("thinking").begin_object().member("type", "disabled").end_object();
+  const bool has_effort = !effort.empty() && effort != "none";
+  if (!has_effort && schema.empty()) return {};
+  out_.key("output_config").begin_object();
+  if (has_effort) out_.member("effort", effort == "minimal" ? "low" : effort);
+  if (!schema.empty()) {
+    out_.key("format").begin_object().member("type", "json_schema").key("schema").raw(schema);
+    out_.end_object();
+  }
+  out_.end_object();
+  return {};
+}
+
+Result<void> Writer::write_rest(const Value& root) {
+  if (const auto user = given(root, "user"))
+    out_.key("metadata").begin_object().key("user_id").raw(user->raw()).end_object();
+  if (const auto stream = given(root, "stream")) out_.key("stream").raw(stream->raw());
+  for (const json::Member& member : root.members()) {
+    if (holds(kShared, member.key)) {
+      out_.key(member.key).raw(member.value.raw());
+    } else if (!holds(kWritten, member.key) && !holds(kLeftOut, member.key) &&
+               !asks_nothing(member.key, member.value)) {
+      return no_place(member.key);
+    }
+  }
+  return {};
+}
+
+Result<std::string> Writer::write(const Value& root) {
+  SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
+  const auto messages = root.find("messages");
+  if (!messages || !messages->is_array()) return no_place("prompt");
+  size_t index = 0;
+  for (const Value& message : messages->items()) {
+    SIGNALBOX_TRY_VOID(add_message(message, fmt::format("messages[{}]", index++)));
+  }
+  turn_to("");
+  out_.begin_object().member("model", model);
+  if (!system_.empty()) out_.key("system").raw(array_of(system_));
+  out_.key("messages").begin_array();
+  if (!messages_.empty()) out_.raw(messages_);
+  out_.end_array();
+  SIGNALBOX_TRY_VOID(write_tokens(root));
+  SIGNALBOX_TRY_VOID(write_stop(root));
+  SIGNALBOX_TRY_VOID(write_tools(root));
+  SIGNALBOX_TRY_VOID(write_output(root));
+  SIGNALBOX_TRY_VOID(write_rest(root));
+  return out_.end_object().take();
+}
+
+}  // namespace
+
+Result<MessagesRequest> to_messages(std::string chat, int64_t now) {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+  const Value root = document.root();
+  MessagesRequest out;
+  SIGNALBOX_TRY(out.body, Writer().write(root));
+  const auto options = root.find("stream_options");
+  const auto usage = options ? options->find("include_usage") : std::nullopt;
+  out.replies = replies_of_messages(usage && usage->is_bool() && usage->boolean(), now);
+  return out;
+}
+
+}  // namespace signalbox::dialects

@@ -1,0 +1,39 @@
+// Credentials change their field, and nothing else of a request does.
+
+#include "router/gateway/dialect_headers.h"
+
+#include <fmt/format.h>
+
+#include "base/ascii.h"
+
+namespace signalbox::gateway {
+
+http::Headers for_openai(const http::Headers& headers) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const http::Field field = headers[i];
+    const bool key = ascii::iequals(field.name, "x-api-key");
+    if (key && !headers.find("authorization"))
+      out.add("Authorization", fmt::format("Bearer {}", field.value));
+    if (!key && !ascii::iequals(field.name.substr(0, 10), "anthropic-"))
+      out.add(field.name, field.value);
+  }
+  return out;
+}
+
+http::Headers for_anthropic(const http::Headers& headers) {
+  constexpr std::string_view kBearer = "Bearer ";
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const http::Field field = headers[i];
+    const bool bearer = ascii::iequals(field.name, "authorization") &&
+                        ascii::iequals(field.value.substr(0, kBearer.size()), kBearer);
+    if (bearer && !headers.find("x-api-key"))
+      out.add("x-api-key", field.value.substr(kBearer.size()));
+    if (!bearer) out.add(field.name, field.value);
+  }
+  if (!headers.find("anthropic-version")) out.add("anthropic-version", "2023-06-01");
+  return out;
+}
+
+}  // namespace signalbox::gateway

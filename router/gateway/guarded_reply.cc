@@ -1,0 +1,284 @@
+// One coroutine asks upstream and nothing else runs beside it: a check that comes back while it
+// waits makes the wait end (UpstreamReply::nudge), so that no event is written from two places.
+
+#include "router/gateway/guarded_reply.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "base/ascii.h"
+#include "router/gateway/relay.h"
+#include "router/http/error_reply.h"
+#include "router/upstream/whole.h"
+
+namespace signalbox::gateway {
+namespace {
+
+constexpr int kWithheldStatus = 403;  // clients do not try it again
+constexpr std::string_view kWithheldCode = "response_blocked";
+constexpr std::string_view kWarnings = "x-vsr-response-warnings";
+constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
+
+// Where a stream stops behind what looks like the end of a sentence for twice as long as it
+// takes between two tokens, it is one: a digit behind "3." would have come.
+constexpr double kPauseGaps = 2;
+constexpr std::chrono::milliseconds kPauseMin{40};
+constexpr std::chrono::milliseconds kPauseMax{1'000};
+constexpr double kNewest = 0.2;  // what the last gap counts in their mean
+
+bool is_compressed(const http::Headers& headers) {
+  const auto encoding = headers.find("content-encoding");
+  return encoding && !ascii::iequals(*encoding, "identity");
+}
+
+bool wants_trailers(const http::Headers& headers) {
+  const auto te = headers.find("te");
+  return te && te->find("trailers") != std::string_view::npos;
+}
+
+void add_if(http::Headers& headers, std::string_view name, std::string_view value) {
+  if (!value.empty()) headers.add(name, value);
+}
+
+}  // namespace
+
+GuardedReply::GuardedReply(std::unique_ptr<upstream::UpstreamReply> answer,
+                           replies::WatchedReply watched, const GuardContext& guarding,
+                           http::Executor executor)
+    : answer_(std::move(answer)),
+      rules_(watched.rules),
+      check_(std::move(watched.check)),
+      guarding_(guarding),
+      executor_(executor),
+      self_(std::make_shared<Self>(Self{this})),
+      trails_(wants_trailers(guarding.exchange.request.headers)),
+      end_timer_(executor),
+      pause_timer_(executor) {}
+
+GuardedReply::~GuardedReply() {
+  self_->answer = nullptr;
+  gone_.request_stop();
+  if (!stream_) return;
+  std::string nobody;
+  stream_->give_up(nobody);
+  guarding_.watch.guarded(stream_->outcome());
+}
+
+http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
+    std::unique_ptr<upstream::UpstreamReply> answer, replies::WatchedReply watched,
+    const GuardContext& guarding) {
+  using Wrapped = std::unique_ptr<upstream::UpstreamReply>;
+  if (answer->head().status != 200) co_return Wrapped(std::move(answer));
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  std::unique_ptr<GuardedReply> out(
+      new GuardedReply(std::move(answer), std::move(watched), guarding, executor));
+  const http::Response& head = out->answer_->head();
+  out->head_.status = head.status;
+  out->head_.headers = head.headers;
+  if (is_event_stream(head.headers)) {
+    out->stream_.emplace(out->rules_);
+    add_if(guarding.told, kWarnings, replies::early_warnings(out->rules_));
+    if (out->trails_) guarding.told.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
+    co_return Wrapped(std::move(out));
+  }
+  Result<void> read = co_await out->read_whole();
+  if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  co_return Wrapped(std::move(out));
+}
+
+http::Task<Result<void>> GuardedReply::read_whole() {
+  Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
+  if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  std::string body = *std::move(read);
+  answer_.reset();
+  auto reply = is_compressed(head_.headers) ? std::nullopt : replies::WholeReply::read(body);
+  if (!reply) {
+    answer_with(replies::unread(rules_, std::move(body)));
+    co_return Result<void>{};
+  }
+  std::vector<replies::ReplyWindow> windows = reply->windows();
+  std::optional<replies::ReplyVerdict> verdict = replies::ReplyVerdict{};
+  if ((rules_.grounding || rules_.jailbreak) && !windows.empty()) {
+    auto found = co_await checked(std::move(windows));
+    verdict = std::move(found);
+  }
+  if (guarding_.exchange.interrupt.raised())
+    co_return tl::unexpected<Error>(guarding_.exchange.interrupt.error());
+  answer_with(reply->judged(rules_, verdict ? &*verdict : nullptr));
+  co_return Result<void>{};
+}
+
+// Nothing where it took too long, or there was no room for it.
+http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
+    std::vector<replies::ReplyWindow> windows) {
+  struct Pending {
+    explicit Pending(const http::Executor& executor) : timer(executor) {}
+    http::Timer timer;
+    std::optional<replies::ReplyVerdict> verdict;
+  };
+  const auto pending = std::make_shared<Pending>(executor_);
+  const engine::Patience patience{http::Clock::now() + guarding_.whole_wait, gone_.get_token()};
+  pending->timer.expires_at(patience.deadline);
+  auto work = [check = check_, windows = std::move(windows), patience, pending,
+               executor = executor_] {
+    auto verdict = check->check(windows, patience);
+    http::asio::post(executor, [pending, verdict = std::move(verdict)]() mutable {
+      pending->verdict = std::move(verdict);
+      pending->timer.cancel();
+    });
+  };
+  if (!guarding_.compute.submit(std::move(work))) co_return std::nullopt;
+  std::function<void()> leave = [pending] { pending->timer.cancel(); };
+  const http::Interrupt::Scope scope(guarding_.exchange.interrupt, std::move(leave));
+  if (!guarding_.exchange.interrupt.raised()) co_await pending->timer.async_wait(http::kAwait);
+  co_return std::move(pending->verdict);
+}
+
+void GuardedReply::answer_with(replies::GuardedBody body) {
+  out_ = std::move(body.body);
+  if (!body.refusal.empty()) {
+    out_ = http::error_body(kWithheldStatus, body.refusal, kWithheldCode);
+    head_ = {};
+    head_.status = kWithheldStatus;
+    head_.headers.add("Content-Type", "application/json");
+  }
+  add_if(guarding_.told, kWarnings, body.warnings);
+  add_if(guarding_.told, kUnchecked, body.unchecked);
+  head_.content_length = out_.size();
+  guarding_.watch.guarded(body.outcome);
+}
+
+void GuardedReply::start_check() {
+  std::vector<replies::ReplyWindow> windows = stream_->take_work();
+  if (windows.empty()) return;
+  if (running_) return stream_->failed(ready_);
+  auto work = [check = check_, windows = std::move(windows), stop = gone_.get_token(), self = self_,
+               number = ++checks_, executor = executor_] {
+    auto verdict = check->check(windows, {http::Clock::time_point::max(), stop});
+    http::asio::post(executor, [self, number, verdict = std::move(verdict)] {
+      if (self->answer != nullptr) self->answer->take(verdict, number);
+    });
+  };
+  running_ = guarding_.compute.submit(std::move(work));
+  if (!running_) stream_->failed(ready_);
+}
+
+// A check that was given up comes too late.
+void GuardedReply::take(const replies::ReplyVerdict& verdict, uint64_t check) {
+  running_ = false;
+  if (check != checks_) return;
+  stream_->done(verdict, ready_);
+  start_check();
+  if (!stream_->is_busy()) end_by_.reset();
+  wake();
+}
+
+void GuardedReply::give_up() {
+  ++checks_;
+  end_by_.reset();
+  stream_->give_up(ready_);
+}
+
+// What a whole reply says in its header.
+void GuardedReply::trail() {
+  if (!trails_) return;
+  const replies::ReplyOutcome outcome = stream_->outcome();
+  const auto names_of = [&](replies::ReplyState state) {
+    const bool grounding =
+        outcome.grounding == state && rules_.on_hallucination != replies::ReplyAction::kNone;
+    const bool jailbreak =
+        outcome.jailbreak == state && rules_.on_jailbreak != replies::ReplyAction::kNone;
+    return fmt::format("{}{}{}", grounding ? replies::kHallucination : "",
+                       grounding && jailbreak ? "," : "",
+                       jailbreak ? replies::kResponseJailbreak : "");
+  };
+  const auto add = [&](std::string_view name, const std::string& names) {
+    if (!names.empty()) guarding_.exchange.reply.trail(name, names);
+  };
+  add(kWarnings, names_of(replies::ReplyState::kFound));
+  add(kUnchecked, names_of(replies::ReplyState::kUnchecked));
+}
+
+void GuardedReply::wake() {
+  if (upstream_over_) end_timer_.cancel();
+  if (waits_ && !ready_.empty()) answer_->nudge();
+}
+
+// After each piece: how long the end may wait for its checks, and when silence is the end of a
+// sentence.
+void GuardedReply::mind_the_time() {
+  const auto now = http::Clock::now();
+  if (came_) gap_ = (1 - kNewest) * gap_ + kNewest * (now - *came_);
+  came_ = now;
+  if (std::exchange(pause_set_, false)) pause_timer_.cancel();
+  if (!end_by_ && stream_->is_busy() && (stream_->holds() || upstream_over_)) {
+    end_by_ = now + guarding_.end_wait;
+    end_timer_.expires_at(*end_by_);
+    end_timer_.async_wait([self = self_](const http::ErrorCode& error) {
+      if (error || self->answer == nullptr || !self->answer->end_by_) return;
+      self->answer->give_up();
+      self->answer->wake();
+    });
+  }
+  if (upstream_over_ || !stream_->pauses()) return;
+  const auto pause =
+      std::clamp<std::chrono::duration<double>>(kPauseGaps * gap_, kPauseMin, kPauseMax);
+  pause_set_ = true;
+  pause_timer_.expires_after(std::chrono::duration_cast<http::Clock::duration>(pause));
+  pause_timer_.async_wait([self = self_](const http::ErrorCode& error) {
+    if (error || self->answer == nullptr) return;
+    self->answer->stream_->pause();
+    self->answer->start_check();
+    self->answer->wake();
+  });
+}
+
+http::Task<> GuardedReply::sleep() {
+  if (!end_by_) end_by_ = http::Clock::now() + guarding_.end_wait;
+  if (http::Clock::now() >= *end_by_) {
+    give_up();
+    co_return;
+  }
+  end_timer_.expires_at(*end_by_);
+  co_await end_timer_.async_wait(http::kAwait);
+}
+
+http::Task<Result<upstream::Piece>> GuardedReply::next() {
+  if (!stream_) co_return upstream::Piece{out_, true};
+  for (;;) {
+    const bool last = stream_->ended() || (upstream_over_ && !stream_->is_busy());
+    if (last || !ready_.empty()) {
+      out_ = std::exchange(ready_, {});
+      if (last) {
+        answer_.reset();
+        trail();
+      }
+      co_return upstream::Piece{out_, last};
+    }
+    if (error_) co_return tl::unexpected<Error>(*std::move(error_));
+    if (upstream_over_) {
+      co_await sleep();
+      continue;
+    }
+    waits_ = true;
+    Result<upstream::Piece> piece = co_await answer_->next();
+    waits_ = false;
+    if (!piece) {
+      give_up();
+      if (ready_.empty()) co_return piece;
+      error_ = std::move(piece).error();
+      continue;
+    }
+    if (piece->bytes.empty() && !piece->last) continue;
+    stream_->push(piece->bytes, ready_);
+    if (piece->last) {
+      upstream_over_ = true;
+      stream_->finish(ready_);
+    }
+    start_check();
+    mind_the_time();
+  }
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,12 @@
+#pragma once
+// GET /v1/models and /v1/models/NAME: the names a client may ask for, in OpenAI's shape.
+
+#include "router/config/config.h"
+#include "router/gateway/routes.h"
+
+namespace signalbox::gateway {
+
+/// The names that mean "choose for me" first, then the configured models.
+std::vector<Route> model_routes(const config::Config& config);
+
+}  // namespace signalbox::gateway

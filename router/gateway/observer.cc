@@ -1,0 +1,152 @@
+// A collector that is not there is no reason not to start: traces are dropped then, and counted.
+
+#include "router/gateway/observer.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "router/config/endpoint.h"
+#include "router/gateway/answer_cache.h"
+#include "router/upstream/poster.h"
+
+namespace signalbox::gateway {
+namespace {
+
+constexpr std::chrono::milliseconds kExportLimit{5'000};
+/// What the file leaves unbounded has a bound all the same.
+constexpr uint64_t kCaptureBytesMax = 65'536;
+constexpr uint16_t kGrpcPort = 4317;
+constexpr uint16_t kHttpPort = 4318;
+
+observe::Vocabulary vocabulary_of(const routing::Router& router) {
+  const config::Config& config = router.config();
+  observe::Vocabulary out;
+  for (const config::Model& model : config.providers.models)
+    out.models.push_back({model.name, model.pricing ? model.pricing->currency : std::string()});
+  if (const config::Model* model = config.providers.find(config.providers.default_model);
+      model != nullptr && model->pricing)
+    out.default_currency = model->pricing->currency;
+  for (const config::Routing* routing : config::routings_of(config)) {
+    for (const config::Decision& decision : routing->decisions)
+      out.decisions.push_back(decision.name);
+  }
+  if (caches_answers(config)) out.cache = config.response_cache.backend_type;
+  for (auto& matched : router.signals())
+    out.signals.push_back({std::string(matched.type), std::move(matched.names)});
+  const models::Models& models = router.models();
+  if (models.embedder != nullptr)
+    out.engines.emplace_back(models.embedder.get(), config.embedding_model.path);
+  for (const auto& [directory, model] : models.classifiers) {
+    const engine::TextEmbedder* same = model.get();
+    out.engines.emplace_back(same, directory);
+  }
+  return out;
+}
+
+double share_of(const config::Observability::Sampling& sampling) {
+  if (sampling.type == "always_off") return 0;
+  return sampling.type == "probabilistic" ? sampling.rate : 1;
+}
+
+bool is_fault(std::string_view error) {
+  return error == "upstream_error" || error == "upstream_5xx" || error == "internal_error" ||
+         error == "timeout";
+}
+
+}  // namespace
+
+Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
+                   observe::Replay& replay)
+    : config_(router.config()),
+      metrics_(metrics),
+      replay_(replay),
+      meters_(metrics, vocabulary_of(router)),
+      default_model_(config_.providers.find(config_.providers.default_model)) {
+  plan_exporter(config_.observability.tracing);
+  const std::string& store = config_.router_replay.store_backend;
+  if (config_.router_replay.enabled && !store.empty() && store != "memory") {
+    notices_.push_back(
+        fmt::format("global.services.router_replay.store_backend: \"{}\" is not built; records are "
+                    "kept in memory",
+                    store));
+  }
+}
+
+Observer::~Observer() = default;
+
+void Observer::plan_exporter(const config::Observability::Tracing& tracing) {
+  const auto& exporter = tracing.exporter;
+  if (!tracing.enabled || exporter.endpoint.empty()) return;
+  const auto note = [&](std::string_view what) {
+    notices_.push_back(
+        fmt::format("global.services.observability.tracing.exporter.{}; no traces are sent", what));
+  };
+  if (!exporter.type.empty() && exporter.type != "otlp")
+    return note(fmt::format("type: \"{}\" is not built", exporter.type));
+  const bool url = exporter.endpoint.find("://") != std::string::npos;
+  auto to = url ? config::parse_base_url(exporter.endpoint)
+                : config::parse_endpoint(exporter.endpoint, !exporter.insecure);
+  if (!to) return note(fmt::format("endpoint: {}", to.error().message));
+  if (to->port == kGrpcPort) {
+    to->port = kHttpPort;
+    notices_.push_back(
+        fmt::format("global.services.observability.tracing.exporter.endpoint: {} is for gRPC; "
+                    "traces go to port {} over HTTP",
+                    kGrpcPort, kHttpPort));
+  }
+  collector_.name = "traces";
+  collector_.host = to->host;
+  collector_.port = to->port;
+  collector_.tls = to->tls;
+  collector_.path_prefix = to->path.ends_with(observe::kOtlpPath)
+                               ? to->path.substr(0, to->path.size() - observe::kOtlpPath.size())
+                               : to->path;
+  share_ = share_of(tracing.sampling);
+}
+
+void Observer::start() {
+  const config::RouterReplay& replay = config_.router_replay;
+  replay_.set_limits(replay.max_records, std::chrono::seconds(replay.ttl_seconds));
+  if (collector_.host.empty() || share_ <= 0) return;
+  const auto& resource = config_.observability.tracing.resource;
+  observe::Resource who;
+  if (!resource.service_name.empty()) who.service_name = resource.service_name;
+  who.service_version =
+      resource.service_version.empty() ? SIGNALBOX_VERSION : resource.service_version;
+  who.deployment_environment = resource.deployment_environment;
+  // Shared by the copies of the std::function; used by the exporter's thread alone.
+  auto poster = std::make_shared<upstream::Poster>(collector_, kExportLimit);
+  exporter_ = std::make_unique<observe::Exporter>(
+      [poster](const std::string& body) {
+        return poster->post(observe::kOtlpPath, observe::kOtlpType, body);
+      },
+      std::move(who), metrics_.spans);
+}
+
+bool Observer::samples(const observe::TraceContext& trace) const {
+  return exporter_ != nullptr && observe::is_in_share(trace.trace, share_);
+}
+
+std::optional<Observer::Capture> Observer::capture(const config::Decision* decision) const {
+  const auto* plugin =
+      decision != nullptr && decision->router_replay ? &*decision->router_replay : nullptr;
+  if (plugin == nullptr)
+    return config_.router_replay.enabled ? std::optional(Capture{}) : std::nullopt;
+  if (!plugin->enabled) return std::nullopt;
+  const uint64_t asked = plugin->max_body_bytes;
+  const auto bytes =
+      static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
+  return Capture{plugin->capture_request_body ? bytes : 0,
+                 plugin->capture_response_body ? bytes : 0};
+}
+
+void Observer::tell(observe::Account account, bool sampled) const {
+  meters_.record(account);
+  const auto level =
+      is_fault(account.error) || !account.detail.empty() ? log::Level::kWarn : log::Level::kInfo;
+  if (log::enabled(level)) log::event(level, "request", observe::account_json(account));
+  if (!account.replay_id.empty()) replay_.add(account);
+  if (sampled) exporter_->add(std::move(account));
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,93 @@
+// Content-Encoding is left alone: compressed bytes pass as they are.
+
+#include "router/gateway/relay.h"
+
+#include <string>
+
+#include "base/ascii.h"
+#include "router/http/error_reply.h"
+
+namespace signalbox::gateway {
+namespace {
+
+http::Headers reply_fields(const http::Headers& upstream, const http::Headers& ours) {
+  const http::EndToEnd passes(upstream);
+  http::Headers out;
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    const http::Field field = upstream[i];
+    if (passes(i) && !ours.find(field.name)) out.add(field.name, field.value);
+  }
+  for (size_t i = 0; i < ours.size(); ++i) out.add(ours[i].name, ours[i].value);
+  return out;
+}
+
+/// The last bytes that were passed on: enough to tell where an event ends.
+class Tail {
+ public:
+  void add(std::string_view bytes) {
+    bytes_.append(bytes.substr(bytes.size() - std::min<size_t>(bytes.size(), 4)));
+    if (bytes_.size() > 4) bytes_.erase(0, bytes_.size() - 4);
+  }
+  std::string_view view() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Tells a client in the middle of a stream that there will be no more. The error is an event of
+/// its own, which OpenAI's clients throw as an exception; then the connection closes without the
+/// terminating chunk, because a body that ends properly would tell proxies, caches and other
+/// clients that a broken answer is whole.
+http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error& error,
+                          const BrokenStream* broken) {
+  const std::string body = http::error_body(error);
+  const std::string told = broken != nullptr ? (*broken)(body) : fmt::format("data: {}\n\n", body);
+  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", told);
+  co_await reply.write(event, false);
+  reply.abandon();
+}
+
+}  // namespace
+
+bool is_event_stream(const http::Headers& headers) {
+  const auto type = headers.find("content-type");
+  const auto encoding = headers.find("content-encoding");
+  return type && ascii::iequals(type->substr(0, 17), "text/event-stream") &&
+         (!encoding || ascii::iequals(*encoding, "identity"));
+}
+
+bool at_event_boundary(std::string_view tail) {
+  return tail.empty() || tail.ends_with("\n\n") || tail.ends_with("\r\n\r\n") ||
+         tail.ends_with("\r\r");
+}
+
+http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& reply,
+                               const http::Headers& fields, const BrokenStream* broken) {
+  const http::Response& head = answer.head();
+  const http::Headers merged = reply_fields(head.headers, fields);
+  const bool events = is_event_stream(head.headers) && !head.content_length;
+  reply.start(head.status, merged, head.content_length);
+  Tail tail;
+  for (;;) {
+    if (!answer.ready()) {
+      const bool flushed = co_await reply.flush();
+      if (!flushed) break;
+    }
+    Result<upstream::Piece> piece = co_await answer.next();
+    if (!piece) {
+      if (piece.error().code == Code::kCancelled || !events) {
+        reply.abandon();
+      } else {
+        co_await break_stream(reply, tail.view(), piece.error(), broken);
+      }
+      co_return tl::unexpected<Error>(std::move(piece).error());
+    }
+    const bool written = co_await reply.write(piece->bytes, piece->last);
+    if (!written) break;
+    if (piece->last) co_return Result<void>{};
+    if (events) tail.add(piece->bytes);
+  }
+  co_return fail(Code::kCancelled, "the client has gone");
+}
+
+}  // namespace signalbox::gateway

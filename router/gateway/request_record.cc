@@ -1,0 +1,231 @@
+// Copies names rather than looks at them: what is told of a request may outlive its configuration.
+
+#include "router/gateway/request_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "router/http/error_reply.h"
+#include "router/routing/decision_headers.h"
+
+namespace signalbox::gateway {
+namespace {
+
+using observe::Degraded;
+
+std::string_view reason_of(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+    case Code::kTooLarge:
+      return "parse_error";
+    case Code::kNotFound:
+      return "model_not_found";
+    case Code::kUnsupported:
+      return "unsupported";
+    case Code::kOverloaded:
+      return "overloaded";
+    case Code::kDeadline:
+      return "timeout";
+    case Code::kCancelled:
+      return "cancellation";
+    case Code::kUpstream:
+      return "upstream_error";
+    case Code::kCorrupt:
+    case Code::kIo:
+    case Code::kInternal:
+      break;
+  }
+  return "internal_error";
+}
+
+double cost_of(const config::Model& model, const observe::Tokens& tokens) {
+  if (!model.pricing) return 0;
+  const config::Pricing& price = *model.pricing;
+  const auto cached = static_cast<double>(std::min(tokens.cached, tokens.prompt));
+  const double fresh = static_cast<double>(tokens.prompt) - cached;
+  const double of_cached =
+      price.cached_input_per_1m > 0 ? price.cached_input_per_1m : price.prompt_per_1m;
+  return (fresh * price.prompt_per_1m + cached * of_cached +
+          static_cast<double>(tokens.completion) * price.completion_per_1m) /
+         1e6;
+}
+
+std::optional<observe::Tokens> tokens_of(const replies::ReplyMeter::Times& times) {
+  if (!times.completion_tokens && !times.prompt_tokens) return std::nullopt;
+  return observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
+                         times.completion_tokens.value_or(0)};
+}
+
+void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool& cut) {
+  const size_t room = size_max - std::min(out.size(), size_max);
+  cut = cut || bytes.size() > room;
+  out.append(bytes.substr(0, room));
+}
+
+}  // namespace
+
+RequestRecord::RequestRecord(const Observer& observer, const http::Headers& headers,
+                             const http::Reply& reply, std::string_view path)
+    : observer_(observer), reply_(reply) {
+  account_.trace =
+      observe::trace_context(headers.find("traceparent"), headers.count("traceparent"));
+  sampled_ = observer.samples(account_.trace);
+  account_.id = observe::request_id(headers.find("x-request-id"));
+  account_.path = path;
+  account_.at = std::chrono::system_clock::now();
+  account_.began = account_.understood = account_.sent = std::chrono::steady_clock::now();
+  observer_.meters().began();
+}
+
+RequestRecord::~RequestRecord() {
+  observer_.meters().ended();
+  account_.ended = std::chrono::steady_clock::now();
+  account_.status = reply_.status();
+  set_error();
+  observer_.tell(std::move(account_), sampled_);
+}
+
+// Of what went wrong without an error of ours.
+void RequestRecord::set_error() {
+  if (!account_.error.empty()) return;
+  if (account_.status == 0 || reply_.broken()) {
+    account_.error = "cancellation";
+  } else if (!account_.jailbreak.empty()) {
+    account_.error = "jailbreak_block";
+  } else if (account_.pii) {
+    account_.error = "pii_policy_denied";
+  } else if (account_.status >= 400 && account_.sent != account_.began) {
+    account_.error = account_.status >= 500 ? "upstream_5xx" : "upstream_4xx";
+  } else if (account_.status >= 400) {
+    account_.error = account_.status >= 500 ? "internal_error" : "parse_error";
+  }
+}
+
+void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded degraded,
+                               std::string_view why) {
+  account_.degraded = degraded;
+  account_.detail = why;
+  if (degraded == Degraded::kNo && evaluation.rests_on_missing())
+    account_.degraded = Degraded::kModelMissing;
+  auto effort = evaluation.effort();
+  for (const auto& run : effort.signals)
+    account_.signals.push_back({std::string(run.type), run.began, run.ended, run.failed});
+  for (const auto& pass : effort.passes) {
+    account_.passes.push_back({pass.model, std::string(observer_.meters().engine_name(pass.model)),
+                               pass.began, pass.ended,
+                               pass.error ? code_name(*pass.error) : std::string_view{}});
+  }
+  account_.deciding = effort.deciding;
+  account_.rules_began = effort.rules_began;
+  account_.rules_ended = effort.rules_ended;
+  account_.recipe = evaluation.recipe();
+  account_.decided = !account_.recipe.empty();
+}
+
+void RequestRecord::planned(const routing::Plan& plan, const config::Decision* decision,
+                            bool stream) {
+  account_.understood = std::chrono::steady_clock::now();
+  model_ = plan.model;
+  if (model_ != nullptr) account_.model = model_->name;
+  account_.decision = plan.decision;
+  account_.category = plan.category;
+  account_.algorithm = plan.algorithm;
+  account_.selection_method = plan.selection_method;
+  account_.confidence = plan.confidence;
+  account_.reasoning = plan.reasoning;
+  account_.response_path = routing::path_name(plan.path);
+  account_.jailbreak = plan.guarded.jailbreak;
+  account_.pii = plan.guarded.pii;
+  account_.pii_types = plan.guarded.pii_types;
+  if (plan.guarded.missing_identity) nameless();
+  account_.stream = stream;
+  account_.matched.clear();  // another plan may have been followed before
+  for (const auto& matched : plan.matched)
+    account_.matched.push_back({std::string(matched.type), matched.names});
+  if (const auto capture = observer_.capture(decision)) {
+    capture_ = *capture;
+    account_.replay_id = "replay-" + observe::hex(observe::new_span_id());
+  }
+}
+
+void RequestRecord::failed(const Error& error, std::string_view detail) {
+  account_.error = reason_of(error.code);
+  account_.response_path = routing::kErrorPath;
+  if (!detail.empty()) account_.detail = detail;
+}
+
+void RequestRecord::nameless() {
+  account_.error = http::kMissingIdentity;
+}
+
+void RequestRecord::limited() {
+  account_.error = routing::kLimitedPath;
+  account_.response_path = routing::kLimitedPath;
+}
+
+void RequestRecord::cached(observe::CacheUse use, std::chrono::steady_clock::time_point began) {
+  account_.cache = use;
+  account_.cache_began = began;
+  account_.cache_ended = std::chrono::steady_clock::now();
+  if (use == observe::CacheUse::kHit || use == observe::CacheUse::kNear)
+    account_.response_path = routing::kCachePath;
+}
+
+void RequestRecord::sent(std::string_view body) {
+  account_.sent = std::chrono::steady_clock::now();
+  account_.upstream_span = observe::new_span_id();
+  sent_bytes_ = body.size();
+  append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
+}
+
+std::string RequestRecord::traceparent() const {
+  return account_.trace.traceparent(account_.upstream_span, sampled_);
+}
+
+void RequestRecord::answers(size_t events) {
+  answered_ = true;
+  events_ = events;
+}
+
+uint64_t RequestRecord::tokens_taken() const {
+  constexpr uint64_t kBytes = 4;  // of a token of English, about
+  if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion;
+  if (!answered_) return 0;
+  return sent_bytes_ / kBytes + (events_ != 0 ? events_ : reply_bytes_ / kBytes);
+}
+
+void RequestRecord::passes(std::string_view bytes) {
+  reply_bytes_ += bytes.size();
+  append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
+}
+
+void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {
+  account_.grounding = replies::name_of(outcome.grounding);
+  account_.response_jailbreak = replies::name_of(outcome.jailbreak);
+  account_.guard_s = outcome.seconds;
+  withheld_ = outcome.ended && !reply_.started();
+  if (outcome.ended) account_.error = "response_blocked";
+  if (withheld_) account_.response_path = routing::path_name(routing::Plan::Path::kBlocked);
+}
+
+void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
+  if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
+  if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
+  account_.tokens = tokens_of(times);
+  if (!account_.tokens || model_ == nullptr) return;
+  account_.cost = cost_of(*model_, *account_.tokens);
+  account_.cost_on_default = cost_on_default(*account_.tokens);
+}
+
+void RequestRecord::repeated(const replies::ReplyMeter::Times& times) {
+  account_.repeated = tokens_of(times);
+  if (account_.repeated) account_.cost_on_default = cost_on_default(*account_.repeated);
+}
+
+// Without a decision the model would have been the same.
+double RequestRecord::cost_on_default(const observe::Tokens& tokens) const {
+  const config::Model* model = account_.decision.empty() ? model_ : observer_.default_model();
+  return model == nullptr ? 0 : cost_of(*model, tokens);
+}
+
+}  // namespace signalbox::gateway

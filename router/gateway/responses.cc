@@ -1,0 +1,83 @@
+// A response of somebody else is not there, as one that never was.
+
+#include "router/gateway/responses.h"
+
+#include <ctime>
+
+#include "base/json_writer.h"
+#include "router/access/owner.h"
+#include "router/dialects/responses.h"
+#include "router/http/error_reply.h"
+
+namespace signalbox::gateway {
+namespace {
+
+constexpr std::string_view kPrefix = "/v1/responses/";
+constexpr std::string_view kItems = "/input_items";
+
+int64_t now() {
+  return static_cast<int64_t>(std::time(nullptr));
+}
+
+class Stored {
+ public:
+  Stored(dialects::ResponseStore& store, const config::Config& config, bool removes)
+      : store_(store), config_(config), removes_(removes) {}
+
+  http::Task<> operator()(http::Exchange exchange) const {
+    const Result<std::string> body = answer(exchange.request);
+    http::Headers fields;
+    if (!body && body.error().code == Code::kNotFound) {
+      fields.add("Content-Type", "application/json");
+      const std::string error = http::error_body(404, body.error().message, "response_not_found");
+      co_await exchange.reply.send(404, fields, error);
+      co_return;
+    }
+    if (!body) {
+      co_await http::send_error(exchange.reply, std::move(fields), body.error());
+      co_return;
+    }
+    fields.add("Content-Type", "application/json");
+    co_await exchange.reply.send(200, fields, *body);
+  }
+
+ private:
+  Result<std::string> answer(const http::Request& request) const {
+    std::string_view id = request.path().substr(kPrefix.size());
+    const bool items = !removes_ && id.ends_with(kItems);
+    if (items) id.remove_suffix(kItems.size());
+    const std::string owner = access::owner_of(request.headers, config_);
+    const auto stored = store_.get(id, owner, now());
+    if (!stored || (removes_ && !store_.remove(id, owner, now())))
+      return fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
+    if (removes_) {
+      json::Writer out;
+      out.begin_object().member("id", id).member("object", "response.deleted");
+      return out.member("deleted", true).end_object().take();
+    }
+    if (items) return dialects::list_input_items(*stored, request.query());
+    if (request.query().find("stream=true") != std::string_view::npos)
+      return fail(Code::kInvalid, "stream: what is stored is not streamed again");
+    return stored->response;
+  }
+
+  dialects::ResponseStore& store_;
+  const config::Config& config_;
+  const bool removes_;
+};
+
+}  // namespace
+
+std::vector<Route> response_routes(dialects::ResponseStore& store, const config::Config& config) {
+  return {{"GET", std::string(kPrefix), Stored(store, config, false)},
+          {"DELETE", std::string(kPrefix), Stored(store, config, true)}};
+}
+
+dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {
+  dialects::ResponseStore::Limits limits;
+  if (api.max_responses != 0) limits.responses = api.max_responses;
+  if (api.ttl_seconds != 0) limits.ttl_s = api.ttl_seconds;
+  return limits;
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,84 @@
+// A dozen routes are searched faster than hashed.
+
+#include "router/gateway/routes.h"
+
+#include <memory>
+#include <utility>
+
+namespace signalbox::gateway {
+namespace {
+
+bool matches(const Route& route, std::string_view path) {
+  const bool prefix = route.path.size() > 1 && route.path.ends_with('/');
+  return path == route.path ||
+         (prefix && path.size() > route.path.size() && path.starts_with(route.path));
+}
+
+bool accepts(const Route& route, std::string_view method) {
+  return method == route.method || (method == "HEAD" && route.method == "GET");
+}
+
+/// The methods of a path, for Allow; "" when there is no such path.
+std::string methods_of(const std::vector<Route>& routes, std::string_view path) {
+  std::string out;
+  for (const Route& route : routes) {
+    if (!matches(route, path) && path != "*") continue;
+    for (const std::string_view method :
+         {std::string_view(route.method), std::string_view("HEAD")}) {
+      if (!accepts(route, method) || out.find(method) != std::string::npos) continue;
+      out.append(out.empty() ? "" : ", ").append(method);
+    }
+  }
+  return out.empty() ? out : out.append(", OPTIONS");
+}
+
+http::Task<> nowhere(http::Exchange exchange, std::string allow,
+                     const http::ErrorBody& error_body) {
+  const http::Request& request = exchange.request;
+  http::Headers fields;
+  if (!allow.empty()) fields.add("Allow", allow);
+  if (!allow.empty() && request.method == "OPTIONS") {
+    co_await exchange.reply.send(204, fields, {});
+    co_return;
+  }
+  fields.add("Content-Type", "application/json");
+  const int status = allow.empty() ? 404 : 405;
+  const std::string body =
+      error_body(status, allow.empty() ? fmt::format("{}: there is no such path", request.path())
+                                       : fmt::format("{}: {} is not a method of this path",
+                                                     request.path(), request.method));
+  co_await exchange.reply.send(status, fields, body);
+}
+
+http::Task<> send_json(http::Exchange exchange, std::shared_ptr<const std::string> body) {
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  co_await exchange.reply.send(200, fields, *body);
+}
+
+}  // namespace
+
+http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body) {
+  struct Table {
+    std::vector<Route> routes;
+    http::ErrorBody error_body;
+  };
+  // Shared by the copies of the std::function.
+  auto table = std::make_shared<const Table>(Table{std::move(routes), std::move(error_body)});
+  return [table](http::Exchange exchange) {
+    const std::string_view path = exchange.request.path();
+    for (const Route& route : table->routes) {
+      if (matches(route, path) && accepts(route, exchange.request.method))
+        return route.handler(exchange);
+    }
+    return nowhere(exchange, methods_of(table->routes, path), table->error_body);
+  };
+}
+
+http::Handler fixed_json(std::string body) {
+  // Shared by the copies of the std::function and the replies that are being sent.
+  auto shared = std::make_shared<const std::string>(std::move(body));
+  return [shared](http::Exchange exchange) { return send_json(exchange, shared); };
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,70 @@
+// A timer that is set to the past is how a coroutine on another loop is woken.
+
+#include "router/gateway/single_flight.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace signalbox::gateway {
+namespace {
+
+// A wait that has not begun yet ends at once too.
+void wake(http::Timer& timer) {
+  timer.expires_at(http::Clock::time_point::min());
+}
+
+}  // namespace
+
+SingleFlight::Lead& SingleFlight::Lead::operator=(Lead&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  flights_ = std::exchange(other.flights_, nullptr);
+  id_ = std::move(other.id_);
+  return *this;
+}
+
+void SingleFlight::Lead::end() {
+  if (flights_ != nullptr) std::exchange(flights_, nullptr)->end(id_);
+}
+
+http::Task<SingleFlight::Lead> SingleFlight::enter(std::string id, http::Interrupt& interrupt,
+                                                   std::chrono::milliseconds patience) {
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  auto timer = std::make_shared<http::Timer>(executor, patience);
+  bool leads = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [flight, is_new] = flights_.try_emplace(id);
+    leads = is_new;
+    if (!leads) flight->second.push_back(timer);
+  }
+  if (leads) co_return Lead(this, std::move(id));
+  std::function<void()> give_up = [timer] { wake(*timer); };
+  const http::Interrupt::Scope scope(interrupt, std::move(give_up));
+  co_await timer->async_wait(http::kAwait);
+  co_return Lead();
+}
+
+void SingleFlight::end(const std::string& id) {
+  std::vector<Waiter> waiters;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto flight = flights_.find(id);
+    if (closed_ || flight == flights_.end()) return;
+    waiters = std::move(flight->second);
+    flights_.erase(flight);
+  }
+  for (Waiter& waiter : waiters) {
+    const http::Executor executor = waiter->get_executor();
+    http::asio::post(executor, [waiter = std::move(waiter)] { wake(*waiter); });
+  }
+}
+
+void SingleFlight::close() {
+  std::map<std::string, std::vector<Waiter>> flights;
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  flights_.swap(flights);
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,365 @@
+// Which models a configuration's signals ask for, and where they lie.
+
+#include "router/models/models.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "engine/model_path.h"
+#include "engine/served_model.h"
+#include "router/routing/selection/factory.h"
+#include "router/routing/selection/pii_policy.h"
+
+namespace signalbox::models {
+namespace {
+
+using Condition = std::function<bool(std::string_view type, std::string_view name)>;
+
+// Classes of a classifier of one's own are NAME:LABEL.
+bool holds(const config::Rule& rule, const Condition& condition) {
+  const std::string name =
+      rule.label.empty() ? rule.name : fmt::format("{}:{}", rule.name, rule.label);
+  if (rule.op == config::Rule::Operator::kLeaf && condition(rule.type, name)) return true;
+  return std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                     [&](const config::Rule& each) { return holds(each, condition); });
+}
+
+// Whether a condition of a decision, or what conditions are made of, is such a one.
+bool any_condition(const config::Routing& routing, const Condition& condition) {
+  for (const config::Decision& decision : routing.decisions) {
+    if (holds(decision.rules, condition)) return true;
+    for (const config::DifficultyCase& each : decision.difficulty) {
+      if (holds(each.when, condition)) return true;
+    }
+  }
+  for (const config::ComplexitySignal& signal : routing.complexity) {
+    if (signal.composer && holds(*signal.composer, condition)) return true;
+  }
+  for (const config::Score& score : routing.projections.scores) {
+    for (const config::ScoreInput& input : score.inputs) {
+      if (condition(input.type, input.name)) return true;
+    }
+  }
+  return false;
+}
+
+/// A directory, and the key it stands in.
+struct Named {
+  std::string directory;
+  std::string key;
+};
+
+bool is_contrastive(const config::JailbreakSignal& signal) {
+  return signal.method != config::JailbreakSignal::Method::kClassifier &&
+         !signal.jailbreak_patterns.empty();
+}
+
+bool compares_cards(const config::Decision& decision) {
+  return decision.model_refs.size() > 1 && selection::compares_meanings(decision.algorithm.type);
+}
+
+std::string system_model(const config::SystemModels& models, std::string_view ref) {
+  const std::pair<std::string_view, const std::string*> known[] = {
+      {"prompt_guard", &models.prompt_guard},
+      {"domain_classifier", &models.domain_classifier},
+      {"pii_classifier", &models.pii_classifier},
+      {"fact_check_classifier", &models.fact_check_classifier},
+      {"feedback_detector", &models.feedback_detector},
+      {"hallucination_detector", &models.hallucination_detector},
+      {"hallucination_explainer", &models.hallucination_explainer},
+  };
+  for (const auto& [name, directory] : known) {
+    if (name == ref) return *directory;
+  }
+  return "";
+}
+
+Named named_by(const config::Config& config, std::string_view module,
+               const config::ClassifierModel& model, std::string_view default_ref) {
+  if (!model.enabled) return {};
+  const auto of_system = [&](std::string_view ref) {
+    return Named{system_model(config.system_models, ref),
+                 fmt::format("global.model_catalog.system.{}", ref)};
+  };
+  if (!model.model_ref.empty()) {
+    Named named = of_system(model.model_ref);
+    if (!named.directory.empty()) return named;
+  }
+  if (model.model_id.empty()) return of_system(default_ref);
+  return {model.model_id, fmt::format("global.model_catalog.modules.{}.model_id", module)};
+}
+
+Named classifier_of(const config::Config& config, std::string_view type) {
+  const config::Modules& m = config.modules;
+  const auto by = [&](std::string_view module, const config::ClassifierModel& model,
+                      std::string_view default_ref) {
+    return named_by(config, module, model, default_ref);
+  };
+  if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
+  if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
+  if (type == "jailbreak") return by("prompt_guard", m.prompt_guard, "prompt_guard");
+  if (type == "user_feedback")
+    return by("feedback_detector", m.feedback_detector, "feedback_detector");
+  if (type == "fact_check") {
+    return by("hallucination_mitigation.fact_check", m.hallucination_mitigation.fact_check,
+              "fact_check_classifier");
+  }
+  if (type == "hallucination") {
+    return by("hallucination_mitigation.detector", m.hallucination_mitigation.detector.model,
+              "hallucination_detector");
+  }
+  if (type == "nli") {
+    return by("hallucination_mitigation.explainer", m.hallucination_mitigation.explainer,
+              "hallucination_explainer");
+  }
+  const config::ModalityDetection& modality = m.modality_detector;
+  if (type == "modality" && modality.enabled && modality.method != "keyword") {
+    return {modality.classifier.model_path,
+            "global.model_catalog.modules.modality_detector.classifier.model_path"};
+  }
+  return {};
+}
+
+// For its cache, which does with less where there is no model.
+bool compares_questions(const config::Decision& decision) {
+  const std::optional<config::ResponseCachePlugin>& cache = decision.response_cache;
+  return cache && cache->enabled && cache->mode != config::ResponseCachePlugin::Mode::kExact;
+}
+
+// Whether a decision rests on similarities of meaning.
+bool rests_on_embedder(const config::Config& config, const config::Routing& routing) {
+  const auto& decisions = routing.decisions;
+  if (std::any_of(decisions.begin(), decisions.end(), compares_cards)) return true;
+  const auto contrastive = [&](std::string_view name) {
+    return std::any_of(routing.jailbreak.begin(), routing.jailbreak.end(),
+                       [&](const auto& each) { return each.name == name && is_contrastive(each); });
+  };
+  return any_condition(routing, [&](std::string_view type, std::string_view name) {
+    if (type == "jailbreak") return contrastive(name);
+    if (type == "preference") return config.modules.classifier.preference.use_contrastive;
+    return type == "embedding" || type == "intent" || type == "reask" || type == "complexity" ||
+           type == "kb" || type == "kb_metric";
+  });
+}
+
+constexpr std::string_view kEmbedderKey =
+    "global.model_catalog.embeddings.semantic.minilm_model_path";
+
+bool is_there(const std::string& directory) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory, ignored);
+}
+
+/// Gathers what is missing, so that it is told at once.
+class Missing {
+ public:
+  explicit Missing(const std::string& source) : source_(source) {}
+
+  void add(const ModelNeed& need) {
+    const std::string line = fmt::format(
+        "{}: {}: there is no model at \"{}\", and decisions rest on {}; "
+        "`signalbox models pull` fetches the router's own, --missing-models ignore serves without",
+        source_, need.key, need.directory, need.what);
+    if (lines_.find(line) != std::string::npos) return;
+    lines_ += (lines_.empty() ? "" : "\n") + line;
+  }
+
+  Result<void> verdict() const {
+    if (lines_.empty()) return {};
+    return fail(Code::kInvalid, "{}", lines_);
+  }
+
+ private:
+  const std::string& source_;
+  std::string lines_;
+};
+
+engine::Precision precision_of(config::ModelDtype dtype) {
+  switch (dtype) {
+    case config::ModelDtype::kI8:
+      return engine::Precision::kI8;
+    case config::ModelDtype::kBF16:
+      return engine::Precision::kBF16;
+    case config::ModelDtype::kF32:
+      return engine::Precision::kF32;
+  }
+  return engine::Precision::kF32;
+}
+
+}  // namespace
+
+std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name) {
+  std::vector<std::string> out;
+  const std::string prefix = fmt::format("{}:", name);
+  any_condition(routing, [&](std::string_view type, std::string_view asked) {
+    if (type == "classifier" && asked.starts_with(prefix))
+      out.emplace_back(asked.substr(prefix.size()));
+    return false;
+  });
+  return out;
+}
+
+bool asks_for(const config::Routing& routing, std::string_view type) {
+  return any_condition(routing,
+                       [&](std::string_view each, std::string_view) { return each == type; });
+}
+
+std::string classifier_directory(const config::Config& config, std::string_view type) {
+  return classifier_of(config, type).directory;
+}
+
+bool selects_tools(const config::Config& config, const config::Routing& routing) {
+  return config.tools.enabled ||
+         std::any_of(routing.decisions.begin(), routing.decisions.end(), [](const auto& decision) {
+           const auto& lists = decision.tools;
+           const auto& selection = decision.tool_selection;
+           return (selection && selection->enabled) ||
+                  (lists && lists->enabled && lists->semantic_selection);
+         });
+}
+
+bool needs_embedder(const config::Routing& r) {
+  return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_questions) ||
+         !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
+         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
+}
+
+std::vector<ModelNeed> classifier_needs(const config::Config& config,
+                                        const config::Routing& routing) {
+  std::vector<ModelNeed> out;
+  const auto add = [&](Named named, std::string_view type, bool declared, bool asked) {
+    if (named.directory.empty() || !(declared || asked)) return;
+    out.push_back(
+        {std::move(named.directory), std::move(named.key), fmt::format("{} signals", type), asked});
+  };
+  const auto add_type = [&](std::string_view type, bool declared) {
+    add(classifier_of(config, type), type, declared, asks_for(routing, type));
+  };
+  add_type("domain", !routing.domains.empty());
+  add_type("fact_check", !routing.fact_check.empty());
+  add_type("user_feedback", !routing.user_feedbacks.empty());
+  add_type("modality", !routing.modality.empty());
+  // A model whose pii_policy cannot be seen to gets no requests: that fails closed by itself.
+  const auto& models = config.providers.models;
+  const auto& decisions = routing.decisions;
+  const bool masks = std::any_of(decisions.begin(), decisions.end(), [](const auto& decision) {
+    return decision.pii_mask && decision.pii_mask->enabled;
+  });
+  add_type("pii", masks || !routing.pii.empty() ||
+                      std::any_of(models.begin(), models.end(), selection::restricts));
+  for (const config::JailbreakSignal& signal : routing.jailbreak) {
+    if (signal.method == config::JailbreakSignal::Method::kContrastive) continue;
+    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
+      return type == "jailbreak" && name == signal.name;
+    });
+    add(classifier_of(config, "jailbreak"), "jailbreak", true, asked);
+  }
+  // Without these replies are held against numbers and the like alone.
+  for (const config::Decision& decision : decisions) {
+    const auto& plugin = decision.hallucination;
+    if (!plugin || !plugin->enabled) continue;
+    const config::HallucinationDetector& detector =
+        config.modules.hallucination_mitigation.detector;
+    add(classifier_of(config, "hallucination"), "hallucination", true, false);
+    if (plugin->use_nli || detector.enable_nli_filtering)
+      add(classifier_of(config, "nli"), "hallucination", true, false);
+  }
+  for (const config::Decision& decision : decisions) {
+    const auto& plugin = decision.response_jailbreak;
+    if (!plugin || !plugin->enabled) continue;
+    const bool counts = plugin->action != config::ResponseJailbreakPlugin::Action::kNone;
+    add(classifier_of(config, "jailbreak"), "response_jailbreak", true, counts);
+  }
+  for (const config::ClassifierSignal& signal : routing.classifiers) {
+    if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
+    const std::string labels = signal.name + ":";
+    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
+      return type == "classifier" && name.starts_with(labels);
+    });
+    add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
+        "classifier", true, asked);
+  }
+  return out;
+}
+
+OpenModel open_directly(const config::HttpLimits& limits) {
+  const engine::OpenOptions options{.precision = precision_of(limits.model_dtype)};
+  return
+      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+        SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model,
+                      engine::TextModel::open(directory, options));
+        return model;
+      };
+}
+
+Result<Models> open_models(const config::Config& config, MissingModels missing,
+                           const OpenModel& open) {
+  Models models;
+  std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>>
+      opened;  // an adapter's heads are one
+  const auto open_once =
+      [&](const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
+    SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(path));
+    auto& model = opened[place.model()];
+    if (model == nullptr) {
+      SIGNALBOX_TRY(model, open(path));
+    }
+    return model;
+  };
+  const auto open_named =
+      [&](std::string_view key,
+          const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
+    auto model = open_once(path);
+    if (!model) return fail_in(fmt::format("{}: {}", config.source, key), std::move(model).error());
+    return model;
+  };
+  Missing absent(config.source);
+  const auto miss = [&](const ModelNeed& need) {
+    if (need.asked && missing == MissingModels::kRefuse) absent.add(need);
+  };
+  const std::string& path = config.embedding_model.path;
+  for (const config::Routing* routing : config::routings_of(config)) {
+    const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
+    if (models.embedder == nullptr && compares) {
+      const bool insists = !routing->embeddings.empty();
+      if (is_there(path) || (insists && missing == MissingModels::kLeaveOut)) {
+        SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
+      } else {
+        miss({path, std::string(kEmbedderKey), "similarities of meaning",
+              insists || rests_on_embedder(config, *routing)});
+      }
+    }
+    for (const ModelNeed& need : classifier_needs(config, *routing)) {
+      if (models.classifiers.contains(need.directory)) continue;
+      if (is_there(need.directory)) {
+        SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, need.directory));
+      } else {
+        miss(need);
+      }
+    }
+  }
+  SIGNALBOX_TRY_VOID(absent.verdict());
+  models.open = open;
+  return models;
+}
+
+OpenModel open_served(const config::HttpLimits& limits) {
+  const uint32_t asked = limits.model_threads;
+  const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+  engine::SchedulerOptions options;
+  options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
+  options.requests_max = static_cast<int32_t>(limits.model_queue_max);
+  return [options, open = open_directly(limits)](
+             const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
+    SIGNALBOX_TRY(auto model, open(directory));
+    engine::SchedulerOptions own = options;
+    own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
+    return engine::serve(std::move(model), own);
+  };
+}
+
+}  // namespace signalbox::models

@@ -1,0 +1,34 @@
+// Short lists: a linear search a field. Connection stays, whatever the lists say: it names fields
+// that must not go on.
+
+#include "router/plugins/header_mutation/header_mutation.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+
+namespace signalbox::plugins {
+
+UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
+                               const http::Headers& client) {
+  UpstreamHeaders out;
+  for (size_t i = 0; i < client.size(); ++i) {
+    const http::Field field = client[i];
+    const bool removed =
+        std::any_of(plugin.remove.begin(), plugin.remove.end(),
+                    [&](const auto& name) { return ascii::iequals(name, field.name); });
+    const auto names_it = [&](const auto& pair) { return ascii::iequals(pair.name, field.name); };
+    // Two of this field would let the server take either.
+    const bool is_single = ascii::iequals(field.name, "authorization");
+    const bool replaced =
+        std::any_of(plugin.update.begin(), plugin.update.end(), names_it) ||
+        (is_single && std::any_of(plugin.add.begin(), plugin.add.end(), names_it));
+    if ((!removed && !replaced) || ascii::iequals(field.name, "connection"))
+      out.client.add(field.name, field.value);
+  }
+  for (const auto& pair : plugin.update) out.added.add(pair.name, pair.value);
+  for (const auto& pair : plugin.add) out.added.add(pair.name, pair.value);
+  return out;
+}
+
+}  // namespace signalbox::plugins

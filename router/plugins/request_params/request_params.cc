@@ -1,0 +1,108 @@
+// Every occurrence of a repeated member is looked at: which one a server takes is not ours to know.
+
+#include "router/plugins/request_params/request_params.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "router/plugins/server_family.h"
+
+namespace signalbox::plugins {
+namespace {
+
+constexpr auto kKnown = std::to_array<std::string_view>({
+    "audio",
+    "frequency_penalty",
+    "function_call",
+    "functions",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "metadata",
+    "modalities",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "prediction",
+    "presence_penalty",
+    "prompt_cache_key",
+    "reasoning_effort",
+    "response_format",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "user",
+    "verbosity",
+    "web_search_options",
+});
+
+constexpr std::array<std::string_view, 2> kTokenBounds = {"max_completion_tokens", "max_tokens"};
+
+template <class List>
+bool holds(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool is_essential(std::string_view name) {
+  return name == "model" || name == "messages";
+}
+
+// Whether the request has the parameter, which is then at most `bound`. Null is a way of leaving it
+// out.
+bool bound_param(std::string_view name, uint32_t bound, splice::ObjectEditor& body) {
+  bool given = false;
+  for (const json::Value& value : body.values(name)) {
+    if (value.is_null()) continue;
+    given = true;
+    const auto asked = value.integer();
+    if (!asked || *asked < 0 || *asked > int64_t{bound}) {
+      body.set(name, std::to_string(bound));
+      return true;
+    }
+  }
+  return given;
+}
+
+void remove_params(const config::RequestParamsPlugin& plugin, const config::Model& model,
+                   json::Value request, splice::ObjectEditor& body) {
+  for (const json::Member& member : request.members()) {
+    const bool known =
+        holds(kKnown, member.key) || (member.key == "thinking" && is_served_by(model, kDeepSeek));
+    const bool unwanted =
+        holds(plugin.blocked_params, member.key) || (plugin.strip_unknown && !known);
+    if (unwanted && !is_essential(member.key)) body.remove(member.key);
+  }
+}
+
+}  // namespace
+
+void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
+                  const config::Model& model, json::Value request, splice::ObjectEditor& body) {
+  std::optional<uint32_t> bound = tokens;
+  if (plugin != nullptr) {
+    remove_params(*plugin, model, request, body);
+    if (plugin->max_n) bound_param("n", *plugin->max_n, body);
+    if (plugin->max_tokens_limit)
+      bound = std::min(bound.value_or(*plugin->max_tokens_limit), *plugin->max_tokens_limit);
+  }
+  if (!bound) return;
+  bool given = false;
+  for (const std::string_view name : kTokenBounds) given |= bound_param(name, *bound, body);
+  if (given) return;
+  body.set(is_served_by(model, kOpenAi) ? "max_completion_tokens" : "max_tokens",
+           std::to_string(*bound));
+}
+
+}  // namespace signalbox::plugins

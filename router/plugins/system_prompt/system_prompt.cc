@@ -1,0 +1,67 @@
+// Edits inside `messages` only.
+
+#include "router/plugins/system_prompt/system_prompt.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "base/json_writer.h"
+#include "router/splice/object_editor.h"
+
+namespace signalbox::plugins {
+namespace {
+
+using PromptMode = config::SystemPromptPlugin::Mode;
+
+std::optional<json::Value> system_message(json::Value messages) {
+  for (const json::Value& message : messages.items()) {
+    const auto role = message.find("role");
+    if (role && role->is_string() && (role->text() == "system" || role->text() == "developer"))
+      return message;
+  }
+  return std::nullopt;
+}
+
+bool is_empty(json::Value array) {
+  return !(array.items().begin() != array.items().end());
+}
+
+void insert_message(std::string_view prompt, json::Value messages,
+                    std::vector<splice::Edit>& edits) {
+  const size_t at = messages.begin() + 1;
+  edits.push_back({at, at,
+                   fmt::format(R"({{"role":"system","content":{}}}{})", json::quote(prompt),
+                               is_empty(messages) ? "" : ",")});
+}
+
+// In front of a string: behind its opening quote, escapes untouched. In front of parts: as one more
+// part.
+void prepend(std::string_view prompt, json::Value content, std::vector<splice::Edit>& edits) {
+  const size_t at = content.begin() + 1;
+  if (content.is_string()) {
+    std::string text = json::quote(fmt::format("{}\n\n", prompt));
+    edits.push_back({at, at, text.substr(1, text.size() - 2)});
+  } else {
+    edits.push_back({at, at,
+                     fmt::format(R"({{"type":"text","text":{}}}{})", json::quote(prompt),
+                                 is_empty(content) ? "" : ",")});
+  }
+}
+
+}  // namespace
+
+void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value messages,
+                       std::vector<splice::Edit>& edits) {
+  const auto message = system_message(messages);
+  if (!message) return insert_message(plugin.system_prompt, messages, edits);
+  const auto content = message->find("content");
+  const bool has_text = content && (content->is_string() || content->is_array());
+  if (plugin.mode == PromptMode::kInsert && has_text)
+    return prepend(plugin.system_prompt, *content, edits);
+  splice::ObjectEditor editor(*message);
+  editor.set("content", json::quote(plugin.system_prompt));
+  editor.finish(edits);
+}
+
+}  // namespace signalbox::plugins

@@ -1,0 +1,187 @@
+// The body is edited, not written anew.
+
+#include "router/replies/guarded_body.h"
+
+#include <utility>
+
+#include "base/json_writer.h"
+#include "router/replies/reply_content.h"
+#include "router/replies/reply_marks.h"
+#include "router/splice/edit.h"
+
+namespace signalbox::replies {
+namespace {
+
+constexpr std::string_view kMessage = "message";
+
+int64_t index_of(const json::Value& choice) {
+  const auto index = choice.find("index");
+  const auto number = index ? index->integer() : Result<int64_t>(0);
+  return number.value_or(0);
+}
+
+void add_name(std::string& list, std::string_view name) {
+  if (list.find(name) != std::string::npos) return;
+  if (!list.empty()) list += ',';
+  list += name;
+}
+
+// Parts get one more.
+splice::Edit in_front(const ReplyContent& content, std::string_view preface) {
+  const json::Value& value = *content.value;
+  if (value.is_string())
+    return {value.begin(), value.end(), json::quote(std::string(preface) + content.text)};
+  return {value.begin() + 1, value.begin() + 1,
+          fmt::format(R"({{"type":"text","text":{}}},)", json::quote(preface))};
+}
+
+/// What is known of one reply, and what follows.
+class Judgement {
+ public:
+  Judgement(const ReplyRules& rules, GuardedBody& out) : rules_(rules), out_(out) {}
+
+  /// `unread`: the reply says more than what was checked.
+  void take(const ReplyVerdict& verdict, bool unread) {
+    out_.outcome.checks = 1;
+    out_.outcome.seconds = verdict.seconds;
+    for (const ReplyFinding& finding : verdict.findings) take(finding);
+    unchecked(unread || verdict.grounding_failed, unread || verdict.jailbreak_failed);
+  }
+
+  void unchecked(bool grounding, bool jailbreak) {
+    if (rules_.jailbreak && jailbreak) {
+      mark(out_.outcome.jailbreak, ReplyState::kUnchecked);
+      if (rules_.on_jailbreak == ReplyAction::kEnd && rules_.fails_closed)
+        return withhold("the reply could not be looked at for attempts to override instructions");
+      tell(rules_.on_jailbreak, {.warning = kResponseJailbreak, .unchecked = true});
+    }
+    if (rules_.grounding && grounding) {
+      mark(out_.outcome.grounding, ReplyState::kUnchecked);
+      tell(rules_.on_hallucination, {.warning = kHallucination, .unchecked = true});
+    }
+  }
+
+  /// What every reply says whose request has no context.
+  void unverified() {
+    if (!rules_.unverified) return;
+    out_.outcome.grounding = ReplyState::kUnverified;
+    tell(rules_.on_unverified, {.warning = kUnverified});
+  }
+
+  const std::vector<ReplyMark>& marks() const { return marks_; }
+  /// Of the choice, in front of its text; "": none.
+  std::string preface(int64_t choice) const {
+    std::string out;
+    for (const ReplyMark& mark : texts_) {
+      const bool all = mark.unchecked || mark.warning == kUnverified;
+      if (all || mark.choice == choice) out += warning_text(mark) + "\n\n";
+    }
+    return out;
+  }
+
+ private:
+  static void mark(ReplyState& state, ReplyState to) {
+    if (state != ReplyState::kFound) state = to;
+  }
+
+  void take(const ReplyFinding& finding) {
+    if (finding.jailbreak > 0) {
+      out_.outcome.jailbreak = ReplyState::kFound;
+      if (rules_.on_jailbreak == ReplyAction::kEnd)
+        withhold("the reply attempts to override instructions");
+      tell(rules_.on_jailbreak,
+           {.warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak});
+    }
+    if (finding.spans.empty()) return;
+    out_.outcome.grounding = ReplyState::kFound;
+    out_.outcome.spans += static_cast<uint32_t>(finding.spans.size());
+    if (rules_.on_hallucination == ReplyAction::kEnd)
+      withhold("the context does not support what the reply says");
+    ReplyMark mark{.warning = kHallucination, .choice = finding.choice};
+    if (rules_.details) mark.spans = finding.spans;
+    tell(rules_.on_hallucination, std::move(mark));
+  }
+
+  void withhold(std::string_view why) {
+    out_.outcome.ended = true;
+    if (out_.refusal.empty()) out_.refusal = why;
+  }
+
+  void tell(ReplyAction action, ReplyMark mark) {
+    if (action == ReplyAction::kNone) return;
+    add_name(mark.unchecked ? out_.unchecked : out_.warnings, mark.warning);
+    if (action == ReplyAction::kWarn) texts_.push_back(mark);
+    marks_.push_back(std::move(mark));
+  }
+
+  const ReplyRules& rules_;
+  GuardedBody& out_;
+  std::vector<ReplyMark> marks_;
+  std::vector<ReplyMark> texts_;  // those that the text says
+};
+
+}  // namespace
+
+std::optional<WholeReply> WholeReply::read(std::string body) {
+  body.reserve(body.size() + json::Document::kPadding);
+  auto document = json::Document::parse(std::move(body));
+  if (!document) return std::nullopt;
+  const auto choices = document->root().find("choices");
+  if (!choices || !choices->is_array()) return std::nullopt;
+  return WholeReply(*std::move(document));
+}
+
+std::vector<ReplyWindow> WholeReply::windows() const {
+  std::vector<ReplyWindow> out;
+  for (const json::Value choice : document_.root().find("choices")->items()) {
+    ReplyContent content = content_of(choice, kMessage);
+    if (content.text.empty()) continue;
+    ReplyWindow window;
+    window.choice = index_of(choice);
+    window.text = std::move(content.text);
+    out.push_back(std::move(window));
+  }
+  return out;
+}
+
+GuardedBody WholeReply::judged(const ReplyRules& rules, const ReplyVerdict* verdict) const {
+  GuardedBody out;
+  if (rules.grounding) out.outcome.grounding = ReplyState::kClean;
+  if (rules.jailbreak) out.outcome.jailbreak = ReplyState::kClean;
+  Judgement judgement(rules, out);
+  judgement.unverified();
+  const json::Value root = document_.root();
+  const json::Items choices = root.find("choices")->items();
+  bool unread = false;
+  for (const json::Value choice : choices) unread = unread || content_of(choice, kMessage).unread;
+  verdict == nullptr ? judgement.unchecked(true, true) : judgement.take(*verdict, unread);
+  std::vector<splice::Edit> edits;
+  for (const json::Value choice : choices) {
+    const std::string preface = judgement.preface(index_of(choice));
+    if (preface.empty()) continue;
+    const ReplyContent content = content_of(choice, kMessage);
+    if (!content.text.empty()) edits.push_back(in_front(content, preface));
+  }
+  if (!judgement.marks().empty()) {
+    edits.push_back({root.end() - 1, root.end() - 1,
+                     fmt::format(",\"{}\":{}", kGuardMember, guard_json(judgement.marks()))});
+  }
+  out.body = splice::apply(document_.source(), std::move(edits));
+  return out;
+}
+
+GuardedBody unread(const ReplyRules& rules, std::string body) {
+  GuardedBody out;
+  Judgement judgement(rules, out);
+  judgement.unverified();
+  judgement.unchecked(true, true);
+  out.body = std::move(body);
+  return out;
+}
+
+std::string early_warnings(const ReplyRules& rules) {
+  return rules.unverified && rules.on_unverified != ReplyAction::kNone ? std::string(kUnverified)
+                                                                       : std::string();
+}
+
+}  // namespace signalbox::replies

@@ -1,0 +1,371 @@
+// The end of a choice is the only thing that a client could not be told anything after, so it is
+// the only thing that waits.
+
+#include "router/replies/guarded_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ascii.h"
+#include "router/replies/reply_content.h"
+#include "router/replies/reply_pieces.h"
+
+namespace signalbox::replies {
+namespace {
+
+constexpr std::string_view kData = "data:";
+constexpr std::string_view kDone = "[DONE]";
+constexpr std::string_view kJsonSpace = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // a stream may begin with one
+constexpr std::string_view kLastEvent = "data: [DONE]\n\n";
+// A word is rarely in more pieces; then it is cut.
+constexpr uint32_t kPatience = 3;
+
+// The data of an event, its lines joined, without white space in front.
+std::string data_of(std::string_view event) {
+  std::string out;
+  if (event.starts_with(kByteOrderMark)) event.remove_prefix(kByteOrderMark.size());
+  bool any = false;
+  for (size_t at = 0; at < event.size();) {
+    const size_t end = std::min(event.find_first_of("\r\n", at), event.size());
+    std::string_view line = event.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with(kData)) continue;
+    line.remove_prefix(kData.size());
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    if (any) out += '\n';
+    out += line;
+    any = true;
+  }
+  out.erase(0, std::min(out.find_first_not_of(kJsonSpace), out.size()));
+  return out;
+}
+
+bool begins_in_word(std::string_view text) {
+  return !text.empty() && ascii::is_word_byte(text.front());
+}
+
+std::string as_paragraph(std::string_view text) {
+  return fmt::format("\n\n{}\n\n", text);
+}
+
+}  // namespace
+
+// How much of `bytes` belongs to the event that has begun, if it ends there; npos: all, and more.
+size_t GuardedStream::event_end(std::string_view bytes) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
+    if (return_) {
+      return_ = false;
+      const bool ends = std::exchange(return_ends_, false);
+      if (ends) return c == '\n' ? i + 1 : i;
+      if (c == '\n') continue;
+    }
+    if (c == '\n' && line_empty_) return i + 1;
+    return_ = c == '\r';
+    return_ends_ = return_ && line_empty_;
+    line_empty_ = c == '\n' || c == '\r';
+  }
+  return std::string_view::npos;
+}
+
+void GuardedStream::push(std::string_view bytes, std::string& out) {
+  while (!bytes.empty() && !ended_) {
+    const size_t end = event_end(bytes);
+    const std::string_view piece = bytes.substr(0, end);
+    bytes.remove_prefix(piece.size());
+    if (skipping_) {
+      (holds() ? held_ : out) += piece;
+    } else {
+      event_ += piece;
+    }
+    if (end == std::string_view::npos) break;
+    if (skipping_) {
+      skipping_ = false;
+      out += std::exchange(late_, {});
+      ended_ = outcome_.ended;
+    } else {
+      const std::string whole = std::exchange(event_, {});
+      event(whole, out);
+    }
+  }
+  if (ended_ || event_.size() <= kEventBytesMax) return;
+  grounding_unchecked_ = jailbreak_unchecked_ = true;
+  skipping_ = true;
+  (holds() ? held_ : out) += std::exchange(event_, {});
+}
+
+void GuardedStream::finish(std::string& out) {
+  if (ended_) return;
+  skipping_ = false;
+  // Some clients read it without its blank line.
+  const std::string rest = std::exchange(event_, {});
+  hear(rest, out);
+  for (auto& [index, choice] : choices_) sweep(choice, true);
+  // Nothing could stand behind it.
+  held_ += rest;
+  finished_ = true;
+  insert(std::exchange(late_, {}), out);
+  settle(out);
+}
+
+GuardedStream::Said GuardedStream::read(std::string_view event) {
+  Said out;
+  std::string data = data_of(event);
+  if (data.starts_with(kDone)) {
+    out.is_chunk = out.ends = out.last = true;
+    return out;
+  }
+  if (data.empty()) return out;
+  data.reserve(data.size() + json::Document::kPadding);
+  const auto chunk = json::Document::parse(std::move(data));
+  const auto choices = chunk ? chunk->root().find("choices") : std::nullopt;
+  if (!choices || !choices->is_array()) {
+    const bool is_object = chunk && chunk->root().is_object();
+    out.unread = !is_object || (choices && !choices->is_null());
+    return out;
+  }
+  out.is_chunk = true;
+  head_ = ChunkHead::of(chunk->root());
+  for (const json::Value choice : choices->items()) {
+    ReplyContent content = content_of(choice, "delta");
+    out.choices.push_back({index_member(choice), std::move(content.text), ends_choice(choice)});
+    out.ends = out.ends || out.choices.back().ends;
+    out.unread = out.unread || content.unread;
+  }
+  return out;
+}
+
+GuardedStream::Said GuardedStream::hear(std::string_view event, std::string& out) {
+  Said said = read(event);
+  if (said.unread) grounding_unchecked_ = jailbreak_unchecked_ = true;
+  for (const Said::Of& of : said.choices) say(of, out);
+  return said;
+}
+
+// Comments and the like pass; they keep connections alive.
+void GuardedStream::event(std::string_view event, std::string& out) {
+  const Said said = hear(event, out);
+  if (said.last) {
+    for (auto& [index, choice] : choices_) sweep(choice, true);
+  }
+  const bool says = std::any_of(said.choices.begin(), said.choices.end(),
+                                [](const Said::Of& of) { return !of.text.empty(); });
+  const bool waits = said.ends ? is_busy() || holds() : said.is_chunk && holds() && !says;
+  if (said.ends && !waits) close(out);
+  if (ended_) return;
+  (waits ? held_ : out) += event;
+  for (const Said::Of& of : said.choices) {
+    if (!of.ends) continue;
+    if (waits) {
+      held_ends_.push_back(of.choice);
+    } else if (Choice* choice = choice_of(of.choice)) {
+      choice->over = true;
+    }
+  }
+}
+
+void GuardedStream::say(const Said::Of& said, std::string& out) {
+  Choice* choice = choice_of(said.choice);
+  if (choice == nullptr) {
+    grounding_unchecked_ = jailbreak_unchecked_ = true;
+    return;
+  }
+  if (!said.text.empty() && !choice->begun) {
+    choice->begun = true;
+    if (rules_.unverified && rules_.on_unverified == ReplyAction::kWarn) {
+      const ReplyMark mark{.warning = kUnverified, .choice = said.choice};
+      insert(text_event(head_, said.choice, warning_text(mark) + "\n\n", {mark}), out);
+    }
+  }
+  if (!choice->warnings.empty()) {
+    const bool fits = !choice->text.in_word() || !begins_in_word(said.text);
+    if (fits || said.ends || choice->patience == 0) {
+      flush(*choice, out);
+    } else {
+      --choice->patience;
+    }
+  }
+  choice->text.push(said.text);
+  sweep(*choice, said.ends);
+}
+
+GuardedStream::Choice* GuardedStream::choice_of(int64_t index) {
+  const auto found = choices_.find(index);
+  if (found != choices_.end()) return &found->second;
+  if (choices_.size() >= kChoicesMax) return nullptr;
+  return &choices_.emplace(index, index).first->second;
+}
+
+void GuardedStream::sweep(Choice& choice, bool all) {
+  if (!rules_.grounding && !rules_.jailbreak) return;
+  while (auto window = choice.text.take(all)) {
+    const size_t bytes = window->text.size() + window->before.size();
+    if (waiting_bytes_ + bytes > kWaitingBytesMax) {
+      grounding_unchecked_ = jailbreak_unchecked_ = true;
+      continue;
+    }
+    waiting_bytes_ += bytes;
+    waiting_.push_back(*std::move(window));
+  }
+}
+
+bool GuardedStream::pauses() const {
+  return !ended_ && std::any_of(choices_.begin(), choices_.end(),
+                                [](const auto& each) { return each.second.text.pauses(); });
+}
+
+void GuardedStream::pause() {
+  for (auto& [index, choice] : choices_) {
+    if (choice.text.pauses()) sweep(choice, true);
+  }
+}
+
+std::vector<ReplyWindow> GuardedStream::take_work() {
+  if (checking_ || waiting_.empty() || ended_) return {};
+  checking_ = true;
+  waiting_bytes_ = 0;
+  return std::exchange(waiting_, {});
+}
+
+void GuardedStream::done(const ReplyVerdict& verdict, std::string& out) {
+  checking_ = false;
+  ++outcome_.checks;
+  outcome_.seconds += verdict.seconds;
+  grounding_unchecked_ = grounding_unchecked_ || verdict.grounding_failed;
+  jailbreak_unchecked_ = jailbreak_unchecked_ || verdict.jailbreak_failed;
+  for (const ReplyFinding& finding : verdict.findings) {
+    if (ended_) return;
+    take(finding, out);
+  }
+  settle(out);
+}
+
+void GuardedStream::failed(std::string& out) {
+  checking_ = false;
+  grounding_unchecked_ = jailbreak_unchecked_ = true;
+  settle(out);
+}
+
+void GuardedStream::give_up(std::string& out) {
+  if (!is_busy()) return;
+  waiting_.clear();
+  failed(out);
+}
+
+void GuardedStream::take(const ReplyFinding& finding, std::string& out) {
+  Choice* choice = choice_of(finding.choice);
+  if (choice == nullptr) return;
+  if (finding.jailbreak > 0) {
+    outcome_.jailbreak = ReplyState::kFound;
+    const bool again = std::exchange(choice->attempted, true);
+    const ReplyMark mark{
+        .warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak};
+    if (rules_.on_jailbreak == ReplyAction::kEnd) return end(mark, out);
+    if (rules_.on_jailbreak == ReplyAction::kAnnotate && !again)
+      insert(mark_event(head_, finding.choice, {mark}), out);
+  }
+  if (finding.spans.empty()) return;
+  outcome_.grounding = ReplyState::kFound;
+  outcome_.spans += static_cast<uint32_t>(finding.spans.size());
+  ReplyMark mark{.warning = kHallucination, .choice = finding.choice};
+  if (rules_.details) mark.spans = finding.spans;
+  switch (rules_.on_hallucination) {
+    case ReplyAction::kNone:
+      return;
+    case ReplyAction::kAnnotate:
+      return insert(mark_event(head_, finding.choice, {mark}), out);
+    case ReplyAction::kWarn:
+      // Without details the second would say what the first has said.
+      if (choice->warned && !rules_.details) return;
+      choice->warned = true;
+      return warn(*choice,
+                  text_event(head_, finding.choice, as_paragraph(warning_text(mark)), {mark}), out);
+    case ReplyAction::kEnd:
+      return end(mark, out);
+  }
+}
+
+void GuardedStream::warn(Choice& choice, std::string event, std::string& out) {
+  choice.warnings.push_back(std::move(event));
+  choice.patience = kPatience;
+  if (!choice.text.in_word()) flush(choice, out);
+}
+
+void GuardedStream::flush(Choice& choice, std::string& out) {
+  for (const std::string& event : std::exchange(choice.warnings, {})) insert(event, out);
+}
+
+void GuardedStream::insert(std::string_view event, std::string& out) {
+  (skipping_ ? late_ : out) += event;
+}
+
+// The last word on what nobody has looked at.
+void GuardedStream::tell_unchecked(std::string& out) {
+  const int64_t choice = choices_.empty() ? 0 : choices_.begin()->first;
+  if (rules_.jailbreak && jailbreak_unchecked_ && !jailbreak_told_) {
+    jailbreak_told_ = true;
+    const ReplyMark mark{.warning = kResponseJailbreak, .choice = choice, .unchecked = true};
+    if (rules_.on_jailbreak == ReplyAction::kEnd && rules_.fails_closed) return end(mark, out);
+    if (rules_.on_jailbreak != ReplyAction::kNone) insert(mark_event(head_, choice, {mark}), out);
+  }
+  if (!rules_.grounding || !grounding_unchecked_ || grounding_told_) return;
+  grounding_told_ = true;
+  const ReplyMark mark{.warning = kHallucination, .choice = choice, .unchecked = true};
+  if (rules_.on_hallucination == ReplyAction::kNone) return;
+  if (rules_.on_hallucination == ReplyAction::kWarn) {
+    insert(text_event(head_, choice, as_paragraph(warning_text(mark)), {mark}), out);
+  } else {
+    insert(mark_event(head_, choice, {mark}), out);
+  }
+}
+
+void GuardedStream::end(const ReplyMark& why, std::string& out) {
+  ReplyMark last = why;
+  last.ends = true;
+  if (choices_.empty()) choice_of(why.choice);
+  for (const auto& [index, choice] : choices_) {
+    if (choice.over) continue;
+    std::vector<ReplyMark> marks;
+    if (index == why.choice) marks.push_back(last);
+    insert(end_event(head_, index, marks), out);
+  }
+  insert(kLastEvent, out);
+  held_.clear();
+  waiting_.clear();
+  outcome_.ended = true;
+  ended_ = !skipping_;
+}
+
+// What is to stand in front of an end.
+void GuardedStream::close(std::string& out) {
+  for (auto& [index, choice] : choices_) flush(choice, out);
+  tell_unchecked(out);
+}
+
+// Once all is checked, the end may follow.
+void GuardedStream::settle(std::string& out) {
+  if (is_busy() || ended_) return;
+  if (!holds() && !finished_) return;
+  close(out);
+  if (ended_) return;
+  out += std::exchange(held_, {});
+  for (const int64_t index : std::exchange(held_ends_, {})) {
+    if (Choice* choice = choice_of(index)) choice->over = true;
+  }
+}
+
+ReplyOutcome GuardedStream::outcome() const {
+  ReplyOutcome out = outcome_;
+  const auto state = [](bool on, ReplyState found, bool unchecked) {
+    if (!on) return ReplyState::kOff;
+    if (found == ReplyState::kFound) return found;
+    return unchecked ? ReplyState::kUnchecked : ReplyState::kClean;
+  };
+  out.grounding = state(rules_.grounding, outcome_.grounding, grounding_unchecked_);
+  out.jailbreak = state(rules_.jailbreak, outcome_.jailbreak, jailbreak_unchecked_);
+  if (rules_.unverified) out.grounding = ReplyState::kUnverified;
+  return out;
+}
+
+}  // namespace signalbox::replies

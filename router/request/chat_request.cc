@@ -1,0 +1,216 @@
+// Reads `model`, `stream`, what is said and how many tools and images there are; everything else
+// stays bytes.
+
+#include "router/request/chat_request.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "router/request/request_text.h"
+
+namespace signalbox::request {
+namespace {
+
+using json::Value;
+
+template <class... Args>
+tl::unexpected<Error> wrong(std::string_view path, fmt::format_string<Args...> format,
+                            Args&&... args) {
+  return fail(Code::kInvalid, "{}: {}", path, fmt::format(format, std::forward<Args>(args)...));
+}
+
+tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
+                                 const Value& found) {
+  return wrong(path, "expected {}, found {}", expected, json::type_name(found.type()));
+}
+
+// The members that routing reads, found in one pass; a repeated one is refused.
+template <size_t N>
+Result<void> find_once(const Value& object, std::string_view path,
+                       const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
+  for (const json::Member& member : object.members()) {
+    for (const auto& [key, slot] : wanted) {
+      if (member.key != key) continue;
+      if (*slot) return wrong(fmt::format("{}{}", path, key), "given more than once");
+      *slot = member.value;
+    }
+  }
+  return {};
+}
+
+bool is_image(std::string_view type) {
+  return type == "image_url" || type == "input_image" || type == "image";
+}
+
+Result<void> append_part(const Value& part, const std::string& path, ChatMessage& message) {
+  std::string& out = message.text;
+  if (!part.is_object()) return wrong_type(path, "an object", part);
+  std::optional<Value> type, text, refusal;
+  SIGNALBOX_TRY_VOID(
+      find_once(part, path + ".", {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
+  if (!type || !type->is_string()) return wrong(path + ".type", "expected a string");
+  if (is_image(type->text())) ++message.images;
+  if (type->text() == "text" && (!text || !text->is_string()))
+    return wrong(path + ".text", "expected a string");
+  // Whatever a part is called, a server may show its words to the model: nothing that guards hides
+  // in one.
+  for (const auto& words : {text, refusal}) {
+    if (!words || !words->is_string()) continue;
+    if (!out.empty()) out.push_back('\n');
+    out += words->text();
+  }
+  return {};
+}
+
+Result<void> read_content(const std::optional<Value>& content, const std::string& path,
+                          ChatMessage& message) {
+  if (!content || content->is_null()) return {};
+  if (content->is_string()) {
+    message.text = content->text();
+    return {};
+  }
+  if (!content->is_array()) return wrong_type(path, "a string, an array or null", *content);
+  size_t index = 0;
+  for (const Value& part : content->items()) {
+    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), message));
+  }
+  return {};
+}
+
+uint32_t count_items(const std::optional<Value>& list) {
+  uint32_t count = 0;
+  if (!list) return count;
+  for (const Value& item : list->items()) count += item.is_object() ? 1 : 0;
+  return count;
+}
+
+Result<ChatMessage> read_message(const Value& message, const std::string& path) {
+  if (!message.is_object()) return wrong_type(path, "an object", message);
+  std::optional<Value> role, content, tool_calls;
+  SIGNALBOX_TRY_VOID(find_once(
+      message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
+  if (!role) return wrong(path + ".role", "missing");
+  if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
+  ChatMessage out{.role = role->text(), .text = {}};
+  SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
+  out.tool_calls = count_items(tool_calls);
+  each_word_of_message(message, [&](const Word& word) {
+    // A content is read as it stands.
+    if (word.kind == Word::Kind::kContent) {
+      append_escaped(word.text, out.aside);
+    } else {
+      append_word(word, out.aside);
+    }
+  });
+  return out;
+}
+
+// Of a role that is none we know, the user is the one to distrust.
+bool is_users(const ChatMessage& message) {
+  constexpr std::array<std::string_view, 5> kOthers = {"system", "developer", "assistant", "tool",
+                                                       "function"};
+  return std::ranges::find(kOthers, message.role) == kOthers.end();
+}
+
+void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
+  for (const std::string_view text :
+       {std::string_view(message.text), std::string_view(message.aside)}) {
+    if (!text.empty()) out.push_back(text);
+  }
+}
+
+}  // namespace
+
+std::string_view ChatRequest::user_text() const {
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (is_users(*message) && !message->text.empty()) return message->text;
+  }
+  return {};
+}
+
+std::vector<std::string_view> ChatRequest::user_texts() const {
+  std::vector<std::string_view> out;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (is_users(*message) && !message->text.empty()) out.push_back(message->text);
+  }
+  return out;
+}
+
+std::vector<std::string_view> ChatRequest::turn_texts() const {
+  std::vector<std::string_view> out;
+  bool is_new = true;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (is_users(*message) && !message->text.empty()) {
+      out.insert(out.begin(), message->text);
+      if (!message->aside.empty()) out.push_back(message->aside);
+      break;
+    }
+    if (is_new) add_texts(*message, out);
+    if (message->role == "assistant") is_new = false;
+  }
+  if (!attached.empty()) out.push_back(attached);
+  return out;
+}
+
+std::vector<std::string_view> ChatRequest::texts() const {
+  std::vector<std::string_view> out;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message)
+    add_texts(*message, out);
+  if (!attached.empty()) out.push_back(attached);
+  if (!definitions.empty()) out.push_back(definitions);
+  return out;
+}
+
+std::optional<std::string_view> ChatRequest::metadata(std::string_view key) const {
+  const std::optional<Value> all = document.root().find("metadata");
+  const std::optional<Value> found = all ? all->find(key) : std::nullopt;
+  if (!found || !found->is_string()) return std::nullopt;
+  return found->text();
+}
+
+Result<ChatRequest> ChatRequest::parse(std::string body) {
+  SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
+  ChatRequest request{.document = std::move(document),
+                      .model = {},
+                      .messages = {},
+                      .attached = {},
+                      .definitions = {}};
+  const Value root = request.document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  std::optional<Value> model, messages, stream, tools, metadata;
+  SIGNALBOX_TRY_VOID(find_once(root, "",
+                               {{"model", &model},
+                                {"messages", &messages},
+                                {"stream", &stream},
+                                {"tools", &tools},
+                                {"metadata", &metadata}}));
+  if (!model) return wrong("model", "missing");
+  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  request.model = model->text();
+  if (stream && !stream->is_null()) {
+    if (!stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
+    request.stream = stream->boolean();
+  }
+  if (tools) {
+    request.tools = count_items(tools);
+    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
+  }
+  for (const json::Member& member : root.members()) {
+    const std::optional<Place> place = place_of(member.key);
+    if (!place) continue;
+    std::string& said = *place == Place::kAttachment ? request.attached : request.definitions;
+    each_word(member.value, *place, [&](const Word& word) { append_word(word, said); });
+  }
+  if (!messages) return wrong("messages", "missing");
+  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
+  for (const Value& item : messages->items()) {
+    SIGNALBOX_TRY(ChatMessage message,
+                  read_message(item, fmt::format("messages[{}]", request.messages.size())));
+    request.messages.push_back(std::move(message));
+  }
+  return request;
+}
+
+}  // namespace signalbox::request

@@ -1,0 +1,170 @@
+// Each step rewrites or appends values; the order of the steps is the order of their needs.
+
+#include "router/routing/decision/derived.h"
+
+#include <algorithm>
+
+namespace signalbox::decision {
+namespace {
+
+using OnError = config::Rule::OnError;
+
+constexpr std::string_view kLevels[] = {":hard", ":medium", ":easy"};
+
+const config::Rule* find_projection(const config::Rule& rule) {
+  if (rule.op == config::Rule::Operator::kLeaf && rule.type == "projection") return &rule;
+  for (const config::Rule& condition : rule.conditions) {
+    if (const config::Rule* found = find_projection(condition)) return found;
+  }
+  return nullptr;
+}
+
+// A classifier has a signal for each of its labels.
+std::string signal_name(const config::Rule& leaf) {
+  return leaf.label.empty() ? leaf.name : fmt::format("{}:{}", leaf.name, leaf.label);
+}
+
+}  // namespace
+
+Result<Derived> Derived::create(const config::Routing& routing, uint32_t computed, Find find) {
+  Derived out;
+  out.computed_ = computed;
+  out.find_ = std::move(find);
+  SIGNALBOX_TRY(out.projections_, Projections::create(routing.projections, out.find_, computed));
+  out.first_test_ = computed + out.projections_.outputs();
+  out.depends_on_.resize(out.first_test_);
+  out.projections_.for_each_dependency(
+      [&](uint32_t number, uint32_t on) { out.depends_on_[number].push_back(on); });
+  SIGNALBOX_TRY_VOID(out.add_gates(routing));
+  return out;
+}
+
+Result<void> Derived::add_gates(const config::Routing& routing) {
+  for (const config::ComplexitySignal& signal : routing.complexity) {
+    if (!signal.composer) continue;
+    if (const config::Rule* leaf = find_projection(*signal.composer)) {
+      return fail(Code::kUnsupported,
+                  "complexity signal \"{}\": composer: a condition on the projection \"{}\" is not "
+                  "built",
+                  signal.name, leaf->name);
+    }
+    Gate gate{static_cast<uint32_t>(gate_rules_.nodes().size()), {}};
+    gate_rules_.add(*signal.composer,
+                    [&](const config::Rule& leaf) { return find_(leaf.type, signal_name(leaf)); });
+    for (const std::string_view level : kLevels) {
+      const uint32_t number = find_("complexity", fmt::format("{}{}", signal.name, level));
+      if (number == kNoSignal) continue;
+      gate.signals.push_back(number);
+      for (size_t i = gate.root; i < gate_rules_.nodes().size(); ++i) {
+        const Node& node = gate_rules_.nodes()[i];
+        if (node.signal != kNoSignal) depends_on_[number].push_back(node.signal);
+      }
+    }
+    gates_.push_back(std::move(gate));
+  }
+  return {};
+}
+
+uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
+  const uint32_t signal = leaf.type == "projection" ? projections_.output(leaf.name)
+                                                    : find_(leaf.type, signal_name(leaf));
+  if (signal == kNoSignal) return kNoSignal;
+  const bool plain =
+      !leaf.predicate && leaf.on_error == OnError::kDefault && on_failure == OnError::kDefault;
+  if (plain) return signal;
+  tests_.push_back({signal, &leaf, on_failure, behind(signal)});
+  return size() - 1;
+}
+
+Derived::Asked Derived::asked(uint32_t number) const {
+  if (number < first_test_) return {number, OnError::kDefault};
+  const Test& test = tests_[number - first_test_];
+  return {test.signal,
+          test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error};
+}
+
+// A projection fails when it is open and what could settle it has failed.
+Value Derived::test_open(const Test& test, std::span<const Fact> facts, const Value& value) const {
+  const OnError answer =
+      test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error;
+  const bool pending = std::any_of(test.behind.begin(), test.behind.end(), [&](uint32_t number) {
+    return facts[number].state == Fact::State::kPending;
+  });
+  if (pending || answer == OnError::kDefault) return value;
+  return Value::known(answer == OnError::kMatch, 1);
+}
+
+Value Derived::test(const Test& test, std::span<const Fact> facts,
+                    std::span<const Value> values) const {
+  const Value value = values[test.signal];
+  const std::optional<config::Predicate>& predicate = test.leaf->predicate;
+  if (test.signal >= computed_) {  // a projection: it has no score of its own
+    if (!value.is_settled()) return test_open(test, facts, value);
+    if (!predicate) return value;
+    return Value::known(value.is_match() && holds(*predicate, value.confidence_low),
+                        value.confidence_low);
+  }
+  const Fact& fact = facts[test.signal];
+  const bool failed = fact.state == Fact::State::kFailed;
+  if (failed || fact.state == Fact::State::kUnavailable) {
+    const OnError fallback = failed ? test.on_failure : OnError::kDefault;
+    const OnError answer =
+        test.leaf->on_error == OnError::kDefault ? fallback : test.leaf->on_error;
+    return answer == OnError::kDefault ? value : Value::known(answer == OnError::kMatch, 1);
+  }
+  if (!predicate || fact.state == Fact::State::kPending) return value;
+  return Value::known(holds(*predicate, fact.score), std::clamp(fact.score, 0.0, 1.0));
+}
+
+void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
+                       std::vector<Value>& scratch, std::span<Bounds> scores) const {
+  for (uint32_t i = 0; i < computed_; ++i) values[i] = facts[i].value();
+  projections_.resolve_partitions(facts, values);
+  if (!gates_.empty()) {
+    scratch.resize(gate_rules_.nodes().size());
+    gate_rules_.evaluate(values, scratch);
+    for (const Gate& gate : gates_) {
+      for (const uint32_t number : gate.signals) {
+        values[number].low = std::min(values[number].low, scratch[gate.root].low);
+        values[number].high = std::min(values[number].high, scratch[gate.root].high);
+      }
+    }
+  }
+  projections_.evaluate(facts, values, scores);
+  for (uint32_t i = 0; i < tests_.size(); ++i)
+    values[first_test_ + i] = test(tests_[i], facts, values);
+}
+
+std::vector<uint32_t> Derived::behind(uint32_t number) const {
+  std::vector<bool> needed(size(), false);
+  needed[number] = true;
+  spread_needed(needed);
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < computed_; ++i) {
+    if (needed[i]) out.push_back(i);
+  }
+  return out;
+}
+
+void Derived::spread_needed(std::vector<bool>& needed) const {
+  std::vector<uint32_t> open;
+  for (uint32_t number = 0; number < size(); ++number) {
+    if (needed[number]) open.push_back(number);
+  }
+  while (!open.empty()) {
+    const uint32_t number = open.back();
+    open.pop_back();
+    const auto add = [&](uint32_t on) {
+      if (needed[on]) return;
+      needed[on] = true;
+      open.push_back(on);
+    };
+    if (number >= first_test_) {
+      add(tests_[number - first_test_].signal);
+    } else {
+      for (const uint32_t on : depends_on_[number]) add(on);
+    }
+  }
+}
+
+}  // namespace signalbox::decision

@@ -1,0 +1,37 @@
+#pragma once
+// What is known of the truth of a signal or of a condition: Kleene's three values as intervals.
+
+#include <cstdint>
+
+namespace signalbox::decision {
+
+/// Ordered: AND is the least of its children, OR the greatest, NOT turns the order around.
+/// kUnavailable is the truth of a signal that cannot be computed at all: it does not match, and
+/// neither does its NOT.
+enum class Truth : uint8_t { kNo, kUnavailable, kYes };
+
+/// Bounds on the truth of a node, and on the confidence that it has if it is kYes.
+struct Value {
+  Truth low = Truth::kNo;
+  Truth high = Truth::kYes;
+  double confidence_low = 0;
+  double confidence_high = 1;
+
+  static Value unknown() { return {}; }
+  static Value unavailable() { return {Truth::kUnavailable, Truth::kUnavailable, 0, 0}; }
+  static Value known(bool matched, double confidence) {
+    if (!matched) return {Truth::kNo, Truth::kNo, 0, 0};
+    return {Truth::kYes, Truth::kYes, confidence, confidence};
+  }
+
+  bool is_match() const { return low == Truth::kYes; }
+  bool can_match() const { return high == Truth::kYes; }
+  /// Nothing that is still unknown changes it.
+  bool is_settled() const {
+    return low == high && (low != Truth::kYes || confidence_low == confidence_high);
+  }
+};
+
+inline constexpr uint32_t kNoSignal = UINT32_MAX;
+
+}  // namespace signalbox::decision

@@ -1,0 +1,164 @@
+// Names come from the configuration and may hold any character, a line feed among them:
+// header_value() makes them harmless, so nothing downstream has to.
+
+#include "router/routing/decision_headers.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace signalbox::routing {
+namespace {
+
+// By type of signal, as upstream names them.
+constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"keyword", "x-vsr-matched-keywords"},
+    {"embedding", "x-vsr-matched-embeddings"},
+    {"domain", "x-vsr-matched-domains"},
+    {"fact_check", "x-vsr-matched-fact-check"},
+    {"user_feedback", "x-vsr-matched-user-feedback"},
+    {"reask", "x-vsr-matched-reask"},
+    {"preference", "x-vsr-matched-preference"},
+    {"language", "x-vsr-matched-language"},
+    {"context", "x-vsr-matched-context"},
+    {"structure", "x-vsr-matched-structure"},
+    {"complexity", "x-vsr-matched-complexity"},
+    {"modality", "x-vsr-matched-modality"},
+    {"authz", "x-vsr-matched-authz"},
+    {"jailbreak", "x-vsr-matched-jailbreak"},
+    {"pii", "x-vsr-matched-pii"},
+    {"kb", "x-vsr-matched-kb"},
+    {"conversation", "x-vsr-matched-conversation"},
+    {"event", "x-vsr-matched-event"},
+    {"projection", "x-vsr-matched-projections"},
+});
+
+// Of the names and meanings of these headers.
+constexpr std::string_view kSchemaVersion = "2";
+
+void append_encoded(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F && byte != '%') {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+}
+
+std::string header_value(std::string_view text) {
+  std::string out;
+  append_encoded(out, text);
+  return out;
+}
+
+std::string header_value(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) {
+    if (!out.empty()) out.push_back(',');
+    append_encoded(out, name);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view path_name(Plan::Path path) {
+  switch (path) {
+    case Plan::Path::kUpstream:
+      return "upstream";
+    case Plan::Path::kFastResponse:
+      return "fast_response";
+    case Plan::Path::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
+std::vector<Header> response_headers(const Plan& plan, bool debug) {
+  std::vector<Header> headers{{"x-vsr-schema-version", std::string(kSchemaVersion)},
+                              {kResponsePath, std::string(path_name(plan.path))}};
+  headers.reserve(16);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) headers.push_back({name, header_value(value)});
+  };
+  add("x-vsr-selected-recipe", plan.recipe);
+  add("x-vsr-selected-decision", plan.decision);
+  if (!plan.decision.empty())
+    add("x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence));
+  add("x-vsr-selected-algorithm", plan.algorithm);
+  if (plan.model != nullptr) add("x-vsr-selected-model", plan.model->name);
+  if (!plan.instead_of.empty())
+    headers.push_back({"x-vsr-failover-from", header_value(plan.instead_of)});
+  add("x-vsr-selected-category", plan.category);
+  if (plan.reasoning) add("x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off");
+  if (plan.path == Plan::Path::kUpstream)
+    add("x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false");
+  if (plan.path == Plan::Path::kFastResponse) add("x-vsr-fast-response", "true");
+  if (!plan.guarded.jailbreak.empty()) {
+    add("x-vsr-jailbreak-blocked", "true");
+    add("x-vsr-jailbreak-type", plan.guarded.jailbreak);
+    add("x-vsr-jailbreak-confidence", fmt::format("{:.3f}", plan.guarded.jailbreak_confidence));
+  }
+  if (plan.guarded.pii) add("x-vsr-pii-violation", "true");
+  if (!plan.guarded.pii_types.empty())
+    headers.push_back({"x-vsr-pii-types", header_value(plan.guarded.pii_types)});
+  add("x-vsr-tools-fallback", plan.tools.fallback);
+  if (!debug) return headers;
+  if (!plan.tools.strategy.empty()) {
+    add("x-vsr-tools-strategy", plan.tools.strategy);
+    add("x-vsr-tools-confidence", fmt::format("{:.4f}", plan.tools.confidence));
+    add("x-vsr-tools-tokens-saved", fmt::format("{}", plan.tools.tokens_saved));
+  }
+  for (const Plan::Matched& matched : plan.matched) {
+    const auto known = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
+                                    [&](const auto& each) { return each.first == matched.type; });
+    if (known != kMatchedHeaders.end())
+      headers.push_back({known->second, header_value(matched.names)});
+  }
+  return headers;
+}
+
+std::vector<Header> error_headers() {
+  return {{"x-vsr-schema-version", std::string(kSchemaVersion)},
+          {kResponsePath, std::string(kErrorPath)}};
+}
+
+namespace {
+
+std::string model_words(const Plan& plan) {
+  std::string out = fmt::format("Model {}", plan.model->name);
+  if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
+  if (!plan.selection_method.empty())
+    out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
+  if (plan.reasoning == true)
+    out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
+  if (plan.reasoning == false) out += ", reasoning off";
+  if (plan.injected_system_prompt) out += ", system prompt added";
+  return out;
+}
+
+}  // namespace
+
+std::string plan_words(const Plan& plan) {
+  if (plan.path == Plan::Path::kFastResponse) return "Answered without a model";
+  std::string out = plan.path == Plan::Path::kBlocked ? fmt::format("Refused: {}", plan.message)
+                                                      : model_words(plan);
+  for (const Plan::LeftOut& each : plan.left_out)
+    out += fmt::format("\nNot {}: {}", each.model, each.reason);
+  return out;
+}
+
+void write_left_out(const Plan& plan, json::Writer& out) {
+  if (plan.left_out.empty()) return;
+  out.key("left_out").begin_array();
+  for (const Plan::LeftOut& each : plan.left_out)
+    out.begin_object().member("model", each.model).member("reason", each.reason).end_object();
+  out.end_array();
+}
+
+}  // namespace signalbox::routing

@@ -1,0 +1,391 @@
+// Two renderings of one Report: JSON walks every node, words tell the decision's own reasons and
+// sum up the rest.
+
+#include "router/routing/explain.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+#include "base/json_writer.h"
+#include "router/routing/near_miss.h"
+
+namespace signalbox::routing {
+namespace {
+
+using config::Rule;
+using decision::kNoSignal;
+using decision::Truth;
+
+constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
+constexpr std::string_view kSettled = "never needed: the conditions beside it settle this";
+constexpr std::string_view kOutranked = "never needed: the decision is outranked, whatever it says";
+constexpr std::string_view kFailed = "the model failed";
+constexpr std::string_view kFailedMatch = "the model failed, which counts as a match";
+constexpr std::string_view kFailedNoMatch = "the model failed, which counts as no match";
+constexpr std::string_view kNotThere = "there is no such signal";
+constexpr std::string_view kMoot = "the request has nothing for it to look at";
+
+class Explainer {
+ public:
+  explicit Explainer(const Report& report) : report_(report) {}
+
+  std::string json() {
+    out_.begin_object().key("signals").begin_object();
+    for (size_t i = 0; i < report_.types.size(); ++i) write_type(i);
+    write_projections();
+    out_.end_object().key("trace").begin_array();
+    for (size_t d = 0; d < report_.routing->decisions.size(); ++d) write_decision(d);
+    return out_.end_array().end_object().take();
+  }
+
+  std::string words() {
+    const auto& decisions = report_.routing->decisions;
+    if (report_.outcome.decision == decision::kNoDecision) {
+      text_ = "No decision matches; the default model answers.\n";
+    } else {
+      const auto d = static_cast<size_t>(report_.outcome.decision);
+      text_ = fmt::format("Decision {} (priority {}, confidence {:.2f}), because\n",
+                          decisions[d].name, decisions[d].priority, report_.outcome.confidence);
+      reason_ = reason_of(d);
+      tell_node(report_.engine->root(d), 1);
+    }
+    text_ += "Signals\n";
+    for (const TypeReport& type : report_.types) tell_type(type);
+    tell_projections();
+    tell_others();
+    if (text_.ends_with('\n')) text_.pop_back();
+    return std::move(text_);
+  }
+
+ private:
+  // --- JSON ---
+
+  // Null where it is not known, or cannot be.
+  void write_truth(const decision::Value& value) {
+    out_.key("matched");
+    if (value.low == value.high && value.low != Truth::kUnavailable) {
+      out_.boolean(value.is_match());
+    } else {
+      out_.null();
+    }
+    if (value.is_match()) out_.member("confidence", value.confidence_low);
+  }
+
+  // Types of one name, which stand together, are one object.
+  void write_type(size_t index) {
+    const TypeReport& type = report_.types[index];
+    const auto is_same = [&](size_t other) {
+      return other < report_.types.size() &&
+             report_.types[other].signals->type() == type.signals->type();
+    };
+    if (index == 0 || !is_same(index - 1)) out_.key(type.signals->type()).begin_object();
+    for (uint32_t i = 0; i < type.signals->size(); ++i) {
+      out_.key(type.signals->name(i)).begin_object();
+      if (const std::string_view why = why_unknown(type, i); !why.empty()) {
+        out_.key("matched").null().member("why", why);
+      } else {
+        write_truth(report_.signals[type.first + i]);
+        if (type.moot) {
+          out_.member("why", kMoot);
+        } else {
+          out_.member("score", type.readings[i].score);
+          if (const auto threshold = type.signals->threshold(i))
+            out_.member("threshold", *threshold);
+          write_similarity(type, i);
+          write_evidence(type, i);
+        }
+      }
+      out_.end_object();
+    }
+    if (!is_same(index + 1)) out_.end_object();
+  }
+
+  void write_projections() {
+    const decision::Projections& projections = report_.derived->projections();
+    if (projections.outputs() == 0) return;
+    out_.key("projection").begin_object();
+    projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
+      out_.key(name).begin_object();
+      write_truth(report_.signals[number]);
+      const decision::Bounds& at = report_.scores[score];
+      if (at.low == at.high) out_.member("score", at.low);
+      out_.member("of", projections.score(score).name);
+      write_inputs(score);
+      out_.end_object();
+    });
+    out_.end_object();
+  }
+
+  // What a score is made of, and what of that is not known.
+  void write_inputs(size_t score) {
+    out_.key("inputs").begin_array();
+    report_.derived->projections().for_each_input(
+        score, [&](const config::ScoreInput& input, uint32_t number) {
+          out_.begin_object().member("type", input.type);
+          if (!input.name.empty()) out_.member("name", input.name);
+          if (!input.metric.empty()) out_.member("kb", input.kb).member("metric", input.metric);
+          out_.member("weight", input.weight);
+          if (number != kNoSignal) write_truth(report_.signals[number]);
+          const TypeReport* type = type_of(number);
+          const std::string_view why = type != nullptr ? why_unknown(*type, number - type->first)
+                                       : number == kNoSignal && input.type != "projection"
+                                           ? kNotThere
+                                           : std::string_view();
+          if (!why.empty()) out_.member("why", why);
+          out_.end_object();
+        });
+    out_.end_array();
+  }
+
+  void write_similarity(const TypeReport& type, uint32_t signal) {
+    const auto least = type.signals->least_similarity(signal);
+    if (!least) return;
+    if (const auto nearest = nearest_of(type, signal)) out_.member("similarity", *nearest);
+    out_.member("least_similarity", *least);
+  }
+
+  void write_evidence(const TypeReport& type, uint32_t signal) {
+    bool open = false;
+    for (const signals::Evidence& evidence : type.evidence) {
+      if (evidence.signal != signal) continue;
+      if (!open) out_.key("evidence").begin_array();
+      open = true;
+      out_.string(evidence.text);
+    }
+    if (open) out_.end_array();
+  }
+
+  void write_decision(size_t d) {
+    const config::Decision& decision = report_.routing->decisions[d];
+    const uint32_t root = report_.engine->root(d);
+    out_.begin_object().member("decision", decision.name).member("priority", decision.priority);
+    out_.member("selected", static_cast<int32_t>(d) == report_.outcome.decision);
+    write_truth(report_.values[root]);
+    reason_ = reason_of(d);
+    out_.key("rules");
+    write_node(root);
+    out_.end_object();
+  }
+
+  void write_node(uint32_t at) {
+    const decision::Node& node = report_.engine->nodes()[at];
+    const decision::Value& value = report_.values[at];
+    out_.begin_object();
+    if (node.op == Rule::Operator::kLeaf) {
+      out_.member("type", node.rule->type).member("name", node.rule->name);
+      write_truth(value);
+      if (const std::string_view why = why_unknown(node); !why.empty()) out_.member("why", why);
+    } else {
+      out_.member("operator", operator_name(node.op));
+      write_truth(value);
+      out_.key("conditions").begin_array();
+      for (uint32_t child = at + 1; child < node.end; child = report_.engine->nodes()[child].end)
+        write_node(child);
+      out_.end_array();
+    }
+    out_.end_object();
+  }
+
+  static std::string_view operator_name(Rule::Operator op) {
+    switch (op) {
+      case Rule::Operator::kAnd:
+        return "AND";
+      case Rule::Operator::kOr:
+        return "OR";
+      case Rule::Operator::kNot:
+        return "NOT";
+      case Rule::Operator::kLeaf:
+        break;
+    }
+    return "";
+  }
+
+  // --- both ---
+
+  // Why a condition of the decision was never needed. An outcome that is not fixed rests on
+  // failures.
+  std::string_view reason_of(size_t decision) const {
+    if (!report_.outcome.fixed) return kNotNeeded;
+    const decision::Value& root = report_.values[report_.engine->root(decision)];
+    const bool leads = static_cast<int32_t>(decision) == report_.outcome.decision;
+    return !leads && root.can_match() ? kOutranked : kSettled;
+  }
+
+  static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
+    if (type.moot) return "";
+    if (const std::string_view why = type.signals->unavailable(signal); !why.empty()) return why;
+    if (type.computed && !type.failed && !type.readings[signal].whole)
+      return signals::kNotReadWhole;
+    if (type.computed && !type.failed && !type.readings[signal].known)
+      return type.signals->lacks(signal);
+    return type.computed && !type.failed ? "" : type.failed ? kFailed : kNotNeeded;
+  }
+
+  const TypeReport* type_of(uint32_t number) const {
+    for (const TypeReport& type : report_.types) {
+      if (number >= type.first && number - type.first < type.signals->size()) return &type;
+    }
+    return nullptr;
+  }
+
+  // A projection, or a leaf with bounds of its own, is explained by what it is made of.
+  std::string_view why_unknown(const decision::Node& leaf) const {
+    if (leaf.signal == kNoSignal) return kNotThere;
+    const decision::Value& value = report_.signals[leaf.signal];
+    const uint32_t number = report_.derived->asked(leaf.signal).number;
+    const decision::Value& own = report_.signals[number];
+    std::string_view why;
+    if (const TypeReport* type = type_of(number)) {
+      why = why_unknown(*type, number - type->first);
+    } else if (own.low != own.high) {  // a projection, of which something is open
+      why = value.low == value.high ? kFailed : kNotNeeded;
+    }
+    if (why == kNotNeeded) return reason_;
+    if (why != kFailed || value.low != value.high) return why;
+    return value.is_match() ? kFailedMatch : kFailedNoMatch;
+  }
+
+  // The reading's grounds: which keywords, which example.
+  std::string grounds(const TypeReport& type, uint32_t signal) const {
+    std::string found;
+    for (const signals::Evidence& evidence : type.evidence) {
+      if (evidence.signal != signal) continue;
+      found += found.empty() ? "" : ", ";
+      found += fmt::format("\"{}\"", evidence.text);
+    }
+    const signals::Wording wording = type.signals->wording();
+    std::string out;
+    if (!wording.score.empty())
+      out = fmt::format("{} {}", wording.score, shown(type.readings[signal].score));
+    if (found.empty()) return out;
+    if (!out.empty()) out += ", ";
+    if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
+    return out + found;
+  }
+
+  std::string grounds(uint32_t number) const {
+    const TypeReport* type = type_of(number);
+    return type != nullptr && type->computed ? grounds(*type, number - type->first) : "";
+  }
+
+  // --- words ---
+
+  void line(size_t depth, std::string_view text) {
+    text_ += fmt::format("{:{}}{}\n", "", depth * 2, text);
+  }
+
+  std::string leaf_words(const decision::Node& node, const decision::Value& value) const {
+    const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
+    if (const std::string_view why = why_unknown(node); !why.empty())
+      return fmt::format("{}: {}", what, why);
+    const std::string reasons = grounds(report_.derived->asked(node.signal).number);
+    const std::string verdict =
+        value.is_match() ? fmt::format("matches ({:.2f})", value.confidence_low) : "does not match";
+    return reasons.empty() ? fmt::format("{} {}", what, verdict)
+                           : fmt::format("{} {}: {}", what, verdict, reasons);
+  }
+
+  // Branches of an OR that do not match add nothing to why it does, nor do the parts of a NOT that
+  // holds.
+  void tell_node(uint32_t at, size_t depth) {
+    const auto nodes = report_.engine->nodes();
+    const decision::Node& node = nodes[at];
+    if (node.op == Rule::Operator::kLeaf) return line(depth, leaf_words(node, report_.values[at]));
+    if (node.end == at + 1) return line(depth, "it has no conditions");
+    if (node.op == Rule::Operator::kNot) return line(depth, none_words(at + 1));
+    const bool any = node.op == Rule::Operator::kOr;
+    for (uint32_t child = at + 1; child < node.end; child = nodes[child].end) {
+      if (!any || report_.values[child].is_match()) tell_node(child, depth);
+    }
+  }
+
+  std::string none_words(uint32_t child) const {
+    const auto nodes = report_.engine->nodes();
+    size_t leaves = 0;
+    for (uint32_t i = child; i < nodes[child].end; ++i)
+      leaves += nodes[i].op == Rule::Operator::kLeaf;
+    if (leaves == 1 && nodes[child].op == Rule::Operator::kLeaf) {
+      return fmt::format("{} {} does not match", nodes[child].rule->type, nodes[child].rule->name);
+    }
+    return fmt::format("none of {} other conditions matches", leaves);
+  }
+
+  void tell_type(const TypeReport& type) {
+    std::string quiet;
+    std::vector<std::pair<std::string_view, size_t>> unknown;  // why, how many
+    for (uint32_t i = 0; i < type.signals->size(); ++i) {
+      const decision::Value& value = report_.signals[type.first + i];
+      if (const std::string_view why = why_unknown(type, i); !why.empty()) {
+        auto known = std::find_if(unknown.begin(), unknown.end(),
+                                  [&](const auto& each) { return each.first == why; });
+        if (known == unknown.end()) known = unknown.insert(known, {why, 0});
+        ++known->second;
+        continue;
+      }
+      if (value.is_match()) {
+        tell_match(fmt::format("{} {}", type.signals->type(), type.signals->name(i)), value,
+                   grounds(type, i));
+        continue;
+      }
+      quiet += quiet.empty() ? "" : ", ";
+      quiet += type.signals->name(i);
+      if (!type.signals->wording().score.empty() && !type.moot)
+        quiet += fmt::format(" {}", shortfall_of(type, i));
+    }
+    if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
+    for (const auto& [why, count] : unknown)
+      line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
+  }
+
+  void tell_match(const std::string& what, const decision::Value& value,
+                  const std::string& reasons) {
+    const std::string verdict = fmt::format("{} matches ({:.2f})", what, value.confidence_low);
+    line(1, reasons.empty() ? verdict : fmt::format("{}: {}", verdict, reasons));
+  }
+
+  void tell_projections() {
+    const decision::Projections& projections = report_.derived->projections();
+    projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
+      const decision::Value& value = report_.signals[number];
+      if (!value.is_match()) return;
+      const decision::Bounds& at = report_.scores[score];
+      const std::string& of = projections.score(score).name;
+      tell_match(fmt::format("projection {}", name), value,
+                 at.low == at.high ? fmt::format("{} {:.2f}", of, at.low)
+                                   : fmt::format("{} {:.2f} to {:.2f}", of, at.low, at.high));
+    });
+  }
+
+  void tell_others() {
+    std::string matching, open;
+    for (size_t d = 0; d < report_.routing->decisions.size(); ++d) {
+      const decision::Value& value = report_.values[report_.engine->root(d)];
+      if (static_cast<int32_t>(d) == report_.outcome.decision || !value.can_match()) continue;
+      std::string& list = value.is_match() ? matching : open;
+      list += list.empty() ? "" : ", ";
+      list += report_.routing->decisions[d].name;
+    }
+    if (!matching.empty())
+      text_ += fmt::format("Decisions that match as well and rank lower: {}\n", matching);
+    if (!open.empty()) text_ += fmt::format("Decisions that could not have won: {}\n", open);
+  }
+
+  const Report& report_;
+  std::string_view reason_ = kNotNeeded;  // for conditions of the decision at hand
+  json::Writer out_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string explain_json(const Report& report) {
+  return Explainer(report).json();
+}
+
+std::string explain_words(const Report& report) {
+  return Explainer(report).words();
+}
+
+}  // namespace signalbox::routing

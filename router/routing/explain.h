@@ -1,0 +1,42 @@
+#pragma once
+// What was found out about a request and why it was routed as it was, for programs and for people.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/routing/decision/derived.h"
+#include "router/routing/decision/engine.h"
+#include "router/signals/signal.h"
+
+namespace signalbox::routing {
+
+/// The signals of one type, with their readings if they were computed.
+struct TypeReport {
+  const signals::SignalType* signals;
+  uint32_t first;  // number of its first signal
+  bool computed;
+  bool moot;                                    // the request has nothing for them to look at
+  bool failed;                                  // the model could not say
+  std::span<const signals::Reading> readings;   // (signals->size())
+  std::span<const signals::Evidence> evidence;  // of this type
+};
+
+struct Report {
+  const config::Routing* routing;
+  const decision::Engine* engine;
+  const decision::Derived* derived;
+  std::vector<TypeReport> types;
+  std::vector<decision::Value> signals;  // by number, types one after the other
+  std::vector<decision::Value> values;   // of the engine's nodes
+  std::vector<decision::Bounds> scores;  // of the projections
+  decision::Outcome outcome;
+};
+
+/// {"signals": {TYPE: {NAME: {...}}}, "trace": [decisions, best rank first]}
+std::string explain_json(const Report& report);
+
+/// Several lines, the last one without a line feed.
+std::string explain_words(const Report& report);
+
+}  // namespace signalbox::routing

@@ -1,0 +1,27 @@
+// The decision's own nodes, without those under a NOT.
+
+#include "router/routing/matched_condition.h"
+
+namespace signalbox::routing {
+
+std::vector<MatchedCondition> grounds_of(const decision::Engine& engine, size_t decision,
+                                         std::span<const decision::Value> values,
+                                         const EvidenceOf& evidence_of) {
+  using Operator = config::Rule::Operator;
+  std::vector<MatchedCondition> out;
+  const auto nodes = engine.nodes();
+  const uint32_t root = engine.root(decision);
+  for (uint32_t i = root; i < nodes[root].end;) {
+    const decision::Node& node = nodes[i];
+    const decision::Value& value = values[i];
+    i = node.op == Operator::kNot ? node.end : i + 1;
+    if (node.op != Operator::kLeaf || !value.is_match()) continue;
+    const std::string_view type = node.rule->type;
+    if (type != "jailbreak" && type != "pii" && type != "domain") continue;
+    out.push_back(
+        {type, node.rule->name, value.confidence_low, evidence_of(type, node.rule->name)});
+  }
+  return out;
+}
+
+}  // namespace signalbox::routing

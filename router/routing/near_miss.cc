@@ -1,0 +1,36 @@
+// A score that would do is no reason: an intent may have every vote and no example that is near.
+
+#include "router/routing/near_miss.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace signalbox::routing {
+
+std::string shown(double value) {
+  const auto whole = static_cast<int64_t>(value);
+  return static_cast<double>(whole) == value ? fmt::format("{}", whole)
+                                             : fmt::format("{:.2f}", value);
+}
+
+std::optional<double> nearest_of(const TypeReport& type, uint32_t signal) {
+  std::optional<double> nearest;
+  for (const signals::Evidence& evidence : type.evidence) {
+    if (evidence.signal == signal) nearest = std::max(nearest.value_or(-1), evidence.score);
+  }
+  return nearest;
+}
+
+std::string shortfall_of(const TypeReport& type, uint32_t signal) {
+  const double score = type.readings[signal].score;
+  const std::string out = shown(score);
+  if (const auto threshold = type.signals->threshold(signal); threshold && score < *threshold)
+    return fmt::format("{} < {}", out, shown(*threshold));
+  const auto least = type.signals->least_similarity(signal);
+  const auto nearest = nearest_of(type, signal);
+  if (!least || !nearest || *nearest >= *least) return out;
+  return fmt::format("{} (similarity {} < {})", out, shown(*nearest), shown(*least));
+}
+
+}  // namespace signalbox::routing

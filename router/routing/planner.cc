@@ -1,0 +1,275 @@
+// What the planner is made of, and the first time that it is asked: what else has to be found out
+// about a request. The second is planner_plan.
+
+#include "router/routing/planner.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "router/routing/selection/factory.h"
+#include "router/routing/selection/pii_policy.h"
+#include "router/signals/factory.h"
+
+namespace signalbox::routing {
+
+Planner::Planner(const config::Config& config, const config::Routing& routing,
+                 const decision::NumberOf& number_of)
+    : config_(config), routing_(routing), difficulty_(routing, number_of) {
+  for (const config::Model& model : config.providers.models) {
+    config::ModelRef ref;
+    ref.model = model.name;
+    plain_refs_.push_back(std::move(ref));
+  }
+  if (routing.fact_check.empty() && !models::asks_for(routing, "fact_check")) return;
+  config::Rule needed;
+  needed.op = config::Rule::Operator::kLeaf;
+  needed.type = "fact_check";
+  needed.name = "needs_fact_check";
+  facts_ = number_of(needed);
+}
+
+Result<Planner> Planner::create(const config::Config& config, const config::Routing& routing,
+                                const models::Models& models, const decision::NumberOf& number_of) {
+  Planner out(config, routing, number_of);
+  const auto& known = config.providers.models;
+  const auto& decisions = routing.decisions;
+  if (std::any_of(known.begin(), known.end(), selection::restricts) ||
+      std::any_of(decisions.begin(), decisions.end(),
+                  [](const auto& decision) { return masks({.decision = &decision}); })) {
+    SIGNALBOX_TRY(signals::ModelChoice pii, signals::classifier_of(config, models, "pii"));
+    out.pii_ = signals::PiiFinder(std::move(pii));
+    out.pii_threshold_ = config.modules.classifier.pii.threshold;
+    if (out.pii_threshold_ <= 0) out.pii_threshold_ = signals::PiiFinder::kDefaultThreshold;
+    SIGNALBOX_TRY_VOID(out.check_masked_types());
+  }
+  if (config.router.entropy_reasoning) {
+    SIGNALBOX_TRY(signals::ModelChoice domain, signals::classifier_of(config, models, "domain"));
+    out.doubt_.emplace(routing, config.modules.classifier.domain.threshold, std::move(domain));
+  }
+  SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
+  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
+  out.add_notices(models.embedder != nullptr);
+  return out;
+}
+
+// What nothing finds would go out as it is. What there is no model for is a notice.
+Result<void> Planner::check_masked_types() const {
+  if (!pii_.has_model()) return {};
+  const std::vector<std::string>& known = pii_.types();
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!masks({.decision = &decision})) continue;
+    for (const std::string& type : decision.pii_mask->types) {
+      if (std::find(known.begin(), known.end(), ascii::upper_case(type)) != known.end()) continue;
+      return fail(Code::kInvalid,
+                  "{}: decision \"{}\": pii_mask: neither rules nor the model of "
+                  "modules.classifier.pii find \"{}\" (known: {})",
+                  config_.source, decision.name, type, fmt::join(known, ", "));
+    }
+  }
+  return {};
+}
+
+Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
+  for (const config::Decision& decision : routing_.decisions) {
+    if (decision.model_refs.size() < 2 || decision.fast_response) continue;
+    SIGNALBOX_TRY(selection::Selection made,
+                  selection::make_selector(config_, routing_, decision,
+                                           candidates({.decision = &decision}), embedder));
+    selectors_.emplace(&decision, std::move(made.selector));
+    if (!made.notice.empty()) notices_.push_back(std::move(made.notice));
+  }
+  return {};
+}
+
+Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
+  if (!models::selects_tools(config_, routing_)) return {};
+  plugins::ToolShelf shelf(config_.source, embedder);
+  bool blind = false;
+  const auto add = [&](const config::Decision* decision) -> Result<void> {
+    SIGNALBOX_TRY(auto made, plugins::ToolSelector::create(config_, decision, shelf));
+    if (made == nullptr) return {};
+    blind |= made->needs_embedder() && embedder == nullptr;
+    tool_selectors_.emplace(decision, std::move(made));
+    return {};
+  };
+  SIGNALBOX_TRY_VOID(add(nullptr));
+  for (const config::Decision& decision : routing_.decisions) SIGNALBOX_TRY_VOID(add(&decision));
+  for (const std::string& path : shelf.missing()) {
+    notices_.push_back(fmt::format("{}: there is no tools database at {}; none of it are offered",
+                                   config_.source, path));
+  }
+  if (blind) {
+    notices_.push_back(fmt::format(
+        "{}: tools are to be chosen by meaning and there is no embedding model; they are "
+        "not, and replies say so",
+        config_.source));
+  }
+  return {};
+}
+
+void Planner::add_notices(bool has_embedder) {
+  for (const config::Model& model : config_.providers.models) {
+    if (!selection::restricts(model) || pii_.has_model()) continue;
+    notices_.push_back(
+        fmt::format("{}: model \"{}\" has a pii_policy and there is no model that finds personal "
+                    "data; it gets no requests",
+                    config_.source, model.name));
+  }
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!masks({.decision = &decision}) || pii_.has_model()) continue;
+    const config::PiiMaskPlugin& plugin = *decision.pii_mask;
+    if (plugins::needs_no_model(plugin)) continue;
+    const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
+    notices_.push_back(fmt::format(
+        "{}: decision \"{}\" masks personal data and there is no model that finds it; {}",
+        config_.source, decision.name,
+        by_rules ? "what has no rule, as names and places, goes out as it is"
+                 : "its requests are refused"));
+  }
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!config::keeps_answers(config_.response_cache, decision) || has_embedder ||
+        decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
+      continue;
+    notices_.push_back(
+        fmt::format("{}: decision \"{}\" keeps answers and there is no embedding model; only a "
+                    "request that is the same gets one",
+                    config_.source, decision.name));
+  }
+  if (doubt_ && !doubt_->unavailable().empty()) {
+    notices_.push_back(fmt::format("{}: global.router.entropy_reasoning has no effect: {}",
+                                   config_.source, doubt_->unavailable()));
+  }
+}
+
+selection::Candidate Planner::candidate(const config::ModelRef& ref) const {
+  const auto& cards = routing_.model_cards;
+  const auto card = std::find_if(cards.begin(), cards.end(),
+                                 [&](const auto& each) { return each.name == ref.model; });
+  const config::Model* model = config_.providers.find(ref.model);
+  SIGNALBOX_CHECK(model != nullptr);
+  return {&ref, model, card == cards.end() ? nullptr : &*card};
+}
+
+Planner::Candidates Planner::candidates(const PlanTarget& subject) const {
+  Candidates out;
+  if (subject.decision != nullptr && !subject.decision->model_refs.empty()) {
+    for (const config::ModelRef& ref : subject.decision->model_refs) out.push_back(candidate(ref));
+    return out;
+  }
+  const std::string& name =
+      subject.named != nullptr ? subject.named->name : config_.providers.default_model;
+  for (const config::ModelRef& ref : plain_refs_) {
+    if (ref.model == name) out.push_back(candidate(ref));
+  }
+  SIGNALBOX_CHECK(!out.empty());
+  return out;
+}
+
+const selection::Selector* Planner::selector_of(const PlanTarget& subject) const {
+  const auto found = selectors_.find(subject.decision);
+  return found == selectors_.end() ? nullptr : found->second.get();
+}
+
+bool Planner::looks_for_pii(const PlanTarget& subject) const {
+  if (!pii_.has_model() || (subject.decision != nullptr && subject.decision->fast_response))
+    return false;
+  const Candidates all = candidates(subject);
+  return std::any_of(all.begin(), all.end(), [](const selection::Candidate& each) {
+    return selection::restricts(*each.model);
+  });
+}
+
+bool Planner::masks(const PlanTarget& subject) {
+  const config::Decision* decision = subject.decision;
+  return decision != nullptr && !decision->fast_response && decision->pii_mask &&
+         decision->pii_mask->enabled;
+}
+
+bool Planner::grounds(const PlanTarget& subject) {
+  const config::Decision* decision = subject.decision;
+  return decision != nullptr && !decision->fast_response && decision->hallucination &&
+         decision->hallucination->enabled;
+}
+
+bool Planner::embeds(const PlanTarget& subject) const {
+  const selection::Selector* selector = selector_of(subject);
+  return selector != nullptr && selector->needs_query();
+}
+
+// Nothing is chosen for a model that the client has named: nothing was decided for it.
+const plugins::ToolSelector* Planner::tool_selector_of(const PlanTarget& subject,
+                                                       const request::ChatRequest& request) const {
+  if (subject.bypassed || (subject.decision != nullptr && subject.decision->fast_response))
+    return nullptr;
+  const auto found = tool_selectors_.find(subject.decision);
+  if (found == tool_selectors_.end() || !found->second->applies_to(request)) return nullptr;
+  return found->second.get();
+}
+
+bool Planner::asks_signals(const PlanTarget& subject) const {
+  const config::Decision* decision = subject.decision;
+  if (grounds(subject) && facts_ != decision::kNoSignal) return true;
+  return decision != nullptr && !decision->fast_response && !decision->difficulty.empty();
+}
+
+void Planner::mark_needed(const PlanTarget& subject, std::span<const decision::Value> values,
+                          std::vector<bool>& needed) const {
+  if (!asks_signals(subject)) return;
+  difficulty_.mark_needed(*subject.decision, values, needed);
+  if (grounds(subject) && facts_ != decision::kNoSignal && !values[facts_].is_settled())
+    needed[facts_] = true;
+}
+
+bool Planner::needs_models(const PlanTarget& subject, const request::ChatRequest& request) const {
+  const plugins::ToolSelector* tools = tool_selector_of(subject, request);
+  return looks_for_pii(subject) || masks(subject) || embeds(subject) ||
+         (tools != nullptr && tools->compares());
+}
+
+Result<void> Planner::prepare(const PlanTarget& subject, signals::Inputs& inputs,
+                              ModelResults& prepared) const {
+  Result<void> done;
+  if (looks_for_pii(subject)) done = look_for_pii(inputs, prepared);
+  if (masks(subject)) {
+    auto masked = mask(*subject.decision->pii_mask, inputs, prepared);
+    if (done) done = std::move(masked);
+  }
+  const plugins::ToolSelector* tools = tool_selector_of(subject, inputs.request());
+  if (tools != nullptr && tools->compares()) {
+    auto compared = tools->compare(inputs, prepared.tools);
+    if (!compared && done) done = fail_in("tool selection", std::move(compared).error());
+  }
+  const std::string_view text = inputs.request().user_text();
+  if (!embeds(subject) || text.empty()) return done;
+  auto query = inputs.embedding(inputs.digest("embedding", text));
+  if (query) {
+    prepared.query = *query;
+  } else if (done) {
+    return fail_in("selection", std::move(query).error());
+  }
+  return done;
+}
+
+Result<void> Planner::mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
+                           ModelResults& prepared) const {
+  const double threshold = plugin.threshold > 0 ? plugin.threshold : pii_threshold_;
+  auto masked = plugins::mask_request(plugin, pii_, threshold, inputs);
+  if (!masked) return fail_in("masking personal data", std::move(masked).error());
+  prepared.masked = *std::move(masked);
+  return {};
+}
+
+Result<void> Planner::look_for_pii(signals::Inputs& inputs, ModelResults& prepared) const {
+  std::vector<double> scores(pii_.types().size(), 0);
+  auto whole = pii_.find(inputs.request().texts(), inputs, scores);
+  if (!whole) return fail_in("personal data", std::move(whole).error());
+  if (!*whole) return fail(Code::kTooLarge, "personal data: {}", signals::kNotReadWhole);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_.types()[i]);
+  }
+  prepared.looked_for_pii = true;
+  return {};
+}
+
+}  // namespace signalbox::routing

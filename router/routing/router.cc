@@ -1,0 +1,137 @@
+// Router: every routing of the configuration compiled, and which of them a request meets.
+
+#include "router/routing/router.h"
+
+#include <algorithm>
+
+#include "router/routing/planner.h"
+#include "router/routing/routing_program.h"
+
+namespace signalbox::routing {
+
+struct Router::Impl {
+  config::Config config;
+  models::Models models;
+  std::vector<std::unique_ptr<const RoutingProgram>>
+      routings;                          // the one at the top, then the recipes
+  const RoutingProgram* main = nullptr;  // that automatic names mean
+  std::map<std::string_view, const RoutingProgram*>
+      by_model;  // what clients may ask for instead of one
+  std::vector<std::string> notices;
+
+  Result<void> compile() {
+    SIGNALBOX_TRY_VOID(add(config::kDefaultRecipe, config.routing));
+    for (const config::Recipe& recipe : config.recipes)
+      SIGNALBOX_TRY_VOID(add(recipe.name, recipe.routing));
+    main = find(config::kDefaultRecipe);
+    for (const std::string& name : config.auto_model_names) by_model[name] = main;
+    for (const config::Entrypoint& entrypoint : config.entrypoints) {
+      const RoutingProgram* target = find(entrypoint.recipe);
+      SIGNALBOX_CHECK(target != nullptr);
+      for (const std::string& name : entrypoint.model_names) by_model[name] = target;
+    }
+    return {};
+  }
+
+  Result<void> add(std::string_view recipe, const config::Routing& routing) {
+    SIGNALBOX_TRY(auto compiled, RoutingProgram::create(config, recipe, routing, models));
+    for (const std::string& notice : compiled->notices()) {
+      // What holds for a model is said by every routing.
+      if (std::find(notices.begin(), notices.end(), notice) == notices.end())
+        notices.push_back(notice);
+    }
+    routings.push_back(std::move(compiled));
+    return {};
+  }
+
+  // From the last one: a recipe may bear the default name where the file's top has no decisions.
+  const RoutingProgram* find(std::string_view recipe) const {
+    for (auto routing = routings.rbegin(); routing != routings.rend(); ++routing) {
+      if ((*routing)->recipe() == recipe) return routing->get();
+    }
+    return nullptr;
+  }
+
+  Evaluation evaluate(const RoutingProgram& routing, const request::ChatRequest& request,
+                      signals::HeaderLookup headers, const PlanTarget& bypass) const {
+    return Evaluation::begin(config, routing, models.embedder.get(), request, std::move(headers),
+                             bypass);
+  }
+
+  // Whether the client asks not to be looked at, and may.
+  bool is_skipped(const signals::HeaderLookup& headers) const {
+    if (!config.router.skip_processing.enabled || !headers) return false;
+    const auto value = headers("x-vsr-skip-processing");
+    return value && *value == "true";
+  }
+};
+
+Result<std::unique_ptr<const Router>> Router::create(config::Config config, models::Models models) {
+  auto impl = std::make_unique<Impl>();
+  impl->config = std::move(config);
+  impl->models = std::move(models);
+  SIGNALBOX_TRY_VOID(impl->compile());
+  return std::unique_ptr<const Router>(new Router(std::move(impl)));
+}
+
+Router::Router(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Router::~Router() = default;
+
+const config::Config& Router::config() const {
+  return impl_->config;
+}
+
+const models::Models& Router::models() const {
+  return impl_->models;
+}
+
+std::vector<Plan::Matched> Router::signals() const {
+  std::vector<Plan::Matched> out;
+  const auto add = [&out](std::string_view type, std::string_view name) {
+    auto group =
+        std::find_if(out.begin(), out.end(), [&](const auto& each) { return each.type == type; });
+    if (group == out.end()) group = out.insert(out.end(), {type, {}});
+    if (std::find(group->names.begin(), group->names.end(), name) == group->names.end())
+      group->names.emplace_back(name);
+  };
+  for (const auto& routing : impl_->routings) {
+    for (const RoutingProgram::Group& group : routing->groups()) {
+      for (size_t i = 0; i < group.size(); ++i) add(group.signals->type(), group.signals->name(i));
+    }
+    routing->derived().projections().for_each_output(
+        [&](uint32_t, std::string_view name, size_t) { add("projection", name); });
+  }
+  return out;
+}
+
+const std::vector<std::string>& Router::notices() const {
+  return impl_->notices;
+}
+
+Evaluation Router::evaluate(const request::ChatRequest& request,
+                            signals::HeaderLookup headers) const {
+  const auto found = impl_->by_model.find(request.model);
+  const config::Providers& providers = impl_->config.providers;
+  const bool names_a_model = found == impl_->by_model.end();
+  PlanTarget bypass{.bypassed = names_a_model || impl_->is_skipped(headers)};
+  if (bypass.bypassed) {
+    bypass.named =
+        providers.find(names_a_model ? request.model : std::string_view(providers.default_model));
+  }
+  const RoutingProgram& routing = names_a_model ? *impl_->main : *found->second;
+  return impl_->evaluate(routing, request, std::move(headers), bypass);
+}
+
+Result<Evaluation> Router::evaluate_recipe(std::string_view recipe,
+                                           const request::ChatRequest& request,
+                                           signals::HeaderLookup headers) const {
+  const RoutingProgram* routing = impl_->find(recipe);
+  if (routing == nullptr) {
+    std::string known;
+    for (const auto& each : impl_->routings) known += (known.empty() ? "" : ", ") + each->recipe();
+    return fail(Code::kNotFound, "unknown recipe \"{}\" (known: {})", recipe, known);
+  }
+  return impl_->evaluate(*routing, request, std::move(headers), {});
+}
+
+}  // namespace signalbox::routing

@@ -1,0 +1,155 @@
+// Signals are numbered type by type, in the order of the factory.
+
+#include "router/routing/routing_program.h"
+
+#include <algorithm>
+
+#include "router/signals/factory.h"
+
+namespace signalbox::routing {
+namespace {
+
+void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& leaves,
+                    bool negated = false) {
+  if (rule.op == config::Rule::Operator::kLeaf && !negated) leaves.push_back(&rule);
+  if (rule.op == config::Rule::Operator::kNot) negated = !negated;
+  for (const config::Rule& condition : rule.conditions) collect_leaves(condition, leaves, negated);
+}
+
+// Leaves that, when they match, speak for a decision that answers instead of a model.
+std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing) {
+  std::vector<const config::Rule*> leaves;
+  for (const config::Decision& decision : routing.decisions) {
+    if (decision.fast_response) collect_leaves(decision.rules, leaves);
+  }
+  return leaves;
+}
+
+// The names of the signals that have something to say, by what they say.
+std::vector<std::pair<std::string_view, std::string>> by_reason(
+    const signals::SignalType& type,
+    std::string_view (signals::SignalType::*says)(size_t signal) const) {
+  std::vector<std::pair<std::string_view, std::string>> reasons;
+  for (size_t i = 0; i < type.size(); ++i) {
+    const std::string_view why = (type.*says)(i);
+    if (why.empty()) continue;
+    auto known = std::find_if(reasons.begin(), reasons.end(),
+                              [&](const auto& each) { return each.first == why; });
+    if (known == reasons.end()) known = reasons.insert(known, {why, ""});
+    known->second += known->second.empty() ? "" : ", ";
+    known->second += type.name(i);
+  }
+  return reasons;
+}
+
+}  // namespace
+
+bool RoutingProgram::Group::is_available() const {
+  for (uint32_t i = 0; i < size(); ++i) {
+    if (signals->unavailable(i).empty()) return true;
+  }
+  return false;
+}
+
+Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const config::Config& config,
+                                                                     std::string_view recipe,
+                                                                     const config::Routing& routing,
+                                                                     const models::Models& models) {
+  auto compiled = std::unique_ptr<RoutingProgram>(new RoutingProgram(config, recipe, routing));
+  SIGNALBOX_TRY_VOID(compiled->compile(config, models));
+  return compiled;
+}
+
+// What fails while it should say whether to refuse a request counts as if it had said so, also
+// where it says so through a projection.
+config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool blocks,
+                                                 const config::Modules& modules) const {
+  using OnError = config::Rule::OnError;
+  const auto of = [&](std::string_view type) {
+    if (type == "jailbreak" && modules.prompt_guard.on_error) {
+      const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;
+      return block ? OnError::kMatch : OnError::kNoMatch;
+    }
+    const bool guards = type == "jailbreak" || type == "pii";
+    return guards && blocks ? OnError::kMatch : OnError::kDefault;
+  };
+  if (leaf.type != "projection") return of(leaf.type);
+  const uint32_t output = derived_->projections().output(leaf.name);
+  if (output == decision::kNoSignal || !blocks) return OnError::kDefault;
+  const std::vector<uint32_t> behind = derived_->behind(output);
+  const bool guarded = std::any_of(behind.begin(), behind.end(), [&](uint32_t number) {
+    return of(signals_of(number).type()) == OnError::kMatch;
+  });
+  return guarded ? OnError::kMatch : OnError::kDefault;
+}
+
+uint32_t RoutingProgram::stage_of(uint32_t number) const {
+  uint32_t stage = 0;
+  for (const uint32_t signal : derived_->behind(derived_->asked(number).number))
+    stage = std::max(stage, static_cast<uint32_t>(signals_of(signal).needs()));
+  return stage;
+}
+
+const signals::SignalType& RoutingProgram::signals_of(uint32_t number) const {
+  auto group = std::find_if(groups_.begin(), groups_.end(),
+                            [&](const Group& each) { return number < each.first + each.size(); });
+  SIGNALBOX_CHECK(group != groups_.end());
+  return *group->signals;
+}
+
+Result<void> RoutingProgram::compile(const config::Config& config, const models::Models& models) {
+  SIGNALBOX_TRY(signals::SignalTypes types, signals::make_signals(config, routing_, models));
+  for (auto& type : types) {
+    const auto size = static_cast<uint32_t>(type->size());
+    groups_.push_back({std::move(type), signals_});
+    signals_ += size;
+  }
+  SIGNALBOX_TRY(derived_,
+                decision::Derived::create(
+                    routing_, signals_, [this](auto type, auto name) { return find(type, name); }));
+  const auto blocking = blocking_leaves(routing_);
+  const auto number_of = [&](const config::Rule& leaf) {
+    const bool blocks = std::find(blocking.begin(), blocking.end(), &leaf) != blocking.end();
+    return derived_->number_of(leaf, on_failure(leaf, blocks, config.modules));
+  };
+  engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
+  SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, number_of));
+  planner_.emplace(std::move(planner));
+  for (const Group& group : groups_) add_notices(config, *group.signals);
+  notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());
+  return {};
+}
+
+// Without a type, as partitions name their members, embeddings and domains come first.
+uint32_t RoutingProgram::find(std::string_view type, std::string_view name) const {
+  if (type.empty()) {
+    for (const std::string_view each : {"embedding", "domain"}) {
+      if (const uint32_t number = find(each, name); number != decision::kNoSignal) return number;
+    }
+  }
+  for (const Group& group : groups_) {
+    if (!type.empty() && group.signals->type() != type) continue;
+    for (uint32_t i = 0; i < group.size(); ++i) {
+      if (group.signals->name(i) == name) return group.first + i;
+    }
+  }
+  return decision::kNoSignal;
+}
+
+void RoutingProgram::add_notices(const config::Config& config, const signals::SignalType& type) {
+  const bool is_main = &routing_ == &config.routing;
+  const std::string where =
+      is_main ? config.source : fmt::format("{}: recipe {}", config.source, recipe_);
+  for (const auto& [why, names] : by_reason(type, &signals::SignalType::unavailable)) {
+    notices_.push_back(
+        fmt::format("{}: {} signals are unavailable ({}): {}; conditions on them do not match, "
+                    "nor does NOT of them, and projections count them as not matching",
+                    where, type.type(), names, why));
+  }
+  for (const auto& [why, names] : by_reason(type, &signals::SignalType::lacks)) {
+    notices_.push_back(fmt::format("{}: {} signals work without a part of them ({}): {}", where,
+                                   type.type(), names, why));
+  }
+}
+
+}  // namespace signalbox::routing

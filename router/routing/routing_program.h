@@ -1,0 +1,77 @@
+#pragma once
+// One routing of the configuration, ready to be asked: its signals, what is derived of them, its
+// rules. A file has one at its top and one in each recipe.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/config/config.h"
+#include "router/models/models.h"
+#include "router/routing/decision/derived.h"
+#include "router/routing/decision/engine.h"
+#include "router/routing/planner.h"
+#include "router/signals/signal.h"
+
+namespace signalbox::routing {
+
+/// Immutable and thread-safe once created; it does not move, since its parts look at each other.
+class RoutingProgram {
+ public:
+  /// The signals of one type and where their numbers begin.
+  struct Group {
+    std::unique_ptr<const signals::SignalType> signals;
+    uint32_t first;
+
+    uint32_t size() const { return static_cast<uint32_t>(signals->size()); }
+    /// Whether any of them can be computed.
+    bool is_available() const;
+  };
+
+  /// `recipe` names the routing. Embeds the examples of all signals, which takes some hundred
+  /// milliseconds. Errors are those of make_signals(), Derived::create() and Planner::create(). All
+  /// outlive the result.
+  static Result<std::unique_ptr<const RoutingProgram>> create(const config::Config& config,
+                                                              std::string_view recipe,
+                                                              const config::Routing& routing,
+                                                              const models::Models& models);
+
+  const std::string& recipe() const { return recipe_; }
+  const config::Routing& routing() const { return routing_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  /// How many signals are computed; their numbers are below it.
+  uint32_t signals() const { return signals_; }
+  const decision::Derived& derived() const { return *derived_; }
+  const decision::Engine& engine() const { return *engine_; }
+  const signals::Compression& compression() const { return compression_; }
+  const Planner& planner() const { return *planner_; }
+  /// What an operator should know of the signals and the plans, one line each.
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  RoutingProgram(const config::Config& config, std::string_view recipe,
+                 const config::Routing& routing)
+      : recipe_(recipe), routing_(routing), compression_(config.modules.prompt_compression) {}
+
+  Result<void> compile(const config::Config& config, const models::Models& models);
+  uint32_t find(std::string_view type, std::string_view name) const;
+  config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
+                                   const config::Modules& modules) const;
+  uint32_t stage_of(uint32_t number) const;
+  const signals::SignalType& signals_of(uint32_t number) const;
+  void add_notices(const config::Config& config, const signals::SignalType& type);
+
+  std::string recipe_;
+  const config::Routing& routing_;
+  signals::Compression compression_;
+  std::vector<Group> groups_;
+  uint32_t signals_ = 0;
+  std::optional<decision::Derived> derived_;
+  std::optional<decision::Engine> engine_;
+  std::optional<Planner> planner_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace signalbox::routing

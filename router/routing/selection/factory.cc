@@ -1,0 +1,115 @@
+// A new algorithm is its own file, a declaration in algorithms.h and a line here.
+
+#include "router/routing/selection/factory.h"
+
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "router/routing/selection/algorithms.h"
+
+namespace signalbox::selection {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Factory {
+ public:
+  Factory(const config::Config& config, const config::Routing& routing,
+          const config::Decision& decision, std::span<const Candidate> candidates,
+          const engine::TextEmbedder* embedder)
+      : config_(config),
+        routing_(routing),
+        decision_(decision),
+        candidates_(candidates),
+        embedder_(embedder) {}
+
+  Result<Selection> make() const {
+    const config::Algorithm& algorithm = decision_.algorithm;
+    if (!config::is_built(algorithm.type)) return unbuilt();
+    if (algorithm.type == "latency_aware")
+      return Selection{latency_aware(algorithm.latency_aware.value_or(kBothLatencies)), ""};
+    if (algorithm.type == "multi_factor")
+      return Selection{multi_factor(algorithm.multi_factor.value_or(config::MultiFactor{})), ""};
+    if (algorithm.type == "automix") return Selection{automix(*algorithm.automix), ""};
+    if (algorithm.type == "hybrid") return made_hybrid();
+    if (algorithm.type == "static") return Selection{static_choice(routing_.domains), ""};
+    if (embedder_ == nullptr) return like_static("there is no embedding model");
+    if (algorithm.type == "router_dc") {
+      SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));
+      return Selection{std::move(selector), ""};
+    }
+    return made_knn();
+  }
+
+ private:
+  static constexpr uint32_t kLatencyPercentile = 95;
+  inline static const config::LatencyAware kBothLatencies{
+      kLatencyPercentile, kLatencyPercentile, {}};
+
+  Selection like_static(std::string_view why) const {
+    return {static_choice(routing_.domains),
+            fmt::format("{}:{}: decision \"{}\": {}: {}; it chooses like static", config_.source,
+                        decision_.line, decision_.name, decision_.algorithm.type, why)};
+  }
+
+  Selection unbuilt() const {
+    const config::Algorithm& algorithm = decision_.algorithm;
+    const bool falls_back = !algorithm.on_error.empty() && algorithm.on_error != "fail";
+    if (falls_back && !config::asks_several(algorithm.type)) return like_static("it is not built");
+    return {};
+  }
+
+  Result<Selection> made_hybrid() const {
+    const config::Algorithm& algorithm = decision_.algorithm;
+    SIGNALBOX_TRY(auto selector, hybrid(*algorithm.hybrid, *algorithm.router_dc, *algorithm.automix,
+                                        candidates_, embedder_));
+    Selection out{std::move(selector), ""};
+    if (embedder_ == nullptr && algorithm.hybrid->router_dc_weight > 0) {
+      out.notice = fmt::format(
+          "{}:{}: decision \"{}\": hybrid: there is no embedding model; cards "
+          "are not compared",
+          config_.source, decision_.line, decision_.name);
+    }
+    return out;
+  }
+
+  Result<Selection> made_knn() const {
+    const config::MlSelector& settings = *decision_.algorithm.knn;
+    if (settings.pretrained_path.empty()) return like_static("no trained model is configured");
+    fs::path path = settings.pretrained_path;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) path = fs::path(config_.source).parent_path() / path;
+    if (!fs::exists(path, ignored))
+      return like_static(fmt::format("there is no trained model at {}", settings.pretrained_path));
+    SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+    SIGNALBOX_TRY(auto selector,
+                  knn(std::string(file.text()), path.string(), settings.k, embedder_->dim()));
+    return Selection{std::move(selector), ""};
+  }
+
+  const config::Config& config_;
+  const config::Routing& routing_;
+  const config::Decision& decision_;
+  std::span<const Candidate> candidates_;
+  const engine::TextEmbedder* embedder_;
+};
+
+}  // namespace
+
+bool compares_meanings(std::string_view algorithm) {
+  return algorithm == "router_dc" || algorithm == "hybrid" || algorithm == "knn";
+}
+
+Result<Selection> make_selector(const config::Config& config, const config::Routing& routing,
+                                const config::Decision& decision,
+                                std::span<const Candidate> candidates,
+                                const engine::TextEmbedder* embedder) {
+  auto made = Factory(config, routing, decision, candidates, embedder).make();
+  if (!made)
+    return fail_in(
+        fmt::format("{}:{}: decision \"{}\"", config.source, decision.line, decision.name),
+        std::move(made).error());
+  return made;
+}
+
+}  // namespace signalbox::selection

@@ -1,0 +1,77 @@
+// An inverted index. Words of a fifth of all sentences tell nothing and would cost most.
+
+#include "router/safety/grounding/match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_set>
+
+#include "router/safety/grounding/facts.h"
+
+namespace signalbox::grounding {
+namespace {
+
+constexpr size_t kFewSentences = 40;  // of which every word tells something
+
+// Plurals and tenses apart, words are compared by their beginning.
+std::string_view key_of(const Token& token) {
+  constexpr size_t kStem = 6;
+  return token.kind == TokenKind::kWord ? token.lower.substr(0, kStem) : token.lower;
+}
+
+bool tells(const Token& token) {
+  return token.kind != TokenKind::kSymbol && !is_common_word(token.lower);
+}
+
+}  // namespace
+
+SentenceIndex::SentenceIndex(const ReadText& text) : text_(text) {
+  for (uint32_t s = 0; s < text.sentences().size(); ++s) {
+    const Sentence& sentence = text.sentences()[s];
+    for (uint32_t i = sentence.first_token; i < sentence.last_token; ++i) {
+      if (!tells(text.at(i))) continue;
+      auto& of = sentences_of_[key_of(text.at(i))];
+      if (of.empty() || of.back() != s) of.push_back(s);
+    }
+  }
+}
+
+std::vector<float> SentenceIndex::scores(const ReadText& answer, uint32_t first_token,
+                                         uint32_t last_token) const {
+  const size_t count = text_.sentences().size();
+  std::vector<float> out(count);
+  std::unordered_set<std::string_view> seen;
+  for (uint32_t i = first_token; i < last_token; ++i) {
+    if (!tells(answer.at(i)) || !seen.insert(key_of(answer.at(i))).second) continue;
+    const auto found = sentences_of_.find(key_of(answer.at(i)));
+    if (found == sentences_of_.end()) continue;
+    const auto& of = found->second;
+    if (count > kFewSentences && of.size() > count / 5) continue;
+    const auto weight = static_cast<float>(
+        std::log(1 + static_cast<double>(count) / static_cast<double>(of.size())));
+    for (const uint32_t s : of) out[s] += weight;
+  }
+  for (size_t s = 0; s < count; ++s) {
+    const Sentence& sentence = text_.sentences()[s];
+    const auto length = static_cast<double>(sentence.last_token - sentence.first_token);
+    out[s] /= static_cast<float>(1 + 0.1 * std::log(1 + length));
+  }
+  return out;
+}
+
+std::vector<uint32_t> best(const std::vector<float>& scores, size_t count) {
+  std::vector<uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0u);
+  count = std::min(count, order.size());
+  const auto higher = [&](uint32_t a, uint32_t b) {
+    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(),
+                    higher);
+  order.resize(count);
+  std::erase_if(order, [&](uint32_t i) { return scores[i] <= 0; });
+  return order;
+}
+
+}  // namespace signalbox::grounding

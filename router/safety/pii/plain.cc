@@ -1,0 +1,79 @@
+// Only what numbers and addresses are made of is read anew: fullwidth commas, colons and brackets
+// are those of a sentence, and end what stands in front of them.
+
+#include "router/safety/pii/plain.h"
+
+#include "router/safety/pii/scan.h"
+
+namespace signalbox::pii {
+namespace {
+
+uint8_t byte_at(std::string_view text, size_t at) {
+  return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
+}
+
+// What a sign of three bytes is written for; 0 where it is itself.
+char ascii_of(std::string_view text, size_t at) {
+  const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
+  switch (byte_at(text, at)) {
+    case 0xEF:  // U+FF01 and U+FF41 stand for 0x21 and 0x61
+      if (second == 0xBC && third >= 0x81 && third <= 0xBF) {
+        const char sign = static_cast<char>(third - 0x60);
+        return is_alnum(sign) || sign == '+' || sign == '-' || sign == '.' || sign == '@' ? sign
+                                                                                          : 0;
+      }
+      return second == 0xBD && third >= 0x81 && third <= 0x9A ? static_cast<char>(third - 0x20) : 0;
+    case 0xE3:
+      return second == 0x80 && third == 0x80 ? ' ' : 0;  // U+3000
+    case 0xE2:
+      return second == 0x88 && third == 0x92 ? '-' : 0;  // U+2212
+    default:
+      return 0;
+  }
+}
+
+// Bytes of a sign that has no width: a soft hyphen, U+200B to U+200D, U+2060, U+FEFF.
+size_t hidden_bytes(std::string_view text, size_t at) {
+  const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
+  switch (byte_at(text, at)) {
+    case 0xC2:
+      return second == 0xAD ? 2 : 0;
+    case 0xE2:
+      return (second == 0x80 && third >= 0x8B && third <= 0x8D) || (second == 0x81 && third == 0xA0)
+                 ? 3
+                 : 0;
+    case 0xEF:
+      return second == 0xBB && third == 0xBF ? 3 : 0;
+    default:
+      return 0;
+  }
+}
+
+bool is_in_numbers(char c) {
+  return is_digit(c) || c == '-' || c == ' ' || c == '.';
+}
+
+}  // namespace
+
+bool PlainReader::next() {
+  begin_ = end_;
+  while (const size_t hidden = is_in_numbers(byte_) ? hidden_bytes(text_, begin_) : 0)
+    begin_ += hidden;
+  if (begin_ >= text_.size()) return false;
+  const char sign = ascii_of(text_, begin_);
+  byte_ = sign != 0 ? sign : text_[begin_];
+  end_ = begin_ + (sign != 0 ? 3 : 1);
+  return true;
+}
+
+std::optional<std::string> plain(std::string_view text) {
+  size_t size = 0;
+  for (PlainReader reader(text); reader.next();) ++size;
+  if (size == text.size()) return std::nullopt;  // whatever is changed becomes shorter
+  std::string out;
+  out.reserve(size);
+  for (PlainReader reader(text); reader.next();) out.push_back(reader.byte());
+  return out;
+}
+
+}  // namespace signalbox::pii

@@ -1,0 +1,217 @@
+// The pass: at the begin of a word, a number or a sign the scanners that could begin there are
+// asked, the strictest first; the first that finds something has it, and the pass goes on behind.
+// An e-mail address is found at its '@' and takes back what was found of its local part. A URL is
+// looked into by a pass of its own, for what it holds.
+
+#include "router/safety/pii/rules.h"
+
+#include <algorithm>
+
+#include "router/safety/pii/plain.h"
+#include "router/safety/pii/scan.h"
+
+namespace signalbox::pii {
+namespace {
+
+
+constexpr auto kTypes =
+    std::to_array<std::string_view>({kApiKey, kCreditCard, kDate, kDomain, kEmail, kIban, kIp, kJwt,
+                                     kPhone, kPrivateKey, kLicense, kSsn, kZip});
+
+constexpr auto kUnchecked = std::to_array<std::string_view>({kDate, kPhone, kLicense, kZip});
+
+// Of what stands in a URL only this: dates and numbers of all kinds are names of pages.
+constexpr auto kHeldByUrls =
+    std::to_array<std::string_view>({kApiKey, kCreditCard, kEmail, kIban, kJwt, kSsn});
+
+class Pass {
+ public:
+  explicit Pass(std::string_view text) : text_(text) {}
+
+  std::vector<PiiEntity> run() {
+    size_t at = 0;
+    while (at < text_.size()) at = step(at);
+    return std::move(found_);
+  }
+
+ private:
+  /// Asks at a place; where the pass goes on.
+  size_t step(size_t at) {
+    const char c = text_[at];
+    if (pii::is_digit(c)) return at_number(at);
+    if (pii::is_alpha(c)) return at_word(at);
+    if (const size_t end = text_.escape_end(at); end != 0) return at_escape(at, end);
+    Found found;
+    if (c == '@') found = pii::find_email(text_, at, at + 1);
+    if (c == '+' || c == '(') found = pii::find_phone(text_, at, cues_);
+    if (c == ':' && text_[at + 1] == ':') found = find_ipv6(text_, at, cues_);
+    if (c == '-' && text_[at + 1] == '-') found = pii::find_private_key(text_, at, block_end_);
+    return found ? take(*found) : at + 1;
+  }
+
+  // "ada%40example.org"; its letters and digits are no part of a word or a number.
+  size_t at_escape(size_t at, size_t end) {
+    const std::string_view escape = text_.from(at, end);
+    if (escape != "%40" && escape != "\\u0040") return end;
+    const Found found = pii::find_email(text_, at, end);
+    return found ? take(*found) : end;
+  }
+
+  size_t at_number(size_t at) {
+    const size_t end = text_.digits_end(at);
+    if (!pii::is_alnum(text_.before(at))) {
+      if (const Found found = number_at(at, end)) return take_whole(*found);
+    }
+    return end;
+  }
+
+  // What stands behind the first digits already says what they cannot be.
+  Found number_at(size_t at, size_t end) const {
+    const char next = text_[end];
+    if (Found found = pii::find_card(text_, at, end, cues_)) return found;
+    if (Found found = pii::find_license(text_, at, cues_)) return found;
+    if (Found found = pii::find_ssn(text_, at, end, cues_)) return found;
+    if (next == '.') {
+      if (Found found = find_ipv4(text_, at, cues_)) return found;
+    }
+    if (next == ':' || pii::is_hex(next)) {
+      if (Found found = find_ipv6(text_, at, cues_)) return found;
+    }
+    if (end - at <= 4) {
+      if (Found found = pii::find_date(text_, at, cues_)) return found;
+    }
+    if (Found found = pii::find_zip(text_, at, cues_)) return found;
+    if (Found found = pii::find_phone(text_, at, cues_)) return found;
+    return is_joined(next) && !in_url_ ? find_domain(text_, at, cues_) : std::nullopt;
+  }
+
+  size_t at_word(size_t at) {
+    size_t end = at;
+    while (pii::is_alpha(text_[end])) ++end;
+    cues_.see(text_, at, end);
+    cues_.see_parts(text_, at, end);
+    // A name may be the end of a longer one: "my2ndtoken".
+    if (const Found found = pii::find_named_key(text_, at, end, vain_)) return take(*found);
+    if (!pii::is_alnum(text_.before(at))) {
+      if (const Found found = word_at(at, end)) return take_whole(*found);
+    }
+    return end;
+  }
+
+  static bool is_joined(char next) {
+    return pii::is_alnum(next) || next == '.' || next == '-' || next == '_' || next == ':' ||
+           static_cast<uint8_t>(next) >= 0x80;
+  }
+
+  // Most words are followed by a space and can be none of these.
+  Found word_at(size_t at, size_t end) {
+    if (Found found = pii::find_date_by_month(text_, at, end, cues_)) return found;
+    if (end - at == 2) {
+      if (Found found = pii::find_iban(text_, at)) return found;
+    }
+    if (!is_joined(text_[end])) return std::nullopt;
+    if (Found found = in_url_ ? std::nullopt : find_url(text_, at, end)) return found;
+    if (Found found = pii::find_jwt(text_, at, vain_)) return found;
+    if (Found found = pii::find_key(text_, at, vain_)) return found;
+    if (Found found = find_ipv6(text_, at, cues_)) return found;
+    if (Found found = pii::find_license(text_, at, cues_)) return found;
+    if (Found found = pii::find_zip(text_, at, cues_)) return found;
+    return in_url_ ? std::nullopt : find_domain(text_, at, cues_);
+  }
+
+  size_t take_whole(const Match& match) {
+    return match.type == kDomain ? take_url(match) : take(match);
+  }
+
+  // A URL is one thing, but for the accounts, mailboxes and secrets that it holds.
+  size_t take_url(const Match& url) {
+    const UrlParts parts = pii::url_parts(text_, url.begin, url.end);
+    Match rest = url;
+    for (const auto& [begin, end] : {parts.user, parts.tail}) {
+      for (PiiEntity& held : held_in(begin, end)) {
+        take_piece(rest, held.begin);
+        rest.begin = held.end;
+        found_.push_back(std::move(held));
+      }
+    }
+    take_piece(rest, url.end);
+    return url.end;
+  }
+
+  // A slash alone says nothing.
+  void take_piece(Match rest, size_t end) {
+    const std::string_view bytes = text_.from(rest.begin, end);
+    rest.end = end;
+    if (std::any_of(bytes.begin(), bytes.end(), pii::is_alnum)) take(rest);
+  }
+
+  // In a part of a URL, in order.
+  std::vector<PiiEntity> held_in(size_t begin, size_t end) const {
+    Pass inside(text_.bytes().substr(0, end));
+    inside.in_url_ = true;
+    for (size_t at = begin; at < end;) at = inside.step(at);
+    std::erase_if(inside.found_, [](const PiiEntity& each) {
+      return std::find(kHeldByUrls.begin(), kHeldByUrls.end(), each.type) == kHeldByUrls.end();
+    });
+    return std::move(inside.found_);
+  }
+
+  size_t take(const Match& match) {
+    while (!found_.empty() && found_.back().end > match.begin) found_.pop_back();
+    found_.push_back(
+        {std::string(match.type), match.begin, match.end, match.score, PiiSource::kRule});
+    cues_.forget();
+    return match.end;
+  }
+
+  Text text_;
+  Cues cues_;
+  VainRuns vain_;
+  size_t block_end_ = 0;
+  bool in_url_ = false;  // which is found already
+  std::vector<PiiEntity> found_;
+};
+
+// From places in what was read to those in the text.
+void put_back(std::string_view text, std::vector<PiiEntity>& found) {
+  PlainReader reader(text);
+  size_t bytes_read = 0;
+  const auto read_to = [&](size_t end) {
+    for (; bytes_read < end; ++bytes_read) reader.next();
+  };
+  for (PiiEntity& entity : found) {
+    const size_t end = entity.end;
+    read_to(entity.begin + 1);
+    entity.begin = reader.begin();
+    read_to(end);
+    entity.end = reader.end();
+  }
+}
+
+}  // namespace
+
+std::string_view pii_source_name(PiiSource source) {
+  constexpr auto kNames = std::to_array<std::string_view>({"rule", "model", "both"});
+  return kNames[static_cast<size_t>(source)];
+}
+
+std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
+  const bool is_ascii =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+  const std::optional<std::string> read = is_ascii ? std::nullopt : plain(text);
+  if (!read) return Pass(text).run();
+  std::vector<PiiEntity> found = Pass(*read).run();
+  put_back(text, found);
+  return found;
+}
+
+std::span<const std::string_view> pii_rule_types() {
+  return kTypes;
+}
+
+bool is_checked_pii(std::string_view type) {
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end() &&
+         std::find(kUnchecked.begin(), kUnchecked.end(), type) == kUnchecked.end();
+}
+
+}  // namespace signalbox::pii

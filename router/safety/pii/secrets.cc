@@ -1,0 +1,269 @@
+// Secrets that give access: keys by the prefixes that their issuers gave them so that they can be
+// found, keys that stand behind a name that says so, JWTs (RFC 7519), PEM blocks (RFC 7468).
+
+#include <algorithm>
+#include <cmath>
+
+#include "router/safety/pii/scan.h"
+
+namespace signalbox::pii {
+namespace {
+
+enum class Alphabet : uint8_t { kAlnum, kUpper, kHex, kWord, kDotted };
+static_assert(static_cast<size_t>(Alphabet::kDotted) < VainRuns{}.key.size());
+
+// What follows the prefix: characters of the alphabet, at least as many.
+struct Shape {
+  std::string_view prefix;
+  size_t least;
+  Alphabet alphabet = Alphabet::kAlnum;
+};
+constexpr std::array kShapes = {
+    Shape{"sk-", 20, Alphabet::kWord},          // OpenAI, Anthropic and others
+    Shape{"sk_live_", 16},                      // Stripe
+    Shape{"sk_test_", 16},                      //
+    Shape{"rk_live_", 16},                      //
+    Shape{"rk_test_", 16},                      //
+    Shape{"pk_live_", 16},                      //
+    Shape{"whsec_", 24},                        //
+    Shape{"ghp_", 36},                          // GitHub
+    Shape{"gho_", 36},                          //
+    Shape{"ghu_", 36},                          //
+    Shape{"ghs_", 36},                          //
+    Shape{"ghr_", 36},                          //
+    Shape{"github_pat_", 22, Alphabet::kWord},  //
+    Shape{"glpat-", 20, Alphabet::kWord},       // GitLab
+    Shape{"glrt-", 20, Alphabet::kWord},        //
+    Shape{"gldt-", 20, Alphabet::kWord},        //
+    Shape{"AKIA", 16, Alphabet::kUpper},        // AWS
+    Shape{"ASIA", 16, Alphabet::kUpper},        //
+    Shape{"ABIA", 16, Alphabet::kUpper},        //
+    Shape{"ACCA", 16, Alphabet::kUpper},        //
+    Shape{"AIza", 35, Alphabet::kWord},         // Google
+    Shape{"GOCSPX-", 28, Alphabet::kWord},      //
+    Shape{"ya29.", 20, Alphabet::kDotted},      //
+    Shape{"xoxa-", 10, Alphabet::kWord},        // Slack
+    Shape{"xoxb-", 10, Alphabet::kWord},        //
+    Shape{"xoxc-", 10, Alphabet::kWord},        //
+    Shape{"xoxd-", 10, Alphabet::kWord},        //
+    Shape{"xoxe-", 10, Alphabet::kWord},        //
+    Shape{"xoxp-", 10, Alphabet::kWord},        //
+    Shape{"xoxr-", 10, Alphabet::kWord},        //
+    Shape{"xoxs-", 10, Alphabet::kWord},        //
+    Shape{"xapp-", 10, Alphabet::kWord},        //
+    Shape{"hf_", 30},                           // Hugging ClientApi
+    Shape{"npm_", 36},                          // npm
+    Shape{"pypi-", 50, Alphabet::kWord},        // PyPI
+    Shape{"SG.", 40, Alphabet::kDotted},        // SendGrid
+    Shape{"shpat_", 32, Alphabet::kHex},        // Shopify
+    Shape{"shpss_", 32, Alphabet::kHex},        //
+    Shape{"shpca_", 32, Alphabet::kHex},        //
+    Shape{"shppa_", 32, Alphabet::kHex},        //
+    Shape{"dop_v1_", 64, Alphabet::kHex},       // DigitalOcean
+    Shape{"doo_v1_", 64, Alphabet::kHex},       //
+    Shape{"dapi", 32, Alphabet::kHex},          // Databricks
+    Shape{"PMAK-", 59, Alphabet::kWord},        // Postman
+    Shape{"NRAK-", 27, Alphabet::kUpper},       // New Relic
+    Shape{"ATATT3x", 100, Alphabet::kWord},     // Atlassian
+    Shape{"dckr_pat_", 27, Alphabet::kWord},    // Docker
+    Shape{"figd_", 40, Alphabet::kWord},        // Figma
+    Shape{"ntn_", 40},                          // Notion
+    Shape{"sbp_", 40, Alphabet::kHex},          // Supabase
+    Shape{"dp.pt.", 40},                        // Doppler
+    Shape{"rubygems_", 48, Alphabet::kHex},     // RubyGems
+    Shape{"hvs.", 24, Alphabet::kWord},         // HashiCorp Vault
+    Shape{"glsa_", 32, Alphabet::kWord},        // Grafana
+    Shape{"gsk_", 40},                          // Groq
+    Shape{"nvapi-", 40, Alphabet::kWord},       // NVIDIA
+    Shape{"xai-", 40},                          // xAI
+    Shape{"pplx-", 40},                         // Perplexity
+    Shape{"r8_", 36},                           // Replicate
+    Shape{"lin_api_", 32},                      // Linear
+    Shape{"sq0atp-", 22, Alphabet::kWord},      // Square
+    Shape{"AGE-SECRET-KEY-1", 50, Alphabet::kUpper},
+};
+
+bool is_in(Alphabet alphabet, char c) {
+  switch (alphabet) {
+    case Alphabet::kAlnum:
+      return is_alnum(c);
+    case Alphabet::kUpper:
+      return is_upper(c) || is_digit(c);
+    case Alphabet::kHex:
+      return is_hex(c);
+    case Alphabet::kDotted:
+      return is_alnum(c) || c == '-' || c == '_' || c == '.';
+    default:
+      return is_alnum(c) || c == '-' || c == '_';
+  }
+}
+
+bool is_base64(char c) {
+  return is_alnum(c) || c == '-' || c == '_' || c == '+' || c == '/';
+}
+
+bool is_within_word(const Text& text, size_t at) {
+  const char before = text.before(at);
+  return is_alnum(before) || before == '-' || before == '_' || before == '.';
+}
+
+size_t run_end(const Text& text, size_t at, Alphabet alphabet) {
+  while (is_in(alphabet, text[at])) ++at;
+  return at;
+}
+
+bool has_digit(const Text& text, size_t begin, size_t end) {
+  const std::string_view bytes = text.from(begin, end);
+  return std::any_of(bytes.begin(), bytes.end(), is_digit);
+}
+
+// Bits a character, by how often each occurs in it (Shannon).
+double entropy(std::string_view bytes) {
+  std::array<uint32_t, 256> counts{};
+  for (const char c : bytes) ++counts[static_cast<uint8_t>(c)];
+  double bits = 0;
+  for (const uint32_t count : counts) {
+    if (count == 0) continue;
+    const double share = static_cast<double>(count) / static_cast<double>(bytes.size());
+    bits -= share * std::log2(share);
+  }
+  return bits;
+}
+
+// Words, years and paths: "images/2024/photo1.jpg", "sales_by_region_2023". What is random goes
+// from one kind of character to another at every third or so.
+bool is_of_words(std::string_view value) {
+  constexpr size_t kBytesAChange = 8;
+  const auto kind = [](char c) { return is_digit(c) ? 2 : is_upper(c) ? 1 : is_alpha(c) ? 0 : -1; };
+  size_t changes = 0;
+  bool is_divided = false;
+  for (size_t i = 0; i + 1 < value.size(); ++i) {
+    const int now = kind(value[i]), next = kind(value[i + 1]);
+    is_divided = is_divided || now < 0;
+    const bool begins_word = now == 1 && next == 0;
+    changes += now >= 0 && next >= 0 && now != next && !begins_word ? 1 : 0;
+  }
+  return is_divided && changes * kBytesAChange < value.size();
+}
+
+bool is_random(std::string_view value) {
+  constexpr size_t kBytesMin = 16, kBytesMax = 1024;
+  constexpr double kBitsMin = 3.0;  // sixteen hexadecimal digits at random have 3.4
+  const bool digit = std::any_of(value.begin(), value.end(), is_digit);
+  const bool letter = std::any_of(value.begin(), value.end(), is_alpha);
+  return value.size() >= kBytesMin && value.size() <= kBytesMax && digit && letter &&
+         entropy(value) >= kBitsMin;
+}
+
+}  // namespace
+
+Found find_key(const Text& text, size_t at, VainRuns& vain) {
+  if (is_within_word(text, at)) return std::nullopt;
+  for (const Shape& shape : kShapes) {
+    if (text[at] != shape.prefix[0] || !text.bytes().substr(at).starts_with(shape.prefix)) continue;
+    const size_t begin = at + shape.prefix.size();
+    size_t& vain_end = vain.key[static_cast<size_t>(shape.alphabet)];
+    if (begin < vain_end) continue;
+    size_t end = run_end(text, begin, shape.alphabet);
+    if (!has_digit(text, begin, end)) {
+      vain_end = end;
+      continue;
+    }
+    while (text[end - 1] == '-' || text[end - 1] == '.') --end;
+    if (end < begin + shape.least || is_alnum(text[end])) continue;
+    if (shape.alphabet == Alphabet::kUpper && shape.least == 16 && end != begin + 16) continue;
+    return Match{kApiKey, at, end, kChecked};
+  }
+  return std::nullopt;
+}
+
+// Three parts, of which the first is an object in base64 ("eyJ" is `{"`); five when it is
+// encrypted.
+Found find_jwt(const Text& text, size_t at, VainRuns& vain) {
+  constexpr size_t kPartMin = 8;
+  if (is_within_word(text, at) || !text.bytes().substr(at).starts_with("eyJ")) return std::nullopt;
+  if (at < vain.jwt) return std::nullopt;
+  const size_t first_end = run_end(text, at, Alphabet::kWord);
+  if (first_end - at < kPartMin) return std::nullopt;
+  size_t end = first_end;
+  size_t parts = 1;
+  bool fits = true;
+  while (parts < 5 && text[end] == '.') {
+    const size_t next = run_end(text, end + 1, Alphabet::kWord);
+    if (next == end + 1 && parts < 2) break;
+    fits = fits && (parts >= 2 || next - end > kPartMin);
+    end = next;
+    ++parts;
+  }
+  if (!fits || parts < 3) {
+    vain.jwt = first_end;
+    return std::nullopt;
+  }
+  if (text[end - 1] == '.' && parts != 3) --end;
+  return Match{kJwt, at, end, kChecked};
+}
+
+// `api_key = "..."`, `token: ...`, `Authorization: Bearer ...`.
+Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vain) {
+  const char last = lower(text[word_end - 1]);
+  if (last != 'y' && last != 't' && last != 'n' && last != 'r') return std::nullopt;
+  const std::string_view word = text.from(at, word_end);
+  constexpr std::array kNames = {"key", "secret", "token"};
+  constexpr std::string_view kIs = " is ";
+  constexpr size_t kGapMax = 40;  // columns
+  const bool bearer = same_word(word, "bearer"), is_key = same_word(word, "key");
+  if (!bearer && std::none_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+        return same_word(word.substr(word.size() - std::min(word.size(), name.size())), name);
+      }))
+    return std::nullopt;
+  // <api_key>..., but not <key> of a property list
+  bool assigned = bearer || (text[word_end] == '>' && !(is_key && text[at - 1] == '<'));
+  const bool told = text.bytes().substr(word_end).starts_with(kIs);
+  assigned = assigned || told;
+  size_t begin = word_end + (told ? kIs.size() : 0);
+  for (size_t i = 0; i < kGapMax; ++i, ++begin) {
+    const char c = text[begin];
+    if (c == '=' || c == ':') {
+      assigned = true;
+    } else if (c != ' ' && c != '\t' && c != '"' && c != '\'' && c != '`' && c != '\\' &&
+               c != '>') {
+      break;
+    }
+  }
+  if (!assigned || begin == word_end) return std::nullopt;
+  if (const Found jwt = find_jwt(text, begin, vain)) return jwt;
+  size_t end = begin;
+  while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
+  while (text[end - 1] == '.' || text[end - 1] == '-') --end;
+  if (end <= begin || text[end] == '(' || !is_random(text.from(begin, end))) return std::nullopt;
+  const bool is_secret = bearer || lower(word.back()) == 't';  // which may be words
+  if (!is_secret && is_of_words(text.from(begin, end))) return std::nullopt;
+  while (text[end] == '=') ++end;
+  return Match{kApiKey, begin, end, kInContext};
+}
+
+Found find_private_key(const Text& text, size_t at, size_t& next_end) {
+  constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ";
+  constexpr size_t kTitleMax = 40, kBlockMax = size_t{1} << 15;
+  if (!text.bytes().substr(at).starts_with(kBegin)) return std::nullopt;
+  size_t title = at + kBegin.size();
+  const size_t title_begin = title;
+  while ((is_upper(text[title]) || text[title] == ' ') && title - title_begin < kTitleMax) ++title;
+  const std::string_view name = text.from(title_begin, title);
+  if (name.find("PRIVATE KEY") == std::string_view::npos || text[title] != '-') return std::nullopt;
+  if (next_end < title) next_end = text.bytes().find(kEnd, title);
+  size_t end = title;
+  if (next_end != std::string_view::npos && next_end - at <= kBlockMax) {
+    end = next_end + kEnd.size();
+    while (is_upper(text[end]) || text[end] == ' ') ++end;
+    while (text[end] == '-') ++end;
+    return Match{kPrivateKey, at, end, kChecked};
+  }
+  // Cut short: what is there of it.
+  while (is_base64(text[end]) || is_space(text[end]) || text[end] == '=' || text[end] == '\\')
+    ++end;
+  while (is_space(text[end - 1])) --end;
+  return Match{kPrivateKey, at, end, kInContext};
+}
+
+}  // namespace signalbox::pii

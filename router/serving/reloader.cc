@@ -1,0 +1,233 @@
+// A state is built at a lower priority than requests are served at: it may take all of a processor
+// for seconds.
+
+#include "router/serving/reloader.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "router/config/load.h"
+#include "router/serving/restart_only.h"
+
+namespace signalbox::serving {
+namespace {
+
+constexpr std::chrono::milliseconds kLookPeriod{500};
+/// An event loop that wakes up gets the processor at once from a thread this nice, and the thread
+/// still gets on where others keep every processor busy.
+constexpr int kNiceness = 10;
+
+/// Linux has a niceness a thread. A thread that was made nice cannot be made less so, hence one of
+/// its own.
+template <class Work>
+void run_nicely(const Work& work) {
+  std::thread thread;
+  try {
+    thread = std::thread([&work] {
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+      work();
+    });
+  } catch (const std::system_error&) {  // there is no thread to be had
+    return work();
+  }
+  thread.join();
+}
+
+template <class Each>
+void for_each_line(std::string_view text, const Each& each) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    each(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+Reloader::Reloader(CurrentState& live, std::filesystem::path file, Build build)
+    : live_(live), file_(std::move(file)), build_(std::move(build)), versions_(file_) {
+  tried_.text = live_.get()->text;
+  thread_ = std::thread([this] { watch(); });
+}
+
+Reloader::~Reloader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Reloader::reload() {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::optional<Reloader::Rejection> Reloader::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+Reloader::Counts Reloader::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void Reloader::watch() {
+  FileSnapshot before = [this] {
+    const std::lock_guard lock(installing_);
+    return tried_;
+  }();
+  for (;;) {
+    bool asked = false;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kLookPeriod, [this] { return stopping_ || asked_; });
+      if (stopping_) return;
+      asked = std::exchange(asked_, false);
+    }
+    live_.free_retired();
+    const std::lock_guard lock(installing_);
+    FileSnapshot now = look();
+    if (asked || (now == before && now != tried_)) act_on(now);
+    before = std::move(now);
+  }
+}
+
+Reloader::FileSnapshot Reloader::look() const {
+  auto text = on_disk();
+  if (!text) return {false, std::move(text).error().message};
+  return {true, *std::move(text)};
+}
+
+void Reloader::act_on(const FileSnapshot& sight) {
+  tried_ = sight;
+  if (!sight.readable) return refuse(sight.text);
+  auto state = prepare(sight.text);
+  if (!state) return refuse(state.error().message);
+  serve(*std::move(state));
+}
+
+void Reloader::refuse(const std::string& why) {
+  for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
+  log::error("config", "{}: refused; generation {} keeps serving", file_.string(),
+             live_.get()->generation);
+  const std::lock_guard lock(mutex_);
+  refusal_ = Rejection{why, std::chrono::system_clock::now()};
+  ++counts_.failed;
+}
+
+Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text) const {
+  const auto serving = live_.get();
+  std::string laid_over;
+  if (overlay_) {
+    SIGNALBOX_TRY(laid_over, overlay_(text, file_.string()));
+  }
+  config::Inspection inspection = config::inspect(overlay_ ? laid_over : text, file_.string());
+  if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
+  config::Config config = *std::move(inspection.config);
+  std::vector<std::string> unchanged = keep_fixed(serving->config(), config);
+  Result<std::unique_ptr<ServingState>> state;
+  run_nicely([&] {
+    try {
+      state = build_(std::move(config), text);
+    } catch (const std::exception& e) {
+      state = fail(Code::kInternal, "{}: {}", file_.string(), e.what());
+    }
+  });
+  if (!state) return state;
+  (*state)->unchanged = std::move(unchanged);
+  (*state)->notices.insert((*state)->notices.begin(), inspection.notices.begin(),
+                           inspection.notices.end());
+  (*state)->generation = serving->generation + 1;
+  return state;
+}
+
+std::shared_ptr<const ServingState> Reloader::serve(std::unique_ptr<ServingState> state) {
+  for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
+  log::info("config", "{}: generation {} serves: {}, {}, {}", file_.string(), state->generation,
+            counted(state->config().providers.models.size(), "model"),
+            counted(state->config().routing.decisions.size(), "decision"),
+            counted(state->notices.size(), "notice"));
+  live_.set(std::move(state));
+  const std::lock_guard lock(mutex_);
+  refusal_.reset();
+  ++counts_.succeeded;
+  counts_.last_success = std::chrono::system_clock::now();
+  return live_.get();
+}
+
+Result<void> Reloader::lay_over(Overlay overlay) {
+  const std::lock_guard lock(installing_);
+  overlay_ = std::move(overlay);
+  tried_ = look();
+  if (!tried_.readable) {
+    refuse(tried_.text);
+    return fail(Code::kIo, "{}", tried_.text);
+  }
+  auto state = prepare(tried_.text);
+  if (!state) {
+    refuse(state.error().message);
+    return tl::unexpected<Error>(std::move(state).error());
+  }
+  serve(*std::move(state));
+  return {};
+}
+
+Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
+  const std::lock_guard lock(installing_);
+  const auto serving = live_.get();
+  const FileSnapshot before = look();
+  SIGNALBOX_TRY(std::string text, edit(*serving, before.readable ? &before.text : nullptr));
+  auto applied = install(std::move(text), before.readable ? before.text : serving->text);
+  if (!applied) {
+    const std::lock_guard counting(mutex_);
+    ++counts_.failed;
+  }
+  return applied;
+}
+
+Result<Reloader::Applied> Reloader::install(std::string text, std::string_view before) {
+  auto prepared = prepare(text);
+  if (!prepared) {
+    // kIo is left to what goes wrong with writing.
+    Error error = std::move(prepared).error();
+    if (error.code == Code::kIo) error.code = Code::kInvalid;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  std::unique_ptr<ServingState> state = *std::move(prepared);
+  SIGNALBOX_TRY(std::string version, versions_.keep(before));
+  SIGNALBOX_TRY_VOID(write_file(file_, text));
+  tried_ = {true, std::move(text)};
+  return Applied{std::move(version), serve(std::move(state))};
+}
+
+Reloader::Review Reloader::review(const std::string& text) const {
+  config::Inspection inspection = config::inspect(text, file_.string());
+  Review review;
+  review.notices = std::move(inspection.notices);
+  if (inspection.config) {
+    review.unchanged = keep_fixed(live_.get()->config(), *inspection.config);
+  } else {
+    for_each_line(inspection.config.error().message,
+                  [&](std::string_view line) { review.errors.emplace_back(line); });
+  }
+  return review;
+}
+
+Result<std::string> Reloader::on_disk() const {
+  return read_file(file_, config::kFileBytesMax);
+}
+
+}  // namespace signalbox::serving

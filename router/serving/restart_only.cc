@@ -1,0 +1,159 @@
+// One line a key. What is not here (timeouts and keeping of connections to upstreams, the time to
+// drain) belongs to the state and changes with it.
+
+#include "router/serving/restart_only.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace signalbox::serving {
+namespace {
+
+template <class T>
+std::string shown(const T& value) {
+  return fmt::format("{}", value);
+}
+std::string shown(const std::string& value) {
+  return fmt::format("\"{}\"", value);
+}
+std::string shown(const std::optional<uint16_t>& value) {
+  return value ? fmt::format("{}", *value) : "none";
+}
+std::string shown(std::chrono::milliseconds value) {
+  return fmt::format("{}ms", value.count());
+}
+std::string shown(config::ModelDtype dtype) {
+  return dtype == config::ModelDtype::kI8     ? "int8"
+         : dtype == config::ModelDtype::kBF16 ? "bf16"
+                                              : "f32";
+}
+
+/// The keys of a section, and the lines about those of all sections.
+class Keeper {
+ public:
+  explicit Keeper(std::vector<std::string>& to, std::string section = "")
+      : lines(to), section_(std::move(section)) {}
+  Keeper in(std::string_view section) const {
+    return Keeper(lines, fmt::format("{}{}.", section_, section));
+  }
+  template <class T>
+  void keep(std::string_view key, const T& running, T& next) {
+    if (running == next) return;
+    lines.push_back(fmt::format("{}{}: {} takes a restart; {} stays", section_, key, shown(next),
+                                shown(running)));
+    next = running;
+  }
+
+  std::vector<std::string>& lines;
+
+ private:
+  std::string section_;
+};
+
+void keep_listeners(const config::Config& running, config::Config& next, const Keeper& keeper) {
+  const auto find = [](std::vector<config::Listener>& all, std::string_view name) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const config::Listener& each) { return each.name == name; });
+  };
+  for (const config::Listener& listener : running.listeners) {
+    const auto found = find(next.listeners, listener.name);
+    if (found == next.listeners.end()) {
+      keeper.lines.push_back(
+          fmt::format("listeners: to close \"{}\" takes a restart; it stays open", listener.name));
+      continue;
+    }
+    Keeper keys = keeper.in(fmt::format("listeners.{}", listener.name));
+    keys.keep("address", listener.address, found->address);
+    keys.keep("port", listener.port, found->port);
+    keys.keep("timeout", listener.timeout, found->timeout);
+    keys.keep("tls_cert_path", listener.tls_cert_path, found->tls_cert_path);
+    keys.keep("tls_key_path", listener.tls_key_path, found->tls_key_path);
+    next.listeners.erase(found);
+  }
+  for (const config::Listener& listener : next.listeners) {
+    keeper.lines.push_back(
+        fmt::format("listeners: to open \"{}\" takes a restart; it stays closed", listener.name));
+  }
+  next.listeners = running.listeners;
+}
+
+void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Keeper keys) {
+  keys.keep("header_bytes_max", running.header_bytes_max, next.header_bytes_max);
+  keys.keep("body_bytes_max", running.body_bytes_max, next.body_bytes_max);
+  keys.keep("header_timeout", running.header_timeout, next.header_timeout);
+  keys.keep("body_timeout", running.body_timeout, next.body_timeout);
+  keys.keep("idle_timeout", running.idle_timeout, next.idle_timeout);
+  keys.keep("connections_max", running.connections_max, next.connections_max);
+  keys.keep("threads", running.threads, next.threads);
+  keys.keep("model_threads", running.model_threads, next.model_threads);
+  keys.keep("model_queue_max", running.model_queue_max, next.model_queue_max);
+  keys.keep("model_dtype", running.model_dtype, next.model_dtype);
+  keys.keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
+}
+
+void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("address", running.address, next.address);
+  keys.keep("port", running.port, next.port);
+  keys.keep("streams_max", running.streams_max, next.streams_max);
+  keys.keep("timeout", running.timeout, next.timeout);
+  keys.keep("tls_cert_path", running.tls_cert_path, next.tls_cert_path);
+  keys.keep("tls_key_path", running.tls_key_path, next.tls_key_path);
+  keys.keep("tls_client_ca_path", running.tls_client_ca_path, next.tls_client_ca_path);
+}
+
+void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next, Keeper keys) {
+  keys.keep("files", running.files, next.files);
+  keys.keep("server", running.server, next.server);
+  keys.keep("namespace", running.namespace_name, next.namespace_name);
+  keys.keep("service_account", running.service_account, next.service_account);
+  keys.keep("debounce", running.debounce, next.debounce);
+  keys.keep("write_status", running.write_status, next.write_status);
+}
+
+void keep_management(const config::ManagementApi& running, config::ManagementApi& next,
+                     Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("bind_address", running.bind_address, next.bind_address);
+  keys.keep("port", running.port, next.port);
+  keys.keep("tls_cert_path", running.tls_cert_path, next.tls_cert_path);
+  keys.keep("tls_key_path", running.tls_key_path, next.tls_key_path);
+}
+
+void keep_metrics(const config::Observability::Metrics& running,
+                  config::Observability::Metrics& next, Keeper keys) {
+  keys.keep("bind_address", running.bind_address, next.bind_address);
+  keys.keep("port", running.port, next.port);
+}
+
+void keep_contexts(const config::ContextStore& running, config::ContextStore& next, Keeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("directory", running.directory, next.directory);
+  keys.keep("compression", running.compression, next.compression);
+  // Not shown as it is: there is a password in it.
+  if (running.redis == next.redis) return;
+  keys.lines.push_back("global.stores.contexts.redis: a change takes a restart");
+  next.redis = running.redis;
+}
+
+}  // namespace
+
+std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
+  std::vector<std::string> lines;
+  const Keeper all(lines), services = all.in("global.services");
+  keep_listeners(running, next, all);
+  keep_limits(running.http, next.http, services.in("http"));
+  keep_ext_proc(running.ext_proc, next.ext_proc, services.in("ext_proc"));
+  all.in("global.router")
+      .keep("config_source", running.router.config_source, next.router.config_source);
+  keep_kubernetes(running.kubernetes, next.kubernetes, services.in("kubernetes"));
+  keep_management(running.management, next.management, services.in("management_api"));
+  keep_metrics(running.observability.metrics, next.observability.metrics,
+               services.in("observability.metrics"));
+  keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  return lines;
+}
+
+}  // namespace signalbox::serving

@@ -1,0 +1,45 @@
+// A lock around a pointer: std::atomic<std::shared_ptr> is one as well, and the thread sanitizer
+// does not understand it.
+
+#include "router/serving/serving_state.h"
+
+#include <utility>
+
+namespace signalbox::serving {
+namespace {
+
+/// Its frame is what holds the state.
+http::Task<> run_on(std::shared_ptr<const ServingState> state, http::Exchange exchange) {
+  co_await state->handler(exchange);
+}
+
+}  // namespace
+
+std::shared_ptr<const ServingState> CurrentState::get() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void CurrentState::set(std::unique_ptr<const ServingState> next) {
+  next->observer->start();
+  const auto retire = [retired = retired_](const ServingState* state) {
+    std::unique_ptr<const ServingState> owned(state);
+    const std::lock_guard lock(retired->mutex);
+    retired->states.push_back(std::move(owned));
+  };
+  std::shared_ptr<const ServingState> held(next.release(), retire);
+  const std::lock_guard lock(mutex_);
+  state_.swap(held);
+}
+
+void CurrentState::free_retired() {
+  std::vector<std::unique_ptr<const ServingState>> states;  // freed after the lock
+  const std::lock_guard lock(retired_->mutex);
+  states.swap(retired_->states);
+}
+
+http::Handler CurrentState::handler() const {
+  return [this](http::Exchange exchange) { return run_on(get(), exchange); };
+}
+
+}  // namespace signalbox::serving

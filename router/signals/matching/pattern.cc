@@ -1,0 +1,48 @@
+// RE2 never logs here: it would print the pattern, and a pattern may hold what it looks for.
+
+#include "router/signals/matching/pattern.h"
+
+#include <re2/re2.h>
+
+namespace signalbox::signals {
+
+Pattern::Pattern(std::unique_ptr<const re2::RE2> compiled) : compiled_(std::move(compiled)) {}
+Pattern::Pattern(Pattern&&) noexcept = default;
+Pattern& Pattern::operator=(Pattern&&) noexcept = default;
+Pattern::~Pattern() = default;
+
+Result<Pattern> Pattern::compile(std::string_view pattern, bool case_sensitive) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_case_sensitive(case_sensitive);
+  auto compiled =
+      std::make_unique<const re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
+  if (!compiled->ok()) {
+    const bool too_large = compiled->error_code() == re2::RE2::ErrorPatternTooLarge;
+    return fail(too_large ? Code::kTooLarge : Code::kInvalid, "pattern \"{}\": {}", pattern,
+                compiled->error());
+  }
+  return Pattern(std::move(compiled));
+}
+
+bool Pattern::is_in(std::string_view text) const {
+  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_);
+}
+
+size_t Pattern::count(std::string_view text) const {
+  const re2::StringPiece all(text.data(), std::min(text.size(), kCountedBytesMax));
+  size_t count = 0;
+  size_t last_end = SIZE_MAX;
+  for (size_t at = 0; at <= all.size() && count < kCountMax;) {
+    re2::StringPiece match;
+    if (!compiled_->Match(all, at, all.size(), re2::RE2::UNANCHORED, &match, 1)) break;
+    const auto end = static_cast<size_t>(match.data() - all.data()) + match.size();
+    // An empty match where the one before it ends is none.
+    if (!match.empty() || end != last_end) ++count;
+    last_end = end;
+    at = match.empty() ? end + 1 : end;
+  }
+  return count;
+}
+
+}  // namespace signalbox::signals

@@ -1,0 +1,93 @@
+// Every reply says with a code whether all is well, mostly under status 200.
+
+#include "router/stores/milvus.h"
+
+#include <charconv>
+#include <utility>
+
+#include "base/json_writer.h"
+
+namespace signalbox::stores {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kIdleMax = 8;
+constexpr milliseconds kConnectLimit{1000};  // where the call has longer
+constexpr int64_t kNotFound = 100, kNotLoaded = 101, kUnauthenticated = 1800;
+constexpr uint32_t kDepthMax = 16;
+
+Result<int64_t> parse_integer(std::string_view text) {
+  int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size())
+    return fail(Code::kIo, "{} is no number", json::quote_briefly(text));
+  return out;
+}
+
+}  // namespace
+
+Result<int64_t> milvus_integer(const json::Value& object, std::string_view name) {
+  const auto value = object.find(name);
+  if (!value) return fail(Code::kIo, "no \"{}\"", name);
+  auto out = value->is_string() ? parse_integer(value->text()) : value->integer();
+  if (!out) return fail(Code::kIo, "\"{}\": {}", name, out.error().message);
+  return out;
+}
+
+Result<json::Document> read_milvus_reply(int status, std::string body) {
+  auto document =
+      json::Document::parse(std::move(body), {.bytes = Milvus::kReplyBytesMax, .depth = kDepthMax});
+  // 200 was the code of success before 2.4.
+  const auto code = document ? milvus_integer(document->root(), "code")
+                             : Result<int64_t>(fail(Code::kIo, "no JSON"));
+  if (status == 401 || status == 403 || (code && *code == kUnauthenticated))
+    return fail(Code::kInvalid, "it refuses the login, or what the login is not allowed to do ({})",
+                status);
+  if (status / 100 != 2 && !code) return fail(Code::kUpstream, "it answered {}", status);
+  if (!code) return fail(Code::kIo, "its reply is not Milvus's: {}", code.error().message);
+  if (*code == 0 || *code == 200) return document;
+  const auto message = document->root().find("message");
+  const std::string_view said = message && message->is_string() ? message->text() : "";
+  const bool is_missing = *code == kNotFound || *code == kNotLoaded;
+  return fail(is_missing ? Code::kNotFound : Code::kUpstream, "it says {} ({})",
+              json::quote_briefly(said), *code);
+}
+
+Milvus::Milvus(MilvusServer server) {
+  const bool is_v6 = server.host.find(':') != std::string::npos;
+  to_.name =
+      fmt::format("milvus {}{}{}:{}", is_v6 ? "[" : "", server.host, is_v6 ? "]" : "", server.port);
+  to_.host = std::move(server.host);
+  to_.port = server.port;
+  to_.tls = server.tls;
+  to_.tls_ca_path = std::move(server.ca_path);
+  if (!server.username.empty()) token_ = fmt::format("{}:{}", server.username, server.password);
+}
+
+Milvus::~Milvus() = default;
+
+std::unique_ptr<upstream::Poster> Milvus::kept() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<upstream::Poster>(to_, kConnectLimit, token_);
+  auto out = std::move(idle_.back());
+  idle_.pop_back();
+  return out;
+}
+
+Result<json::Document> Milvus::call(std::string_view path, std::string_view body,
+                                    milliseconds limit) {
+  auto poster = kept();
+  const std::string target = fmt::format("/v2/vectordb{}", path);
+  auto reply = poster->ask(target, "application/json", body, limit, kReplyBytesMax);
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
+  }
+  if (!reply) return tl::unexpected<Error>(std::move(reply).error());  // which names the server
+  auto document = read_milvus_reply(reply->status, std::move(reply->body));
+  if (!document) return fail_in(name(), std::move(document).error());
+  return document;
+}
+
+}  // namespace signalbox::stores

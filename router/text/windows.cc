@@ -1,0 +1,79 @@
+// Windows are views: nothing is copied.
+
+#include "router/text/windows.h"
+
+#include <algorithm>
+
+namespace signalbox::text {
+namespace {
+
+constexpr int32_t kTokensMin = 16;
+constexpr size_t kBytesMin = 64;
+
+// The beginning of the character that `at` lies in; of bytes that are none, `at`.
+size_t character_start(std::string_view text, size_t at) {
+  constexpr size_t kContinuationsMax = 3;
+  for (size_t back = 0; back <= std::min(kContinuationsMax, at) && at < text.size(); ++back) {
+    if ((static_cast<unsigned char>(text[at - back]) & 0xC0) != 0x80) return at - back;
+  }
+  return at;
+}
+
+std::vector<std::string_view> cut(std::string_view text, size_t bytes) {
+  std::vector<std::string_view> all;
+  for (size_t begin = 0;;) {
+    const size_t end = character_start(text, std::min(begin + bytes, text.size()));
+    all.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return all;
+    begin = character_start(text, end - bytes / 8);
+  }
+}
+
+// Takes what fits into kWindowsMax of the pieces that `pieces_of` makes of each text; a window
+// costs its bytes, or a sixteenth of `bytes`.
+template <class PiecesOf>
+Result<Windows> take(const std::vector<std::string_view>& texts, size_t bytes,
+                     const PiecesOf& pieces_of) {
+  Windows out;
+  size_t left = kWindowsMax * bytes;
+  for (size_t t = 0; t < texts.size(); ++t) {
+    const std::string_view text = texts[t];
+    if (text.empty()) continue;
+    SIGNALBOX_TRY(const std::vector<std::string_view> all, pieces_of(text));
+    const size_t cost = std::max(std::min(text.size(), bytes), bytes / 16);
+    const size_t fit = left / cost;
+    out.of.insert(out.of.end(), std::min(all.size(), fit), t);
+    if (all.size() <= fit) {
+      out.pieces.insert(out.pieces.end(), all.begin(), all.end());
+      left -= all.size() * cost;
+      continue;
+    }
+    out.whole = false;
+    for (size_t i = 0; i < fit; ++i)
+      out.pieces.push_back(all[fit == 1 ? 0 : i * (all.size() - 1) / (fit - 1)]);
+    break;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Windows> windows_of(const std::vector<std::string_view>& texts,
+                           const engine::TextModel& model) {
+  const int32_t tokens = std::min(model.tokens_max(), kWindowTokens);
+  if (tokens < kTokensMin)
+    return fail(Code::kInvalid, "a model of {} tokens reads no text", tokens);
+  // A token is four bytes of prose; of denser text, whose windows are smaller, fewer fit.
+  return take(texts, 4 * static_cast<size_t>(tokens),
+              [&](std::string_view text) { return model.windows(text, tokens, tokens / 8); });
+}
+
+Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
+  bytes = std::max(bytes, kBytesMin);
+  const auto pieces_of = [&](std::string_view text) -> Result<std::vector<std::string_view>> {
+    return cut(text, bytes);
+  };
+  return *take(texts, bytes, pieces_of);
+}
+
+}  // namespace signalbox::text
