@@ -69,18 +69,18 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> reply, replies::WatchedReply watched,
     const GuardContext& context) {
   using Wrapped = std::unique_ptr<upstream::UpstreamReply>;
-  if (answer->head().status != 200) co_return Wrapped(std::move(reply));
+  if (reply->head().status != 200) co_return Wrapped(std::move(reply));
   const http::Executor executor = co_await http::asio::this_coro::executor;
   std::unique_ptr<GuardedReply> out(
-      new GuardedReply(std::move(reply), std::move(watched), guarding, executor));
+      new GuardedReply(std::move(reply), std::move(watched), context, executor));
   const http::Response& head = out->reply_->head();
   out->head_.status = head.status;
   out->head_.headers = head.headers;
   if (is_event_stream(head.headers)) {
     out->stream_.emplace(out->rules_);
-    add_if(context.told, kWarnings, replies::early_warnings(out->rules_));
+    add_if(context.headers, kWarnings, replies::early_warnings(out->rules_));
     if (out->sends_trailers_)
-      context.told.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
+      context.headers.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
     co_return Wrapped(std::move(out));
   }
   Result<void> read = co_await out->read_whole();
