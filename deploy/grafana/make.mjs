@@ -1,12 +1,12 @@
-// Writes signalbox.json beside it: the dashboard as rows of panels, one line a query, so that a change can be read. The
-// JSON is what Grafana imports and is kept beside this; tests/deploy says when the two differ.
+// Writes signalbox.json, the dashboard that Grafana imports. Here it is rows of panels with one line per query, so that a change
+// is easy to review. Both files are committed, and tests/deploy fails if they differ.
 //
 // usage: node deploy/grafana/make.mjs [FILE]
 
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-// What the choices at the top of the page leave of a series.
+// Filters of a series by the selectors at the top of the page.
 const kHere = 'job=~"$job", instance=~"$instance"';
 const kModel = `${kHere}, model=~"$model"`;
 const kDecision = `${kModel}, decision=~"$decision"`;

@@ -133,7 +133,7 @@ test("rules are lit where they matched and grey where they were never needed", a
     const signals = page.getByRole("region", { name: "Signals" });
     assert.match(await signals.locator("table", { hasText: "pii" }).innerText(), /not needed, no cost/);
     assert.match(await signals.locator("table", { hasText: "keyword" }).innerText(), /µs|ms/);
-    await page.getByLabel("Also compute what was not needed").check();
+    await page.getByLabel("Also compute signals that were not needed").check();
     await signals.getByText("all computed").waitFor();
     await signals.locator("table", { hasText: "pii" }).locator("tr:is(.no, .unknown)").waitFor();
   });

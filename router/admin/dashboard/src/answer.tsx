@@ -29,7 +29,7 @@ function Because({ explained }: { explained: Explained }) {
   );
 }
 
-/// Whether an answer of the router's own stands there because something is kept out.
+/// True if the router answers itself because a guard or a policy refused the request.
 const guarded = (plan: Explained["plan"]) =>
   ["x-vsr-jailbreak-blocked", "x-vsr-pii-violation"].some((name) => plan.headers?.[name] === "true");
 
@@ -39,7 +39,7 @@ function Sentence({ explained }: { explained: Explained }) {
   if (plan.bypassed)
     return (
       <>
-        Goes to <b class="model">{plan.model}</b> because the request names that model: nothing is decided.
+        Goes to <b class="model">{plan.model}</b> because the request names that model. No decision is made.
       </>
     );
   const verb =
@@ -57,7 +57,7 @@ function Sentence({ explained }: { explained: Explained }) {
       </>
     );
   if (!decision)
-    return plan.path === "upstream" ? <>{verb} because no decision matched, and that is the default model.</> : <>{verb}.</>;
+    return plan.path === "upstream" ? <>{verb} because no decision matched and this is the default model.</> : <>{verb}.</>;
   return (
     <>
       {verb} because the decision <b>{decision.name}</b> matched
@@ -105,9 +105,9 @@ export function Answer({ explained }: { explained: Explained }) {
           </div>
         ))}
       </dl>
-      {explained.degraded && <Notice kind="warn">Decided on less than it should be: {explained.degraded}</Notice>}
+      {explained.degraded && <Notice kind="warn">Decided on fewer signals than configured: {explained.degraded}</Notice>}
       {explained.rests_on_missing && (
-        <Notice kind="warn">A signal whose model is not there could have led elsewhere. See what is “not known” below.</Notice>
+        <Notice kind="warn">A signal without its model could have changed the decision. See “not known” below.</Notice>
       )}
     </section>
   );

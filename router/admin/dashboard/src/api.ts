@@ -1,4 +1,4 @@
-// What the management API says, as types, and the one place that calls it.
+// Types of the management API, and the only functions that call it.
 
 export interface Access {
   version: string;
@@ -26,7 +26,7 @@ export interface Signal {
   confidence?: number;
   score?: number;
   threshold?: number;
-  similarity?: number; // of the nearest example, where a match needs that beside the score
+  similarity?: number; // of the nearest example, if a match needs this in addition to the score
   least_similarity?: number;
   why?: string;
   evidence?: string[];
@@ -83,7 +83,7 @@ export interface Explained {
     signals: Record<string, { ms: number; failed: boolean }>;
     passes: { model: string; ms: number }[];
   };
-  personal_failed?: string; // what keeps the model from looking
+  personal_failed?: string; // why the model for personal data did not run
   personal: Personal[];
 }
 
@@ -153,13 +153,13 @@ export interface Model {
   categories?: string[];
   metadata?: Record<string, string>;
   trunk?: string;
-  weights_bytes?: number; // of the files
-  memory_bytes?: number; // of the weights as they are held, if loaded
-  same_as?: string; // another that is the same model
+  weights_bytes?: number; // size of the files
+  memory_bytes?: number; // size of the loaded weights in memory
+  same_as?: string; // name of another entry with the same model in memory
   latency?: { passes: number; mean_ms: number; p50_ms: number; p95_ms: number };
 }
 
-/// A refusal as the API words it.
+/// An error that the API returned.
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -192,7 +192,7 @@ export async function call(path: string, options: RequestInit = {}): Promise<Res
     const said = JSON.parse(text).error;
     message = said?.message ?? said ?? message;
   } catch {
-    // Not JSON: as it is.
+    // Not JSON: keep the text.
   }
   throw new Refused(response.status, message);
 }

@@ -1,4 +1,4 @@
-// One chart over time, by uPlot, in the page's colours; the table beside it says the same in text.
+// One chart over time, drawn by uPlot in the page's colours. The table beside it has the same data as text.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -7,7 +7,7 @@ import "uplot/dist/uPlot.min.css";
 export interface Line {
   label: string;
   values: (number | null)[];
-  colour?: string; // a custom property
+  colour?: string; // name of a CSS custom property
 }
 
 const kPalette = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
@@ -15,7 +15,7 @@ const kHeight = 190;
 
 const clock = (at: number) => new Date(at * 1000).toLocaleTimeString("en-GB");
 
-/// A custom property as a colour that a canvas takes.
+/// The value of a CSS custom property, as a colour for a canvas.
 function colour(name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;

@@ -1,4 +1,4 @@
-// The configuration that serves: edited with its mistakes shown as one types, compared, applied, rolled back.
+// The active configuration: edit it with errors shown while typing, compare, apply, roll back.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -81,7 +81,7 @@ function Said({ review, jump }: { review: Review; jump: (line: number) => void }
       {review.takes_restart.length > 0 && (
         <ul class="said warn" aria-label="Takes a restart">
           {review.takes_restart.map((each) => (
-            <li>Takes a restart: {each}</li>
+            <li>Needs a restart: {each}</li>
           ))}
         </ul>
       )}
@@ -222,8 +222,8 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
         <div class="notice warn row wrap" role="alertdialog" aria-label="Confirm">
           <span>
             {asking.what === "apply"
-              ? "The file is replaced, and what is below serves from now on. Requests that have begun end as they began."
-              : `The configuration goes back to version ${asking.version}.`}
+              ? "This replaces the file and activates the configuration below. Requests in progress finish with the old one."
+              : `This activates version ${asking.version} again.`}
           </span>
           <span class="grow" />
           <button onClick={() => setAsking(null)}>Cancel</button>
@@ -244,7 +244,7 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
             return (
               <>
                 {before.join("")}
-                <span class="gap">{`⋯ ${all.length - before.length - after.length} lines as they are ⋯\n`}</span>
+                <span class="gap">{`⋯ ${all.length - before.length - after.length} unchanged lines ⋯\n`}</span>
                 {after.join("")}
               </>
             );
@@ -256,7 +256,7 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
           {review && (
             <>
               <p class={review.valid ? "ok-text" : "bad-text"}>
-                {review.valid ? (changed ? "Valid." : "Valid, and as it serves.") : count(review.errors.flatMap((each) => each.split("\n")).length, "mistake")}
+                {review.valid ? (changed ? "Valid." : "Valid, and equal to the active configuration.") : count(review.errors.flatMap((each) => each.split("\n")).length, "mistake")}
               </p>
               <Said review={review} jump={jump} />
             </>
@@ -266,7 +266,7 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
       <section class="card">
         <h2>Versions</h2>
         {versions.length === 0 ? (
-          <p class="muted">None yet: the file that a change replaces is kept here, the last ten of them.</p>
+          <p class="muted">None yet. The last ten replaced files are kept here.</p>
         ) : (
           <table class="plain">
             <thead class="sr">

@@ -1,5 +1,5 @@
-// The last requests and what became of them. No text of a user is here unless the configuration records it, and then only
-// when somebody asks for it.
+// The last requests and their outcomes. A user's text appears only if the configuration records it and the viewer requests
+// it.
 
 import { useState } from "preact/hooks";
 
@@ -55,7 +55,7 @@ function Texts({ record }: { record: Record_ }) {
       {whole.request_body && (
         <div class="stack tight">
           <div class="head">
-            <h3>Request as it went upstream</h3>
+            <h3>Request to the server</h3>
             <span class="grow" />
             <button disabled={whole.request_body_truncated === true} onClick={() => replayOnWhy(again(whole.request_body!))}>
               Replay on the page Why
@@ -68,7 +68,7 @@ function Texts({ record }: { record: Record_ }) {
       )}
       {whole.response_body && (
         <div class="stack tight">
-          <h3>Reply as it came</h3>
+          <h3>Reply from the server</h3>
           <pre class="code" tabindex={0}>
             {whole.response_body}
           </pre>
@@ -78,7 +78,7 @@ function Texts({ record }: { record: Record_ }) {
   );
 }
 
-/// As the client may have asked: the model was the router's choice, and would bypass it now.
+/// The request as the client may have sent it: with the recorded model, it would now bypass the decision.
 function again(body: string): string {
   try {
     return JSON.stringify({ ...JSON.parse(body), model: "auto" }, null, 2);
@@ -103,7 +103,7 @@ function Detail({ record, may }: { record: Record_; may: (permission: string) =>
     ["First token", record.ttft_ms !== undefined ? ms(record.ttft_ms) : undefined],
     ["Tokens", record.prompt_tokens !== undefined ? `${record.prompt_tokens} read, ${record.completion_tokens} written` : undefined],
     ["Cost", record.cost?.toPrecision(3)],
-    ["Decided on less", record.degraded],
+    ["Degraded", record.degraded],
     ["Override attempt", record.jailbreak],
     ["Personal data", record.pii_types?.join(", ")],
     ["Claims", record.hallucination],
@@ -218,7 +218,7 @@ export function Decisions({ may }: { may: (permission: string) => boolean }) {
         <div class="card empty">
           <h2>No request is recorded</h2>
           <p>
-            The record of requests is kept in memory, without any text, once it is switched on in the{" "}
+            The router keeps the record of requests in memory, without any text. Turn it on in the{" "}
             <a href="#/configuration">configuration</a>:
           </p>
           <pre class="code" tabindex={0}>
@@ -227,7 +227,7 @@ export function Decisions({ may }: { may: (permission: string) => boolean }) {
         </div>
       )}
       {list && shown.length === 0 && (list.data.length > 0 || filter.decision || filter.model) && (
-        <p class="card empty muted">None of the last {kLimit} requests is like that.</p>
+        <p class="card empty muted">None of the last {kLimit} requests matches.</p>
       )}
       {shown.length > 0 && (
         <div class="card scroll" tabindex={0} role="region" aria-label="Requests">

@@ -1,5 +1,5 @@
-// The shortest script from one list to another (Myers, 1986), for bytes of a request and lines of a configuration. Beyond a
-// bound of work what lies between the common beginning and end counts as replaced.
+// The shortest edit script from one list to another (Myers, 1986), for bytes of a request and lines of a configuration. If the
+// work exceeds a limit, everything between the common beginning and end counts as replaced.
 
 export interface Piece {
   kind: "same" | "gone" | "new";
@@ -73,7 +73,7 @@ function back(a: string[], b: string[], seen: Map<number, number>[]): [Piece["ki
     if (down) out.push(["new", b[--y]!]);
     else out.push(["gone", a[--x]!]);
   }
-  // Within a change what goes stands before what comes.
+  // Within a change, removed items come before added ones.
   return out.reverse();
 }
 

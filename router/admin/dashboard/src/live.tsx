@@ -1,4 +1,4 @@
-// Traffic as it passes: the last minutes from the router's own history, then every step as it ends.
+// Live traffic: the last minutes from the router's history, then each step when it ends.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
@@ -9,9 +9,9 @@ import { count, ms } from "./words";
 
 const kMinutes = [1, 5, 15];
 const kStepsMax = 450;
-const kLinesMax = 6; // of a chart by name; the rest is one more
+const kLinesMax = 6; // named lines of a chart; the others are summed in one more line
 
-/// The value below which a share of the observations lies, by its bucket; null without any.
+/// The quantile of a histogram, from its buckets; null without observations.
 export function quantile(counts: number[] | undefined, bounds: number[], share: number): number | null {
   const all = counts?.reduce((sum, each) => sum + each, 0) ?? 0;
   if (!counts || all === 0) return null;
@@ -35,14 +35,14 @@ type Counted = "requests" | "failed" | "blocked" | "saved_tokens" | "prompt_toke
 type Named = "models" | "decisions" | "cache";
 type Timed = "routing" | "upstream" | "ttft";
 
-/// Steps one after the other as one: charts of long windows have no more points than pixels.
+/// Joins consecutive steps, so that charts of long windows have no more points than pixels.
 function joined(steps: Step[], by: number): Step[] {
   const out: Step[] = [];
   for (let i = 0; i < steps.length; i += by) out.push(sum(steps.slice(i, i + by)));
   return out;
 }
 
-/// Labels for what has no name.
+/// Labels for values without a name.
 const kNames: Record<string, string> = { unknown: "no model", none: "no decision" };
 
 function sum(steps: Step[]): Step {
@@ -137,9 +137,9 @@ export function Live() {
     if (!traffic) return null;
     const window = traffic.steps.slice(-Math.round((minutes * 60) / traffic.step));
     const by = Math.max(1, Math.round(minutes / 2));
-    // Joined by the clock, so that a point stays as it is when the next comes.
+    // Joined by the clock, so that a point does not change when the next one arrives.
     const skip = (traffic.next - window.length) % by === 0 ? 0 : by - ((traffic.next - window.length) % by);
-    const whole = Math.floor((window.length - skip) / by) * by; // what is not whole yet would look like a drop
+    const whole = Math.floor((window.length - skip) / by) * by; // an incomplete step would look like a drop
     const steps = joined(window.slice(skip, skip + whole), by);
     return { window, steps, width: by * traffic.step, times: steps.map((step) => step.at) };
   }, [traffic, minutes]);

@@ -1,4 +1,4 @@
-// The shell: who is looking, which page, light or dark.
+// The frame of all pages: the signed-in user, the current page, light or dark.
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -43,7 +43,7 @@ function SignIn({ done }: { done: () => Promise<void> }) {
     <main class="page narrow">
       <h1>Sign in</h1>
       <p class="muted">
-        This router asks for a token. It stays in this browser tab and goes nowhere but to this address.
+        This router requires a token. It stays in this browser tab and is sent only to this address.
       </p>
       <form
         class="card stack"
@@ -165,7 +165,7 @@ function App() {
         </main>
       )}
       {known && <footer class="foot muted">
-          Signalbox {known.version} · <a href="/licenses.txt">licences of its parts</a>
+          Signalbox {known.version} · <a href="/licenses.txt">third-party licences</a>
         </footer>}
     </>
   );

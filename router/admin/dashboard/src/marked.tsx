@@ -1,4 +1,4 @@
-// A text with spans marked in it. Positions count code points, as the API's do.
+// A text with marked spans. Positions count code points, as in the API.
 
 export interface Span {
   start: number;

@@ -1,4 +1,4 @@
-// The router's own models: what is configured, what is loaded, and how fast it is here.
+// The router's own models: which are configured and loaded, and how fast they are on this machine.
 
 import { useState } from "preact/hooks";
 
@@ -32,7 +32,7 @@ export function Models() {
           {(
             [
               ["Kernels", system.tier ?? "–", "the tier that runs on this processor"],
-              ["Precision", system.dtype ?? "–", "of what no file holds packed already"],
+              ["Precision", system.dtype ?? "–", "of weights that no file stores packed"],
               ["Memory", system.memory_usage, "of the process, resident"],
             ] as const
           ).map(([name, value, more]) => (

@@ -1,4 +1,4 @@
-// Small pieces that pages share.
+// Small components that several pages use.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ export function Notice({ kind = "info", children }: { kind?: "info" | "warn" | "
   );
 }
 
-/// A mark with its meaning in words, so that nobody has to tell colours apart.
+/// A mark with its meaning in words, so that it does not depend on colour alone.
 export function Mark({ state }: { state: State }) {
   const sign = { yes: "●", no: "○", unneeded: "–", unknown: "?" }[state];
   return (
@@ -25,7 +25,7 @@ export function Mark({ state }: { state: State }) {
   );
 }
 
-/// Headers, folded away until somebody wants them; nothing where there are none.
+/// Headers in a closed section; renders nothing without headers.
 export function Headers({ title, of }: { title: string; of: [string, string][] }) {
   if (of.length === 0) return null;
   return (
@@ -45,7 +45,7 @@ export function Headers({ title, of }: { title: string; of: [string, string][] }
 
 const kContext = 60; // characters around a change
 
-/// What changes between two texts, far stretches that stay left out.
+/// The changes between two texts, without long unchanged parts.
 export function Changes({ pieces, whole = false }: { pieces: Piece[]; whole?: boolean }) {
   return (
     <pre class="code changes" tabindex={0} aria-label="Changes">
@@ -69,7 +69,7 @@ export function Changes({ pieces, whole = false }: { pieces: Piece[]; whole?: bo
   );
 }
 
-/// Whether the page is looked at.
+/// True while the page is visible.
 export function useVisible(): boolean {
   const [visible, setVisible] = useState(!document.hidden);
   useEffect(() => {
@@ -80,7 +80,7 @@ export function useVisible(): boolean {
   return visible;
 }
 
-/// Runs at once and then every so often while the page is looked at.
+/// Runs at once, and then periodically while the page is visible.
 export function useEvery(ms: number, run: () => Promise<void>, active = true) {
   const visible = useVisible();
   const latest = useRef(run);

@@ -1,4 +1,4 @@
-// Sends the request for real and shows the reply as it streams in, with what the reply's guard finds in it.
+// Sends the request for real and shows the reply while it streams, with the findings of the reply guards.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -21,7 +21,7 @@ interface Arrived {
 }
 const kNothing: Arrived = { text: "", thoughts: "", spans: [], warnings: [], unchecked: [], headers: [] };
 
-/// The request with its stream switched on; other bytes stay.
+/// The request with `stream` set to true; all other bytes stay.
 function streaming(request: string): string {
   const asked = JSON.parse(request);
   if (asked.stream === true) return request;
@@ -118,19 +118,19 @@ export function Reply({ explained, may }: { explained: Explained; may: (permissi
           </button>
         )}
       </div>
-      {!may("chat.invoke") && <p class="muted">Your role may not ask models.</p>}
+      {!may("chat.invoke") && <p class="muted">Your role may not send requests.</p>}
       {may("chat.invoke") && !arrived && !error && (
-        <p class="muted">Sends the request through the router as a client would, and streams what comes back.</p>
+        <p class="muted">Sends the request through the router as a client would, and streams the reply.</p>
       )}
       {error && <Notice kind="bad">{error}</Notice>}
       {arrived && arrived.warnings.length > 0 && (
         <Notice kind="warn">The guard of replies warns: {arrived.warnings.join(", ").replaceAll("_", " ")}.</Notice>
       )}
       {arrived && arrived.unchecked.length > 0 && <Notice kind="warn">Not checked: {arrived.unchecked.join(", ")}.</Notice>}
-      {arrived?.reason === "content_filter" && <Notice kind="bad">The reply was ended by its guard.</Notice>}
+      {arrived?.reason === "content_filter" && <Notice kind="bad">A guard ended the reply.</Notice>}
       {arrived?.thoughts && (
         <details>
-          <summary>Thoughts</summary>
+          <summary>Reasoning</summary>
           <p class="marked">{arrived.thoughts}</p>
         </details>
       )}
@@ -139,7 +139,7 @@ export function Reply({ explained, may }: { explained: Explained; may: (permissi
           <Marked text={arrived.text} spans={arrived.spans} />
         </div>
       )}
-      {arrived && <Headers title="Headers as they came" of={arrived.headers} />}
+      {arrived && <Headers title="Headers received" of={arrived.headers} />}
     </section>
   );
 }

@@ -1,5 +1,5 @@
-// Decisions in the order in which they would win, each with the tree of its rules: lit where it matched, grey where it was
-// never needed.
+// Decisions in the order of precedence, each with the tree of its rules: highlighted where it matched, grey where it was never
+// needed.
 
 import type { Explained, RuleNode, Traced } from "./api";
 import { Mark } from "./parts";
@@ -54,7 +54,7 @@ export function Rules({ explained }: { explained: Explained }) {
           <span class="mark unneeded">–</span> not needed
         </span>
       </div>
-      {bypassed && <p class="muted">The request names a model, so no rule was asked.</p>}
+      {bypassed && <p class="muted">The request names a model, so no rule was evaluated.</p>}
       <ol class="decisions">
         {explained.trace.map((traced) => {
           const how = state(traced);

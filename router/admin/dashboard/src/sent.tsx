@@ -1,4 +1,4 @@
-// The bytes that change on their way to the model, and what of the user's text is personal.
+// The bytes that change on their way to the model, and the personal data in the user's text.
 
 import { useMemo } from "preact/hooks";
 
@@ -21,11 +21,11 @@ export function Sent({ explained }: { explained: Explained }) {
           <span class="muted">
             {edits === 0
               ? `${count(utf8Length(request), "byte")}, none changes`
-              : `${count(edits, "change")}; ${kept.toLocaleString("en")} of ${count(utf8Length(request), "byte")} stay as they came`}
+              : `${count(edits, "change")}; ${kept.toLocaleString("en")} of ${count(utf8Length(request), "byte")} stay unchanged`}
           </span>
         )}
       </div>
-      {plan.body === undefined ? <p class="muted">Nothing: no model is asked.</p> : <Changes pieces={pieces} />}
+      {plan.body === undefined ? <p class="muted">Nothing: no model is called.</p> : <Changes pieces={pieces} />}
       {explained.personal_failed && (
         <Notice>Only rules have looked for personal data, which know no names or places: {explained.personal_failed}</Notice>
       )}

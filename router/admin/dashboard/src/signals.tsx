@@ -1,4 +1,4 @@
-// Every signal: score against threshold, and what its type cost.
+// Every signal: its score and threshold, and the cost of its type.
 
 import type { Explained, Signal } from "./api";
 import { Mark } from "./parts";
@@ -7,7 +7,7 @@ import { ms, short, state, stateWords } from "./words";
 function Score({ signal }: { signal: Signal }) {
   if (signal.score === undefined) return null;
   const { score, threshold } = signal;
-  // Measures of 0 to 1 only; counts and margins are numbers without a scale.
+  // Only for scores from 0 to 1. Counts and margins have no scale.
   const scale = threshold !== undefined && threshold >= 0 && threshold <= 1 && score >= -1 && score <= 1;
   return (
     <span class="score">
@@ -31,7 +31,7 @@ function Score({ signal }: { signal: Signal }) {
   );
 }
 
-/// Whether the score would do, and no example is near enough.
+/// True if the score reaches its threshold but no example is near enough.
 const tooFar = ({ score = 0, threshold = 0, similarity, least_similarity }: Signal) =>
   similarity !== undefined && score >= threshold && similarity < (least_similarity ?? -1);
 
@@ -43,7 +43,7 @@ export function Signals({ explained, all }: { explained: Explained; all: boolean
         <h2 id="signals">Signals</h2>
         <span class="muted">{all ? "all computed" : "cheapest first, until the outcome was fixed"}</span>
       </div>
-      {types.length === 0 && <p class="muted">The configuration has none.</p>}
+      {types.length === 0 && <p class="muted">The configuration has no signals.</p>}
       {types.map(([type, signals]) => {
         const cost = explained.cost.signals[type];
         const entries = Object.entries(signals);

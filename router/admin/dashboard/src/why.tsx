@@ -27,7 +27,7 @@ const kConversation = `{
   ]
 }`;
 
-/// Handed over by the page of decisions.
+/// A request that the page Decisions hands over.
 const kReplayKey = "signalbox.replay";
 export const replayOnWhy = (body: string) => {
   sessionStorage.setItem(kReplayKey, body);
@@ -124,7 +124,7 @@ export function Why({ may }: { may: (permission: string) => boolean }) {
                   void explain({ all: event.currentTarget.checked });
                 }}
               />
-              Also compute what was not needed
+              Also compute signals that were not needed
             </label>
           </div>
           {form === "prompt" && (

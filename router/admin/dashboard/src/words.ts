@@ -1,4 +1,4 @@
-// Numbers and reasons as people read them.
+// Formats numbers and reasons for people.
 
 import type { Branch, Explained, Leaf, RuleNode, Signal } from "./api";
 
@@ -30,7 +30,7 @@ export const utf8Length = (text: string): number => new TextEncoder().encode(tex
 
 export const signalOf = (explained: Explained, leaf: Leaf): Signal | undefined => explained.signals[leaf.type]?.[leaf.name];
 
-/// "0.93 ≥ 0.60", or what stands in its place.
+/// "0.93 ≥ 0.60", or the evidence or the score alone; "" without a signal.
 export function grounds(signal: Signal | undefined): string {
   if (!signal) return "";
   const evidence = signal.evidence?.slice(0, 3).map((each) => `“${each}”`).join(", ");
@@ -42,7 +42,7 @@ export function grounds(signal: Signal | undefined): string {
   return signal.score !== undefined ? short(signal.score) : "";
 }
 
-/// The conditions that a match rests on: all of an AND, the surest of an OR.
+/// The conditions that explain a match: all of an AND, the one with the highest confidence of an OR.
 export function reasons(node: RuleNode): { leaf: Leaf; negated: boolean }[] {
   if (!isBranch(node)) return node.matched ? [{ leaf: node, negated: false }] : [];
   if (node.operator === "NOT") {
@@ -59,7 +59,7 @@ export const leaves = (node: RuleNode): Leaf[] => (isBranch(node) ? node.conditi
 
 export type State = "yes" | "no" | "unneeded" | "unknown";
 
-/// What became of a condition or a signal: matched, did not, was never needed, could not be told.
+/// The state of a condition or a signal: matched, did not match, never needed, or not known.
 export function state(of: { matched: boolean | null; why?: string }): State {
   if (of.matched !== null && of.matched !== undefined) return of.matched ? "yes" : "no";
   return !of.why || of.why.startsWith("never needed") ? "unneeded" : "unknown";
