@@ -1,4 +1,4 @@
-// Counted rather than told row by row: a file may have a million.
+// Keeps counts instead of printing a line per row, because a file may have a million rows.
 
 #include "tools/cut_texts.h"
 

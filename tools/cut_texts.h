@@ -1,5 +1,5 @@
 #pragma once
-// Texts that are longer than what is read of them: a command says so once, when it is done.
+// Counts the texts that were truncated, so that a command can report them once at its end.
 
 #include <cstddef>
 #include <string_view>
@@ -12,7 +12,8 @@ class CutTexts {
     ++texts_;
     cut_ += is_cut ? 1 : 0;
   }
-  /// A line to standard error, if any was: "signalbox tag: 1 of 2 texts is longer than LIMIT; ...".
+  /// Prints one line to standard error if any text was truncated: "signalbox tag: 1 of 2 texts is
+  /// longer than LIMIT; ...".
   void tell(std::string_view command, std::string_view limit) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The files of a Hugging Face model directory that the metadata of a GGUF file has an answer for.
+// Derives the files of a Hugging Face model directory from the metadata of a GGUF file.
 
 #include <map>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace signalbox::tools {
 
-/// Texts by file name: config.json; tokenizer.json when the vocabulary is BERT's own WordPiece;
-/// modules.json and 1_Pooling/config.json when the model pools by its first or last token.
-/// Precondition: `tensors` have Hugging Face's names. kCorrupt when metadata that config.json needs
+/// Returns texts by file name: config.json; tokenizer.json if the vocabulary is BERT's own
+/// WordPiece; modules.json and 1_Pooling/config.json if the model pools by its first or last token.
+/// Precondition: `tensors` have Hugging Face's names. kCorrupt if metadata that config.json needs
 /// is missing; kUnsupported for a pooling that the engine lacks.
 Result<std::map<std::string, std::string>> gguf_to_hf(const weights::Gguf& file,
                                                       const weights::TensorList& tensors);

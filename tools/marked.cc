@@ -1,4 +1,4 @@
-// Offsets of code points become bytes; spans come out in the order of the text.
+// Converts code point offsets to bytes and returns the spans in text order.
 
 #include "tools/marked.h"
 
@@ -28,7 +28,8 @@ Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_vie
     return fail(Code::kInvalid, "{}: expected an array of spans", form.member);
   const auto before = code_points_before(text);
   const uint32_t most = before.back();
-  // The byte at which each code point begins, and the end; bytes inside one count it already.
+  // The byte at which each code point begins, and the end of the text. In `before`, a byte inside a
+  // code point counts it already, so the loop stops at its first byte last.
   std::vector<uint32_t> starts(most + 1);
   for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
   std::vector<Marked> out;

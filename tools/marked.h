@@ -1,5 +1,6 @@
 #pragma once
-// Labels in rows of labelled texts: one of the whole text, or of spans marked in it.
+// Reads the labels of a row of labelled text: one label for the whole text, or labelled spans in
+// it.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace signalbox::tools {
 
-/// A marked span of a text.
+/// A labelled span of a text.
 struct Marked {
   std::string type;
   uint32_t begin = 0;  // bytes, half-open
@@ -21,17 +22,17 @@ struct Marked {
 
 struct SpanForm {
   const char* member = "entities";
-  bool has_types = true;  // without, they stay empty
+  bool has_types = true;  // false: types stay empty
 };
 
-/// A row's "entities": [{"type", "start", "end"}], offsets in code points of `text`, the end
-/// exclusive; sorted by where they begin. kInvalid naming the entity: a member that is missing or
-/// wrong, spans out of the text or over one another.
+/// Reads a row's "entities": [{"type", "start", "end"}]. Offsets count code points of `text`; the
+/// end is exclusive. Returns the spans sorted by where they begin. kInvalid, which names the
+/// entity, if a member is missing or wrong, or if spans lie outside the text or overlap.
 Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
                                          const SpanForm& form = {});
 
-/// A label: a string that is not empty, an integer or a boolean, as it is written. kInvalid naming
-/// the member.
+/// Reads a label: a nonempty string, an integer or a boolean, returned as it is written. kInvalid
+/// names the member.
 Result<std::string> label_member(const json::Value& row, std::string_view name);
 
 }  // namespace signalbox::tools

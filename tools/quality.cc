@@ -1,4 +1,4 @@
-// Counts first, shares from them.
+// Collects counts first and derives shares from them.
 
 #include "tools/quality.h"
 

@@ -1,4 +1,4 @@
-// The engine's own reader is asked, so that what a word is stands in one place.
+// Uses the engine's own reader, so that word boundaries are defined in only one place.
 
 #include "tools/reach.h"
 
@@ -18,7 +18,7 @@ int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
   tokenizer.encode(text, {.tokens_max = tokens_max}, encoding);
   std::vector<float> scores(encoding.ids.size() * tags.size());
   size_t s = 0;             // the first span that does not end before the token
-  size_t begun = SIZE_MAX;  // the last that a token began
+  size_t begun = SIZE_MAX;  // the last span begun by a token
   for (uint32_t t = encoding.first_tokens.begin; t < encoding.first_tokens.end; ++t) {
     const tokenizer::Span& at = encoding.offsets[t];
     while (s < spans.size() && spans[s].end <= at.begin) ++s;
@@ -36,9 +36,9 @@ int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
 
 std::string words_of_reach(int64_t spans) {
   return fmt::format(
-      "{} {} inside a word, at white space or behind what the model reads: none can be found as it "
-      "is marked",
-      spans, spans == 1 ? "span begins or ends" : "spans begin or end");
+      "{} {} inside a word, at white space or behind the text that the model reads; no tagger can "
+      "find {} as labelled",
+      spans, spans == 1 ? "span begins or ends" : "spans begin or end", spans == 1 ? "it" : "them");
 }
 
 }  // namespace signalbox::tools

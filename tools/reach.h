@@ -1,6 +1,6 @@
 #pragma once
-// Spans that are marked where no tagger marks any: inside a word, with white space, behind what a
-// model reads. Held against them every answer is wrong.
+// Counts labelled spans that no tagger can predict because they begin or end inside a word, include
+// white space at an end, or lie behind the part of the text that the model reads.
 
 #include <cstdint>
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace signalbox::tools {
 
-/// How many of a text's spans, as marked_spans() gives them, the engine does not find from scores
-/// that are all right.
+/// Returns how many of a text's spans, as marked_spans() returns them, the engine does not recover
+/// even from perfect scores.
 int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
                      std::string_view text, std::span<const Marked> spans);
 
-/// A line for people, without its end.
+/// Returns a note for the terminal, without a line end.
 std::string words_of_reach(int64_t spans);
 
 }  // namespace signalbox::tools
