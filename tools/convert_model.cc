@@ -44,7 +44,7 @@ constexpr size_t kCompanionBytesMax = size_t{256} << 20;
 Result<std::string> read_text(const fs::path& path) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
   if (file.size() <= kCompanionBytesMax) return std::string(file.text());
-  return fail(Code::kTooLarge, "{}: {} bytes, the limit is {}", path.string(), file.size(),
+  return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), file.size(),
               kCompanionBytesMax);
 }
 

@@ -80,8 +80,9 @@ Result<void> add_pooling(const Gguf& file, std::map<std::string, std::string>& o
   SIGNALBOX_TRY(const auto type, file.get<int64_t>("bert.pooling_type"));
   if (type == kPoolingNone || type == kPoolingMean) return {};  // the engine's default
   if (type != kPoolingFirst && type != kPoolingLast) {
-    return fail(Code::kUnsupported, "{}: bert.pooling_type: {} is not built (built: 0 to 3)",
-                file.name(), type);
+    return fail(Code::kUnsupported,
+                "{}: bert.pooling_type: {} is not supported (supported: 0 to 3)", file.name(),
+                type);
   }
   out["modules.json"] =
       R"([{"type": "sentence_transformers.models.Transformer", "path": ""},)"

@@ -107,7 +107,8 @@ SpanCounter::SpanCounter(std::span<const std::string> types) {
   for (const std::string& type : types) types_[type].label = type;
 }
 
-SpanCounts SpanCounter::add(std::span<const Marked> truth, std::span<const engine::Entity> found) {
+SpanCounts SpanCounter::add(std::span<const LabelledSpan> truth,
+                            std::span<const engine::Entity> found) {
   ++texts_;
   const auto type_of = [this](const std::string& name) -> LabelQuality& {
     LabelQuality& type = types_[name];
@@ -116,11 +117,11 @@ SpanCounts SpanCounter::add(std::span<const Marked> truth, std::span<const engin
   };
   SpanCounts out;
   std::vector<bool> met(truth.size());
-  for (const Marked& span : truth) ++type_of(span.type).support;
+  for (const LabelledSpan& span : truth) ++type_of(span.type).support;
   for (const engine::Entity& each : found) {
     LabelQuality& type = type_of(each.type);
     ++type.predicted;
-    const auto at = std::ranges::find(truth, Marked{each.type, each.begin, each.end});
+    const auto at = std::ranges::find(truth, LabelledSpan{each.type, each.begin, each.end});
     if (at == truth.end() || met[at - truth.begin()]) continue;
     met[at - truth.begin()] = true;
     ++type.hits;

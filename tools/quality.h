@@ -10,7 +10,7 @@
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
-#include "tools/marked.h"
+#include "tools/labels.h"
 
 namespace signalbox::tools {
 
@@ -78,7 +78,7 @@ class SpanCounter {
  public:
   /// `types` are reported even if no text has them.
   explicit SpanCounter(std::span<const std::string> types = {});
-  SpanCounts add(std::span<const Marked> truth, std::span<const engine::Entity> found);
+  SpanCounts add(std::span<const LabelledSpan> truth, std::span<const engine::Entity> found);
   SpanQuality quality() const;
 
  private:

@@ -54,8 +54,7 @@ struct ProbeFailure {
   std::string id;
   std::vector<std::string> checks;  // "decision: expected a, found b"
   std::vector<std::string> causes;  // leaves that keep the expected decision from matching
-  std::set<std::string>
-      lacking;  // type and reason of the signals among them that cannot be computed
+  std::set<std::string> lacking;    // "TYPE: REASON" of those that cannot be computed
 };
 
 struct ProbeReport {

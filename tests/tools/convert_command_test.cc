@@ -94,7 +94,7 @@ TEST_F(Convert, says_which_file_is_wrong_and_where) {
   EXPECT_EQ(err_, "signalbox: x: expected a sentencepiece model or a tokenizer.json\n");
   std::ofstream(folder_ / "y") << " {}";
   EXPECT_EQ(run("y t.json"), 1);
-  EXPECT_EQ(err_, "signalbox: y: is a tokenizer.json already: OUT must end in .sbtok\n");
+  EXPECT_EQ(err_, "signalbox: y: already is a tokenizer.json: OUT must end in .sbtok\n");
   EXPECT_EQ(run("y t.sbtok"), 1);
   EXPECT_EQ(err_, "signalbox: y: the tokenizer.json: model: missing\n");
   std::ofstream(folder_ / "file") << "";

@@ -283,9 +283,9 @@ TEST_F(ConvertModel, says_what_of_a_gguf_it_cannot_make) {
   ASSERT_EQ(convert({.tokens = cased}), 0) << err_;
   EXPECT_NE(read(folder_ / "new/tokenizer.json").find("\"lowercase\":false"), std::string::npos);
   EXPECT_EQ(convert({.pooling = 4}), 1);
-  EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not built (built: 0 to 3)\n");
+  EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not supported (supported: 0 to 3)\n");
   EXPECT_EQ(convert({.tokens = {"[CLS]", "[SEP]", "[UNK]", "a", "a"}}), 1);
-  EXPECT_EQ(err_, "signalbox: m.gguf: token 4 of the vocabulary, \"##a\", is there already\n");
+  EXPECT_EQ(err_, "signalbox: m.gguf: vocabulary token 4: duplicate \"##a\"\n");
   write(folder_ / "m.gguf", weights::GgufWriter().string("general.architecture", "bert").file());
   EXPECT_EQ(run("m.gguf new"), 1);
   EXPECT_EQ(err_, "signalbox: m.gguf: metadata \"bert.block_count\" is missing\n");
@@ -328,15 +328,15 @@ TEST_F(ConvertModel, makes_a_tokenizer_of_a_vocabulary) {
   write(folder_ / "m/vocab.txt", "[CLS]\n[SEP]\n");
   EXPECT_EQ(run("m other"), 1);
   EXPECT_EQ(err_,
-            "signalbox: m/pytorch_model.bin: vocab.txt: the vocabulary has no [UNK], which a "
-            "BERT's has\n");
+            "signalbox: m/pytorch_model.bin: vocab.txt: the vocabulary lacks [UNK], which "
+            "BERT requires\n");
 }
 
 TEST_F(ConvertModel, takes_the_config_that_is_named) {
   write(folder_ / "m.onnx", onnx_of(network_.tensors()));
   write(folder_ / "c", kConfig);
   EXPECT_EQ(run("m.onnx new"), 1);
-  EXPECT_EQ(err_, "signalbox: m.onnx: no config.json beside it, which --config would name\n");
+  EXPECT_EQ(err_, "signalbox: m.onnx: found no config.json next to it; name one with --config\n");
   ASSERT_EQ(run("m.onnx new --config c"), 0) << err_;
   EXPECT_EQ(read(folder_ / "new/config.json"), kConfig);
   EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
@@ -346,7 +346,7 @@ TEST_F(ConvertModel, says_when_the_engine_does_not_open_what_was_made) {
   copy("model.safetensors", "m");
   write(folder_ / "m/config.json", R"({"model_type": "bert", "hidden_act": "relu"})");
   ASSERT_EQ(run("m new"), 0) << err_;
-  EXPECT_NE(err_.find("the engine does not open it: "), std::string::npos) << err_;
+  EXPECT_NE(err_.find("the engine cannot open it: "), std::string::npos) << err_;
   EXPECT_NE(out_.find("\"opens\":false"), std::string::npos) << out_;
 }
 
@@ -359,7 +359,9 @@ TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
         weights::torch_file(weights::torch_pickle(views), {{"0", std::string(100000, 'x')}}));
   write(folder_ / "config.json", kConfig);
   EXPECT_EQ(run("m.bin new"), 1);
-  EXPECT_EQ(err_, "signalbox: m.bin: its tensors take 10000000 bytes, 16 times the file at most\n");
+  EXPECT_EQ(
+      err_,
+      "signalbox: m.bin: its tensors take 10000000 bytes; the limit is 16 times the file's size\n");
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
@@ -367,12 +369,13 @@ TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
   copy("model.safetensors", "m");
   copy("config.json", "m");
   EXPECT_EQ(run("m m"), 1);
-  EXPECT_EQ(err_, "signalbox: m/model.safetensors: is what would be written\n");
+  EXPECT_EQ(err_,
+            "signalbox: m/model.safetensors: this is the output file itself; choose another OUT\n");
   EXPECT_EQ(run("m x.json"), 1);
-  EXPECT_EQ(err_, "signalbox: x.json: of a model, OUT is a directory\n");
+  EXPECT_EQ(err_, "signalbox: x.json: IN is a model, so OUT must be a directory\n");
   fs::create_directories(folder_ / "empty");
   EXPECT_EQ(run("empty new"), 1);
-  EXPECT_EQ(err_, "signalbox: empty: no file of weights in it that is known by its name\n");
+  EXPECT_EQ(err_, "signalbox: empty: no weights file with a known name in it\n");
   write(folder_ / "bad.gguf", "GGUFxxxx");
   EXPECT_EQ(run("bad.gguf m"), 1);
   EXPECT_TRUE(err_.starts_with("signalbox: bad.gguf: version ")) << err_;

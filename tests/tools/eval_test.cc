@@ -159,7 +159,7 @@ TEST(Figures, percentiles_are_values_that_occurred) {
 
 TEST(SpanCounter, a_span_found_twice_is_one_hit_and_one_mistake) {
   SpanCounter counter;
-  const std::vector<Marked> truth{{"A", 0, 3}, {"B", 5, 6}};
+  const std::vector<LabelledSpan> truth{{"A", 0, 3}, {"B", 5, 6}};
   const std::vector<engine::Entity> found{
       {"A", 0, 3, 1}, {"A", 0, 3, 1}, {"A", 5, 6, 1}, {"B", 5, 7, 1}};
   const SpanCounts counts = counter.add(truth, found);
@@ -226,7 +226,7 @@ TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
 TEST(Rows, of_answers_take_no_label) {
   const auto done = read_labelled({.kind = RowKind::kAnswer, .data = {"yes=/nowhere"}});
   EXPECT_EQ(done ? "" : done.error().message,
-            "yes=/nowhere: cannot be read; LABEL=FILE is for tasks with labels");
+            "yes=/nowhere: cannot be read; LABEL=FILE works only for tasks with labels");
 }
 
 // --- models ---
@@ -362,7 +362,7 @@ TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
   const std::string with = fmt::format("--task classify --model {} --positive law --data ",
                                        classifier().directory().string());
   const Outcome none = eval("{\"text\":\"b\"}\n", with + "maths=DATA");
-  EXPECT_NE(none.out.find("law: no row is to be found\n"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find("law: no row has this label\n"), std::string::npos) << none.out;
   const Outcome all = eval("{\"text\":\"b\"}\n", with + "law=DATA");
   EXPECT_NE(all.out.find("law: every row is, and none could"), std::string::npos) << all.out;
   for (const Outcome& each : {none, all}) {
@@ -486,7 +486,7 @@ TEST(EvalCommand, never_tells_a_text) {
       fmt::format("--task classify --model {} --data DATA", classifier().directory().string());
   const Outcome wrong = eval(lines, with);
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_NE(wrong.err.find("data.jsonl: line 1: label \"nonsense\" is none of the model's (law, "),
+  EXPECT_NE(wrong.err.find("data.jsonl: line 1: the model has no label \"nonsense\" (known: law, "),
             std::string::npos)
       << wrong.err;
   const Outcome right = eval(lines, with + " --map nonsense=law --compare-dtype int8");
@@ -502,16 +502,16 @@ TEST(EvalCommand, refuses_options_by_name) {
   } cases[] = {
       {"--task poetry", "--task: expected one of route, classify, domain"},
       {"--task classify", "--data is missing"},
-      {"--task route", "--model: not with --task route"},
+      {"--task route", "--model: cannot be used with --task route"},
       {"--task classify --data DATA --map law", "--map: expected OLD=NEW, found \"law\""},
       {"--task classify --data DATA --threshold 2", "--threshold: expected 0 to 1, found 2"},
       {"--task classify --data DATA --dtype f64", "--dtype: expected f32, bf16 or int8"},
-      {"--task tag --data DATA --svg x.svg", "--svg: not with --task tag"},
-      {"--task embedding --data DATA --map a=b", "--map: not with --task embedding"},
+      {"--task tag --data DATA --svg x.svg", "--svg: cannot be used with --task tag"},
+      {"--task embedding --data DATA --map a=b", "--map: cannot be used with --task embedding"},
       {"--task classify --data DATA --compare-dtype f64",
        "--compare-dtype: expected f32, bf16 or int8"},
-      {"--task classify --data DATA --config c", "--config: not with --task classify"},
-      {"--task tag --data DATA --map A=", "--map: a span cannot be left out"},
+      {"--task classify --data DATA --config c", "--config: cannot be used with --task classify"},
+      {"--task tag --data DATA --map A=", "--map: NEW must not be empty for spans"},
   };
   for (const auto& [options, message] : cases) {
     const Outcome outcome = eval("", with + " " + options);
@@ -545,7 +545,7 @@ TEST(Answers, are_judged_with_a_baseline_beside) {
   const auto rows = read_labelled(lines, {.kind = RowKind::kAnswer});
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_EQ(rows->rows[1].context, "Is it red?");
-  EXPECT_EQ(rows->rows[2].spans, (std::vector<Marked>{{"", 5, 14}}));
+  EXPECT_EQ(rows->rows[2].spans, (std::vector<LabelledSpan>{{"", 5, 14}}));
   const CheckAnswer check = [](const std::string& context, const std::string&,
                                const std::string&) -> Result<CheckedAnswer> {
     if (context == "It rains.") return CheckedAnswer{0.2, {{"", 0, 6}}};

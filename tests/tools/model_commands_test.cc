@@ -304,7 +304,7 @@ TEST(BenchCommand, refuses_options_by_name_and_value) {
       {"--dtype f64", "signalbox bench: --dtype: expected f32, bf16 or int8, found \"f64\"\n", 2},
       {"--threads 0", "signalbox bench: --threads: expected 1 to 256, found 0\n", 2},
       {"--runs 0", "signalbox bench: --runs: expected 1 to 1000, found 0\n", 2},
-      {"--tokens 2,601", "signalbox: --tokens: 601, the model takes at most 600\n", 1},
+      {"--tokens 2,601", "signalbox: --tokens: 601 is above the model's limit of 600\n", 1},
   };
   for (const auto& [options, message, exit_code] : cases) {
     const Outcome outcome = run("bench", random, "", options);

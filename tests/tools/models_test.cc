@@ -224,16 +224,17 @@ TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
             file_entry("attack/config.json", "model/config.json", kConfig));
   write(model() / "attack/config.json", "{}");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
-  expect_error("tiny: models/tiny/attack is of an earlier version; name models/guard/attack ");
+  expect_error("tiny: models/tiny/attack belongs to an earlier version; use models/guard/attack ");
   // One's own of that name, and a head that has the name of a model.
   write(model() / "attack/config.json", R"({"signalbox_trunk": ".."})");
   write(model() / "guard/config.json", "{}");
   fs::remove(model() / "model.bin");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
   for (const char* name : {"attack", "guard"}) {
-    expect_error(fmt::format(
-        "tiny: models/tiny/{} may have been fitted to files that are replaced now; fit it again",
-        name));
+    expect_error(
+        fmt::format("tiny: models/tiny/{} may have been fitted to files that are about to be "
+                    "replaced; fit it again",
+                    name));
   }
   EXPECT_EQ(err_.find("earlier version"), std::string::npos) << err_;
 }

@@ -63,7 +63,7 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
                                       "projection pressed does not match"}));
   EXPECT_EQ(report.failures[1].causes, (std::vector<std::string>{"conversation tools matches"}));
   EXPECT_EQ(report.failures[2].causes,
-            (std::vector<std::string>{"it matches, and another one comes first"}));
+            (std::vector<std::string>{"it matches, but another decision comes first"}));
   EXPECT_EQ(report.failures[3].causes,
             (std::vector<std::string>{"jailbreak attempt is unknown: there is no model at "
                                       "models/mmbert32k-jailbreak-detector-merged"}));

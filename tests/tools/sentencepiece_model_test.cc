@@ -82,12 +82,12 @@ TEST(SentencePieceModel, is_told_by_its_first_bytes) {
 }
 
 TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
-  EXPECT_EQ(error_of("").message, "none of the pieces is the unknown one");
-  EXPECT_EQ(error_of(piece("a")).message, "none of the pieces is the unknown one");
+  EXPECT_EQ(error_of("").message, "no piece has type unknown");
+  EXPECT_EQ(error_of(piece("a")).message, "no piece has type unknown");
   EXPECT_EQ(error_of(kUnknown + piece("u", 0, 2)).message,
-            "pieces[0] and pieces[1] are both the unknown one");
+            "pieces[0] and pieces[1] are both of type unknown");
   EXPECT_EQ(error_of(kUnknown + piece("a") + piece("a")).message,
-            "pieces[2]: \"a\" is there twice");
+            "pieces[2]: duplicate piece \"a\"");
   EXPECT_EQ(error_of(kUnknown + piece("")).message,
             "pieces[1]: a piece of 0 bytes, expected 1 to 1024");
   EXPECT_EQ(error_of(kUnknown + piece(std::string(1025, 'a'))).message,
@@ -101,7 +101,7 @@ TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
   EXPECT_EQ(error_of(kUnknown + message(2, "\x18")).message,
             "trainer_spec: offset 1: a varint without an end");
   EXPECT_EQ(error_of(kUnknown + trainer(35, 1)).message,
-            "byte_fallback with pieces for 0 of the 256 bytes");
+            "byte_fallback with pieces for only 0 of 256 bytes");
   EXPECT_EQ(error_of(kUnknown.substr(0, 5)).code, Code::kCorrupt);
 }
 
@@ -111,7 +111,7 @@ TEST(SentencePieceModel, what_a_tokenizer_json_cannot_say_is_refused) {
     EXPECT_EQ(error_of(kUnknown + bytes).code, Code::kUnsupported);
   }
   EXPECT_EQ(error_of(kUnknown + trainer(3, 3)).message,
-            "trainer_spec: a model of words is not built (built: unigram, bpe)");
+            "trainer_spec: a model of words is not supported (supported: unigram, bpe)");
 }
 
 TEST(SentencePieceModel, without_an_end_of_text_none_can_be_added) {
@@ -119,7 +119,7 @@ TEST(SentencePieceModel, without_an_end_of_text_none_can_be_added) {
   ASSERT_TRUE(model);
   const auto json = sentencepiece_to_hf(*model, {.begin = false, .end = true});
   ASSERT_FALSE(json);
-  EXPECT_EQ(json.error().message, "--eos: the model has no piece for the end of a text");
+  EXPECT_EQ(json.error().message, "--eos: the model has no end-of-text piece");
 }
 
 TEST(SentencePieceMerges, are_ordered_by_score_and_then_by_the_longer_left_piece) {

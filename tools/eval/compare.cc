@@ -1,4 +1,4 @@
-// Samples were drawn with one seed, so the n-th of both models is of the same rows.
+// Both models' samples were drawn with one seed, so the n-th sample of each has the same rows.
 
 #include "tools/eval/compare.h"
 
@@ -85,7 +85,7 @@ void write_json(const Comparison& comparison, const LabelledRows& rows, json::Wr
 }
 
 std::string words(const Comparison& comparison, const LabelledRows& rows) {
-  std::string out = "the second less the first\n";
+  std::string out = "second minus first\n";
   const auto line = [&](std::string_view name, double value, const Interval& interval) {
     out += fmt::format("  {:<26} {:>+8.4f} (95 %: {:+.4f} to {:+.4f})\n", name, value, interval.low,
                        interval.high);
@@ -93,15 +93,15 @@ std::string words(const Comparison& comparison, const LabelledRows& rows) {
   if (comparison.hits) {
     line("accuracy", accuracy_change(*comparison.hits), accuracy_difference(*comparison.hits));
     out += fmt::format(
-        "  right with the first only: {}, with the second only: {}; as uneven by chance: p = "
+        "    right only with the first: {}, only with the second: {}; probability by chance:"
         "{:.4g} (McNemar)\n",
         comparison.hits->first_only, comparison.hits->second_only, comparison.chance);
   } else {
-    out += fmt::format("  a cosine changes by at most {:.4f}\n", comparison.cosine_change_max);
+    out += fmt::format("    largest change of a cosine: {:.4f}\n", comparison.cosine_change_max);
   }
   for (const Comparison::Difference& each : comparison.figures)
     line(each.name, each.value, each.interval);
-  const std::string change = comparison.hits ? "have another answer"
+  const std::string change = comparison.hits ? "have a different answer"
                                              : fmt::format("change by more than {}", kCosineChange);
   out += fmt::format("  {} of {} rows {}{}\n", comparison.changed.size(), comparison.rows, change,
                      comparison.changed.empty() ? "" : ":");

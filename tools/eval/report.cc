@@ -1,4 +1,4 @@
-// What is there is told: a part that a kind of rows does not have is left out.
+// Writes only the parts that exist for the kind of rows.
 
 #include "tools/eval/report.h"
 
@@ -19,7 +19,7 @@ double mean(std::span<const double> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// A share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
+// Formats a share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
 std::string told(double value, const Interval& interval) {
   if (!std::isfinite(value)) return "none";
   return fmt::format("{:.4f} (95 %: {:.4f} to {:.4f})", value, interval.low, interval.high);
@@ -104,19 +104,19 @@ void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Wri
 std::string told_two(const TwoClasses& two) {
   std::string names;
   for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
-  if (two.rows == 0) return names + ": no row is to be found\n";
+  if (two.rows == 0) return names + ": no row has this label\n";
   if (!std::isfinite(two.point.false_positives))
-    return names + ": every row is, and none could be taken for it\n";
+    return names + ": every row has this label, so no false positive is possible\n";
   const double threshold = two.point.threshold;
   return fmt::format(
-      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {}; in "
-      "fact {:.4f} of others)\n",
-      names, two.rows, two.share_max, two.point.recall,
+      "{} ({} rows): recall {:.4f} at a false positive rate of at most {:g} (threshold {}; actual "
+      "rate {:.4f})\n",
+      names, two.rows, two.point.recall, two.share_max,
       std::isfinite(threshold) ? fmt::format("{:.6g}", threshold) : "none",
       two.point.false_positives);
 }
 
-// `two_classes`: one is to be found among others.
+// `two_classes`: one class is to be found among other rows.
 std::string told_at(const AtThreshold& at, bool two_classes) {
   if (!two_classes) {
     return fmt::format("{} rows score {:g} or more: accuracy {}\n", at.rows, at.threshold,
@@ -125,8 +125,8 @@ std::string told_at(const AtThreshold& at, bool two_classes) {
   const LabelQuality& positive = at.positive;
   std::string out = fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n",
                                 at.threshold, positive.precision(), positive.f1());
-  out += fmt::format("  found          {}\n", told(positive.hits, positive.support));
-  return out + fmt::format("  false alarms   {}\n",
+  out += fmt::format("    recall           {}\n", told(positive.hits, positive.support));
+  return out + fmt::format("    false positives  {}\n",
                            told(positive.predicted - positive.hits, at.negatives));
 }
 
@@ -160,13 +160,13 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
   } else if (evaluated.spans) {
     write_json(*evaluated.spans, out);
     write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
-    out.member("out_of_reach", evaluated.out_of_reach);
+    out.member("out_of_reach", evaluated.unreachable_spans);
   } else {
     out.member("rows", static_cast<int64_t>(rows.rows.size()));
     if (evaluated.cosines.empty()) out.member("not_supported", evaluated.not_supported);
   }
   for (const Measured& figure : evaluated.figures) {
-    // Those that the counts above have told.
+    // Skips the figures that the counts above already include.
     const bool is_told = (evaluated.quality && figure.name == "macro_f1") ||
                          (evaluated.spans && figure.name == "f1");
     if (!is_told) out.member(figure.name, figure.value);
@@ -192,13 +192,13 @@ std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
   if (evaluated.quality) out += words(*evaluated.quality);
   if (evaluated.spans) {
     out += words(*evaluated.spans);
-    out += fmt::format("texts without spans: {}, something found in {}\n", evaluated.clean,
+    out += fmt::format("texts without spans: {}, share flagged {}\n", evaluated.clean,
                        told(evaluated.clean_flagged, evaluated.clean));
   }
   if (!evaluated.cosines.empty()) {
     out += fmt::format("{} pairs\n", rows.rows.size());
   } else if (!evaluated.quality && !evaluated.spans) {
-    out += fmt::format("{} answers, {} of them say more than their context\n", rows.rows.size(),
+    out += fmt::format("{} answers, {} of them not supported by their context\n", rows.rows.size(),
                        evaluated.not_supported);
   }
   for (const Measured& figure : evaluated.figures)
@@ -207,13 +207,13 @@ std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
   if (evaluated.at_threshold)
     out += told_at(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
   if (evaluated.cut.value_or(0) > 0) {
-    out += fmt::format("{} of {} rows longer than the model reads, and cut\n", *evaluated.cut,
+    out += fmt::format("{} of {} rows truncated to the model's limit\n", *evaluated.cut,
                        rows.rows.size());
   }
   if (rows.files.size() > 1) out += told_files(evaluated, rows);
   out += "  ms           p50       p90       p99       max      mean\n";
   out += told_times("wall", evaluated.times.wall) + told_times("cpu", evaluated.times.cpu);
-  return out + fmt::format("{:.1f} rows a second\n", rows_a_second(evaluated.times));
+  return out + fmt::format("{:.1f} rows per second\n", rows_a_second(evaluated.times));
 }
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// Rows do not share a batch and do not run side by side: a row's time is what a caller would wait.
+// Rows are neither batched nor run in parallel, so a row's time is what a single caller would wait.
 
 #include "tools/eval/run.h"
 
@@ -25,7 +25,7 @@ engine::Input input_of(const Subject& subject, const LabelledRow& row) {
       .text = row.text, .pair = row.pair, .adapter = subject.model->heads()[subject.head].adapter};
 }
 
-// Texts of a pair are embedded apart.
+// The two texts of a pair are embedded separately.
 Result<bool> is_cut(const Subject& subject, const LabelledRow& row, RowKind kind) {
   if (kind != RowKind::kScore) return subject.model->is_cut(input_of(subject, row));
   for (const std::string_view text : {std::string_view(row.text), std::string_view(*row.pair)}) {

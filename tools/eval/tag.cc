@@ -1,5 +1,5 @@
-// Taggers: spans of the same type and bounds, and how often something is found where there is
-// nothing.
+// Evaluates taggers: whether spans have the right type and bounds, and how often a tagger finds
+// something in texts without spans.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace signalbox::tools {
 namespace {
 
-// "PERSON 0-3, AGE 9-11": what is the same is the same string.
+// "PERSON 0-3, AGE 9-11": equal lists of spans have equal texts.
 std::string words_of(std::span<const engine::Entity> found) {
   std::string out;
   for (const engine::Entity& each : found)

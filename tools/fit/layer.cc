@@ -1,5 +1,5 @@
-// Vectors are scaled so that their squares are 1 on average, which makes penalties mean the same
-// for every trunk; the layer takes the scale back.
+// Scales the vectors to a mean square of 1, so that penalties have the same meaning for every
+// trunk. The layer absorbs the scale at the end.
 
 #include "tools/fit/layer.h"
 
@@ -11,9 +11,9 @@
 namespace signalbox::tools {
 namespace {
 
-// Of squares that are about 1 each; the strongest first.
+// For vectors with a mean square of 1; the strongest first.
 constexpr std::array kPenalties = {0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5};
-constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
+constexpr int kWorseMax = 2;  // stop after this many penalties in a row without improvement
 
 double rms(const Vectors& vectors) {
   double sum = 0;
@@ -43,14 +43,14 @@ std::vector<double> balance(const Vectors& vectors, int32_t classes) {
   return counts;
 }
 
-// What is learnt from, and what the result is held against.
+// The rows to learn from, and the rows to test on.
 struct Fold {
   Vectors learnt, held;
-  std::unique_ptr<const Features> features = {};  // of learnt
+  std::unique_ptr<const Features> features = {};  // of `learnt`
   LinearClassifier layer = {};
 };
 
-// Rows of all in the fold or out of it.
+// Returns the rows in the fold, or those outside it.
 Vectors part_of(const Vectors& all, int32_t fold, bool is_in) {
   Vectors out{.dim = all.dim, .x = {}, .labels = {}, .folds = {}};
   for (size_t r = 0; r < all.labels.size(); ++r) {
@@ -67,8 +67,8 @@ struct Held {
   std::vector<int32_t> labels;
 };
 
-// Of a label that was not learnt from, which a rare one is not in one of the folds, no score is
-// looked at.
+// Computes the logits of the test rows. Skips rows whose label does not occur in the training rows,
+// which can happen for a rare label.
 Held held_against(const Fold& fold, const kernels::Table& kernels, int32_t classes) {
   Held out;
   if (fold.held.labels.empty()) return out;
@@ -84,8 +84,8 @@ Held held_against(const Fold& fold, const kernels::Table& kernels, int32_t class
   return out;
 }
 
-// Penalty, temperature and loss into the report. Leaves the layers of the last penalty that was
-// tried in the folds.
+// Writes the best penalty, its temperature and its loss to the report. Leaves in the folds the
+// layers of the last penalty that was tried.
 void choose(const FitOptions& options, int32_t classes, const kernels::Table& kernels,
             std::vector<Fold>& folds, engine::Workers& workers, FitReport& report) {
   for (Fold& fold : folds)

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!rows) continue;
     for (const LabelledRow& row : rows->rows) {
       uint32_t end = 0;
-      for (const Marked& span : row.spans) {
+      for (const LabelledSpan& span : row.spans) {
         if (span.begin < end || span.end <= span.begin || span.end > row.text.size())
           __builtin_trap();
         end = span.end;

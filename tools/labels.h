@@ -13,11 +13,11 @@
 namespace signalbox::tools {
 
 /// A labelled span of a text.
-struct Marked {
+struct LabelledSpan {
   std::string type;
   uint32_t begin = 0;  // bytes, half-open
   uint32_t end = 0;
-  bool operator==(const Marked&) const = default;
+  bool operator==(const LabelledSpan&) const = default;
 };
 
 struct SpanForm {
@@ -28,8 +28,8 @@ struct SpanForm {
 /// Reads a row's "entities": [{"type", "start", "end"}]. Offsets count code points of `text`; the
 /// end is exclusive. Returns the spans sorted by where they begin. kInvalid, which names the
 /// entity, if a member is missing or wrong, or if spans lie outside the text or overlap.
-Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
-                                         const SpanForm& form = {});
+Result<std::vector<LabelledSpan>> read_spans(const json::Value& row, std::string_view text,
+                                             const SpanForm& form = {});
 
 /// Reads a label: a nonempty string, an integer or a boolean, returned as it is written. kInvalid
 /// names the member.

@@ -1,6 +1,6 @@
 // Uses the engine's own reader, so that word boundaries are defined in only one place.
 
-#include "tools/reach.h"
+#include "tools/unreachable_spans.h"
 
 #include <fmt/core.h>
 
@@ -10,8 +10,8 @@
 
 namespace signalbox::tools {
 
-int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
-                     std::string_view text, std::span<const Marked> spans) {
+int64_t count_unreachable_spans(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
+                                std::string_view text, std::span<const LabelledSpan> spans) {
   if (spans.empty()) return 0;
   const std::vector<std::string> tags{"O", "B-span", "I-span"};
   tokenizer::Encoding encoding;
@@ -27,14 +27,14 @@ int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
     if (is_in) begun = s;
   }
   const auto found = engine::EntityReader(tags).read(text, encoding, encoding.first_tokens, scores);
-  return std::ranges::count_if(spans, [&](const Marked& span) {
+  return std::ranges::count_if(spans, [&](const LabelledSpan& span) {
     return std::ranges::none_of(found, [&](const engine::Entity& each) {
       return each.begin == span.begin && each.end == span.end;
     });
   });
 }
 
-std::string words_of_reach(int64_t spans) {
+std::string unreachable_spans_note(int64_t spans) {
   return fmt::format(
       "{} {} inside a word, at white space or behind the text that the model reads; no tagger can "
       "find {} as labelled",

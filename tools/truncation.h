@@ -6,7 +6,7 @@
 
 namespace signalbox::tools {
 
-class CutTexts {
+class TruncationCounter {
  public:
   void add(bool is_cut) {
     ++texts_;
@@ -14,7 +14,7 @@ class CutTexts {
   }
   /// Prints one line to standard error if any text was truncated: "signalbox tag: 1 of 2 texts is
   /// longer than LIMIT; ...".
-  void tell(std::string_view command, std::string_view limit) const;
+  void print(std::string_view command, std::string_view limit) const;
 
  private:
   size_t texts_ = 0, cut_ = 0;

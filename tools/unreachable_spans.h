@@ -8,16 +8,16 @@
 #include <string_view>
 
 #include "tokenizer/tokenizer.h"
-#include "tools/marked.h"
+#include "tools/labels.h"
 
 namespace signalbox::tools {
 
-/// Returns how many of a text's spans, as marked_spans() returns them, the engine does not recover
+/// Returns how many of a text's spans, as read_spans() returns them, the engine does not recover
 /// even from perfect scores.
-int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
-                     std::string_view text, std::span<const Marked> spans);
+int64_t count_unreachable_spans(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
+                                std::string_view text, std::span<const LabelledSpan> spans);
 
 /// Returns a note for the terminal, without a line end.
-std::string words_of_reach(int64_t spans);
+std::string unreachable_spans_note(int64_t spans);
 
 }  // namespace signalbox::tools
