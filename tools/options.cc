@@ -124,7 +124,7 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
     return fail(Code::kNotFound,
-                "{}: {} does not exist; expected a model directory or the name of a"
+                "{}: {} does not exist; expected a model directory or the name of a "
                 "pulled model (`signalbox models list`)",
                 choice.option, directory.string());
   }

@@ -76,9 +76,9 @@ Result<void> check_answers(const cxxopts::ParseResult& parsed,
 int check_answer_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox check-answer",
-      "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, and writes {\"spans\":"
+      "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, and writes {\"spans\": "
       "[{\"start\", \"end\", \"text\", \"score\", \"verdict\"}], \"supported\": p, \"layers\": "
-      "[...]}.\nOffsets count Unicode code points of the answer; the end is exclusive. Numbers,"
+      "[...]}.\nOffsets count Unicode code points of the answer; the end is exclusive. Numbers, "
       "dates, units and names are checked without a model.");
   options.add_options()("hallucination-model",
                         "model that marks unsupported tokens of an answer: directory or name",

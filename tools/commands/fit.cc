@@ -29,7 +29,7 @@ std::string to_json(const FitOptions& options, const FitReport& report) {
 
 std::string to_words(const FitOptions& options, const FitReport& report) {
   return fmt::format(
-      "{}: fitted to {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were"
+      "{}: fitted to {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were "
       "held out\n{}",
       options.out.string(), report.train + report.validation, report.l2, report.temperature,
       report.held_out, report.quality ? words(*report.quality) : words(*report.spans));

@@ -85,7 +85,7 @@ int tag(const engine::TextModel& model, size_t head) {
 int tag_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tag",
-      "Reads lines {\"text\": ...} and writes {\"entities\": [{\"type\", \"start\", \"end\","
+      "Reads lines {\"text\": ...} and writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
       "\"score\"}]}.\nOffsets count Unicode code points; the end is exclusive. With --rules, each "
       "entity has a\n\"source\" (rule, model or both), and a long text is read in windows, as the "

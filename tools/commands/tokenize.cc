@@ -168,7 +168,7 @@ Result<Options> read_options(const cxxopts::ParseResult& parsed) {
 int tokenize_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tokenize",
-      "Reads {\"text\", \"pair\"?} rows from standard input and writes {\"ids\", \"offsets\","
+      "Reads {\"text\", \"pair\"?} rows from standard input and writes {\"ids\", \"offsets\", "
       "\"type_ids\"} rows.\nOffsets count Unicode code points of the original text.");
   auto add = options.add_options();
   add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");

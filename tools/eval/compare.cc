@@ -93,11 +93,11 @@ std::string words(const Comparison& comparison, const LabelledRows& rows) {
   if (comparison.hits) {
     line("accuracy", accuracy_change(*comparison.hits), accuracy_difference(*comparison.hits));
     out += fmt::format(
-        "    right only with the first: {}, only with the second: {}; probability by chance:"
+        "  right only with the first: {}, only with the second: {}; probability by chance: "
         "{:.4g} (McNemar)\n",
         comparison.hits->first_only, comparison.hits->second_only, comparison.chance);
   } else {
-    out += fmt::format("    largest change of a cosine: {:.4f}\n", comparison.cosine_change_max);
+    out += fmt::format("  largest change of a cosine: {:.4f}\n", comparison.cosine_change_max);
   }
   for (const Comparison::Difference& each : comparison.figures)
     line(each.name, each.value, each.interval);

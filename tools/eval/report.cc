@@ -125,8 +125,8 @@ std::string told_at(const AtThreshold& at, bool two_classes) {
   const LabelQuality& positive = at.positive;
   std::string out = fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n",
                                 at.threshold, positive.precision(), positive.f1());
-  out += fmt::format("    recall           {}\n", told(positive.hits, positive.support));
-  return out + fmt::format("    false positives  {}\n",
+  out += fmt::format("  recall           {}\n", told(positive.hits, positive.support));
+  return out + fmt::format("  false positives  {}\n",
                            told(positive.predicted - positive.hits, at.negatives));
 }
 

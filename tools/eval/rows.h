@@ -29,8 +29,7 @@ struct LabelledRow {
   std::string text;  // for kAnswer, the answer
   std::optional<std::string> pair = {};
   std::string context = {}, question = {};  // for kAnswer
-  std::string label =
-      {};  // for kAnswer "yes" (the context does not support all of the answer) or "no"
+  std::string label = {};  // for kAnswer: "yes" for an unsupported answer, otherwise "no"
   std::vector<LabelledSpan> spans = {};
   double score = 0;
   uint32_t file = 0;  // index into LabelledRows::files
