@@ -1,4 +1,4 @@
-// check-answer from outside: rows in, rows out, with and without models; exit codes.
+// Runs `signalbox check-answer` with and without models, and checks its output rows and exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -92,7 +92,7 @@ TEST(CheckAnswerCommand, runs_the_models_that_are_named) {
   EXPECT_EQ(spans, 1u);  // at a threshold of 0
 }
 
-// As an adapter has a head that tags and one that infers.
+// A model can have both a head that tags and one that infers, as an adapter does.
 TEST(CheckAnswerCommand, takes_of_a_model_with_several_heads_the_one_that_infers) {
   const RandomNetwork marks =
       network("ModernBertForTokenClassification",

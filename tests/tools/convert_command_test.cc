@@ -1,5 +1,5 @@
-// The program from outside: a sentencepiece model in, a tokenizer.json out, and what is said when
-// that cannot be. The models are the ones that the fuzz target starts from.
+// Runs `signalbox convert` on sentencepiece models and checks the tokenizer.json, or the error
+// message. The models come from the corpus of the fuzz target.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

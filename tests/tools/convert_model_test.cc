@@ -1,6 +1,6 @@
-// `signalbox convert` on models, from outside: one network written in every format comes out as the
-// same tensors and the same hidden states; what is missing is named. The real gte-small gives the
-// rank correlation on STS dev that ONNX Runtime gives.
+// Runs `signalbox convert` on models. One network, written in every format, must give the same
+// tensors and the same hidden states, and errors must name what is missing. The real gte-small must
+// give the same rank correlation on STS dev as ONNX Runtime.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -69,7 +69,8 @@ bool is_product(const std::string& name, const TestTensor& tensor) {
   return tensor.shape.size() == 2 && !name.starts_with("embeddings.");
 }
 
-// As torch.onnx writes it: weights of products transposed and called by a number.
+// Writes a checkpoint as torch.onnx does: weights of matrix products are transposed and have
+// numbers for names.
 std::string onnx_of(const Checkpoint& tensors) {
   std::vector<std::string> nodes, constants;
   for (const auto& [name, tensor] : tensors) {
@@ -127,7 +128,7 @@ std::string gguf_name(std::string name) {
   return name;
 }
 
-// Those of the tests' letter tokenizer, as llama.cpp keeps them.
+// The tokens of the tests' letter tokenizer, in llama.cpp's form.
 std::vector<std::string> gguf_tokens() {
   std::vector<std::string> out = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
   for (const char* prefix : {"\u2581", ""}) {
@@ -259,7 +260,8 @@ TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
   write(folder_ / "m.gguf", gguf_of(network_.tensors()));
   ASSERT_EQ(run("m.gguf new"), 0) << err_;
   expect_same_model(folder_ / "new");
-  // pooling_type 2 is the first token's, which a model without modules.json would not take.
+  // pooling_type 2 means the first token, which is not the default for a model without
+  // modules.json.
   std::vector<float> vector(36);
   const std::string_view text = "ab";
   const auto model = engine::TextModel::open(folder_ / "new");
@@ -381,7 +383,8 @@ TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
   EXPECT_TRUE(err_.starts_with("signalbox: bad.gguf: version ")) << err_;
   write(folder_ / "bad.onnx",
         weights::onnx_model({}, {weights::onnx_tensor("\x1b[2J", 8, {}, "")}));
-  EXPECT_EQ(run("bad.onnx m"), 1);  // the name of a tensor does not clear the screen
+  EXPECT_EQ(run("bad.onnx m"),
+            1);  // control characters in a tensor's name do not reach the terminal
   EXPECT_EQ(err_, "signalbox: bad.onnx: tensor \"?[2J\": data_type 8 is not built\n");
   write(folder_ / "bad.onnx", "");
   EXPECT_EQ(run("bad.onnx m"), 1);

@@ -1,5 +1,5 @@
-// Evaluation: figures that were worked out by hand, rows that are wrong, and models of random
-// weights whose answers are known because they were asked first.
+// Tests evaluation with figures calculated by hand, with invalid rows, and with models of random
+// weights whose answers the test computes first.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Each line of a file under tests/tools/eval.
+// Calls `one` for each line of a file in tests/tools/eval.
 void for_each_case(const char* file, const std::function<void(const json::Value&)>& one) {
   std::istringstream lines(
       read(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/tools/eval" / file));
@@ -53,7 +53,7 @@ std::vector<T> numbers(const json::Value& row, const char* name) {
   return out;
 }
 
-// null stands for what is no number, or for infinity.
+// null stands for NaN or infinity.
 void expect_figure(const json::Value& row, const char* name, double found) {
   const auto expected = row.find(name).value();
   if (expected.is_null()) {
@@ -141,8 +141,8 @@ TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
   EXPECT_EQ(samples, resampled({&f1, 1}, texts.size(), 7));
   EXPECT_NE(samples, resampled({&f1, 1}, texts.size(), 8));
   ASSERT_EQ(samples[0].size(), 1000u);
-  // F1 is 5/6; one text's share has a standard deviation of sqrt(2)/6, so the mean of 300 one of
-  // 0.0136.
+  // F1 is 5/6. The share of one text has a standard deviation of sqrt(2)/6, so the mean of 300 has
+  // one of 0.0136.
   const Interval interval = middle(samples[0]);
   EXPECT_NEAR(interval.low, 5.0 / 6 - 1.96 * 0.0136, 0.004);
   EXPECT_NEAR(interval.high, 5.0 / 6 + 1.96 * 0.0136, 0.004);
@@ -260,7 +260,7 @@ std::unique_ptr<const engine::TextModel> open(
   return *std::move(model);
 }
 
-// The label that a model gives, or with `wrong` another one.
+// Returns the label that a model predicts, or a different label if `wrong`.
 std::string label_of(const engine::TextModel& model, std::string_view text, bool wrong = false) {
   const engine::Input input{.text = text};
   const auto answers = model.answer({&input, 1}).value();
@@ -284,7 +284,7 @@ struct Outcome {
   std::string out, err;
 };
 
-// `signalbox eval MORE`, with `lines` in a file that MORE names DATA.
+// Runs `signalbox eval MORE`, with `lines` in a file that MORE refers to as DATA.
 Outcome eval(const std::string& lines, std::string more) {
   const TemporaryDirectory folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
@@ -383,7 +383,7 @@ TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
 }
 
 TEST(EvalCommand, judges_spans_by_type_and_bounds) {
-  // Every letter is one span of some type.
+  // The model marks every letter as a span of some type.
   const auto model = open(tagger());
   std::string lines;
   for (const std::string text : {"x a", "h t y"}) {
@@ -402,7 +402,7 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   const std::string with =
       fmt::format("--task tag --model {} --json --data DATA", tagger().directory().string());
   const auto done = parsed(eval(lines, with));
-  // Two letters and three; of one the end is another.
+  // Five letters in total; one of the labelled spans has another end.
   EXPECT_EQ(number(done.root(), "support"), 5);
   EXPECT_DOUBLE_EQ(number(done.root(), "f1"), 0.8);
   EXPECT_EQ(number(done.root(), "clean_flagged"), 0);
@@ -412,7 +412,7 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
 }
 
 TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
-  // Every letter is one token, so only white space is out of reach.
+  // Every letter is a token, so only white space is unreachable.
   const std::string lines =
       R"({"text":"x a","entities":[{"type":"A","start":0,"end":2},{"type":"A","start":2,"end":3}]})";
   const std::string with =
@@ -556,10 +556,10 @@ TEST(Answers, are_judged_with_a_baseline_beside) {
   std::map<std::string, double> figures;
   for (const Measured& each : found->figures) figures[each.name] = each.value;
   EXPECT_EQ(found->not_supported, 2);
-  EXPECT_DOUBLE_EQ(figures["f1"], 2.0 / 3);              // one of two, no false alarm
+  EXPECT_DOUBLE_EQ(figures["f1"], 2.0 / 3);              // one of two found, no false positive
   EXPECT_DOUBLE_EQ(figures["auc"], 0.5);                 // 0.8 and 0.1 against 0.3
-  EXPECT_DOUBLE_EQ(figures["span_bytes_f1"], 6.0 / 20);  // 3 shared of 5 + 9 and 6
-  EXPECT_DOUBLE_EQ(figures["baseline_auc"], 1);  // "snows" of two, none of three, all of three
+  EXPECT_DOUBLE_EQ(figures["span_bytes_f1"], 6.0 / 20);  // 3 bytes shared by 5 + 9 and 6
+  EXPECT_DOUBLE_EQ(figures["baseline_auc"], 1);  // share of new words: 1 of 2, 0 of 3, 3 of 3
   EXPECT_DOUBLE_EQ(figures["all_f1"], 0.8);
   EXPECT_EQ(found->at_threshold->positive.hits, 1);
 }
@@ -591,7 +591,7 @@ TEST(Reliability, a_diagram_has_a_point_for_each_bin_with_rows) {
   const std::string svg = reliability_svg({&one, 1});
   size_t circles = 0;
   for (size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; ++at) ++circles;
-  EXPECT_EQ(circles, 2u + 1u);  // two bins, and the legend's
+  EXPECT_EQ(circles, 2u + 1u);  // two bins, and the legend
   EXPECT_NE(svg.find("a&lt;b &amp; c in f32: calibration error"), std::string::npos);
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
 }

@@ -1,5 +1,5 @@
-// Fitting: the minimiser on a function with a known minimum, the regression against the slope of
-// its own loss, the temperature against one that was applied, files that are wrong, and heads that
+// Tests fitting: the minimiser on a function with a known minimum, the regression by the slope of
+// its own loss, the temperature against one that the test applied, invalid files, and heads that
 // the engine opens.
 
 #include <gtest/gtest.h>
@@ -148,7 +148,7 @@ class Fit : public testing::Test {
     out.say = [](const std::string&) {};
     return out;
   }
-  // Rows that are learnt in a moment.
+  // Returns rows that can be learnt in a moment.
   static std::string rows_of_a_and_b(int count) {
     std::mt19937 random(1);
     std::string lines;
@@ -159,7 +159,7 @@ class Fit : public testing::Test {
     }
     return lines;
   }
-  // Words of letters; those of one class hold an a, those of the other a b.
+  // Returns a word of random letters. The words of one class contain an a, those of the other a b.
   static std::string word(std::mt19937& random, char with) {
     std::string out(2 + random() % 6, ' ');
     for (char& c : out) c = static_cast<char>('c' + random() % 20);
@@ -197,7 +197,7 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
 }
 
-// Before anything is embedded, and nothing in it has changed.
+// The folder is refused before any text is embedded, and its contents do not change.
 TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   const auto refused = [&](const std::filesystem::path& out, const char* why) {
@@ -230,7 +230,7 @@ TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
 }
 
-// Of the same width, so that nothing else would stop it.
+// The other model has the same width, so no other check would refuse it.
 TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
@@ -242,14 +242,14 @@ TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
   EXPECT_NE(refused.error().message.find("a head for " + chosen.trunk.string() + ", not for"),
             std::string::npos)
       << refused.error().message;
-  // The same by other names.
+  // Other paths to the same model are accepted.
   std::filesystem::create_directory_symlink(chosen.trunk, elsewhere.path() / "link");
   for (const auto& same :
        {elsewhere.path() / "link", std::filesystem::relative(chosen.trunk), chosen.trunk / ""}) {
     const auto model = engine::TextModel::open(same, {.heads = {chosen.out}});
     EXPECT_TRUE(model) << same << ": " << model.error().message;
   }
-  // A head that was moved away from its model says nothing of it any more.
+  // A head that was moved away from its model no longer refers to it.
   std::filesystem::create_directory(elsewhere.path() / "deep");
   std::filesystem::copy(chosen.out, elsewhere.path() / "deep" / "head");
   EXPECT_TRUE(engine::TextModel::open(copy, {.heads = {elsewhere.path() / "deep" / "head"}}));
@@ -329,7 +329,7 @@ TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {
   const auto twice = read_classified(data(lines + lines)).value();
   ASSERT_GT(once.folds, 1);
   std::map<std::string, int32_t> folds;
-  std::map<std::pair<int32_t, int32_t>, int> counts;  // of label and fold
+  std::map<std::pair<int32_t, int32_t>, int> counts;  // by label and fold
   for (const auto* part : {&once.train, &once.validation}) {
     for (const Example& each : *part) {
       folds[each.text] = each.fold;
@@ -375,7 +375,8 @@ TEST_F(Fit, scores_after_few_texts_are_about_as_high_as_answers_are_right) {
 TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {
   const auto head = folder_.path() / "head";
   std::filesystem::create_directory(head);
-  for (const char* trunk : {"../nowhere", "."}) {  // itself: a head is no trunk
+  for (const char* trunk :
+       {"../nowhere", "."}) {  // "." is the head itself, and a head is not a trunk
     std::ofstream(head / "config.json") << fmt::format(R"({{"signalbox_trunk": "{}"}})", trunk);
     const auto model = engine::TextModel::open(head);
     ASSERT_FALSE(model);
@@ -390,7 +391,8 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   std::mt19937 random(2);
   std::string lines;
   for (int i = 0; i < 400; ++i) {
-    // An umlaut in front: offsets are code points, and two bytes.
+    // The text begins with an umlaut, because offsets count code points and an umlaut has two
+    // bytes.
     const std::string before = word(random, 'c'), after = word(random, 'd');
     const size_t begin = before.size() + 3;
     lines += fmt::format(
@@ -411,7 +413,7 @@ TEST_F(Fit, says_how_many_spans_no_head_could_find) {
   std::string lines;
   std::mt19937 random(4);
   for (int i = 0; i < 60; ++i) {
-    // The word, a piece of it, and with a space.
+    // The word, a part of it, and the word with a space.
     constexpr std::pair<int, int> kBounds[] = {{0, 3}, {1, 3}, {0, 4}};
     const auto bounds = kBounds[i % 3];
     lines += fmt::format(
@@ -481,12 +483,12 @@ TEST(Quality, counts_shares_and_calibration) {
   EXPECT_DOUBLE_EQ(quality.labels[0].recall(), 0.5);
   EXPECT_DOUBLE_EQ(quality.labels[1].precision(), 2.0 / 3);
   EXPECT_NEAR(quality.macro_f1, (2.0 / 3 + 0.8) / 2, 1e-12);
-  // |1 - 0.9| + |0 - 0.8| + |1 - 0.7| + |1 - 0.6|, a bin each.
+  // |1 - 0.9| + |0 - 0.8| + |1 - 0.7| + |1 - 0.6|; each row is in a bin of its own.
   EXPECT_NEAR(quality.calibration_error, (0.1 + 0.8 + 0.3 + 0.4) / 4, 1e-6);
   ASSERT_EQ(quality.confusions.size(), 1u);
   EXPECT_EQ(quality.confusions[0].truth, 0);
   EXPECT_NEAR(quality.confusions[0].score, 0.8, 1e-6);
-  // As published for 8 of 10.
+  // The published interval for 8 of 10.
   EXPECT_NEAR(wilson(8, 10).low, 0.4902, 1e-3);
   EXPECT_NEAR(wilson(8, 10).high, 0.9433, 1e-3);
 }

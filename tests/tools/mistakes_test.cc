@@ -1,7 +1,7 @@
-// What people do wrong on the command line, as data: every line of data/mistakes.jsonl is a
-// command, the rows that it reads if it reads any, or where from, where its output goes if not to
-// where it says things, its exit status, and what it says. It runs in a folder with an empty file
-// `empty.yaml`, a folder `folder`, a file `text` that is no model, and a configuration `good.yaml`.
+// Tests the messages for mistakes on the command line, as data. Each line of data/mistakes.jsonl
+// contains a command, its input (rows or a file), the target of its output unless it is captured,
+// its exit status, and its message. The command runs in a folder with an empty file `empty.yaml`, a
+// folder `folder`, a file `text` that is not a model, and a configuration `good.yaml`.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// run, classify, tag, embed and bench from outside: rows in, rows out, exit codes.
+// Runs run, classify, tag, embed and bench, and checks their output rows and exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `signalbox COMMAND --model DIR MORE` on the rows of `input`.
+// Runs `signalbox COMMAND --model DIR MORE` on the rows of `input`.
 Outcome run(const char* command, const RandomNetwork& network, const std::string& input,
             const std::string& more = "") {
   const engine::TemporaryDirectory folder;
@@ -184,7 +184,7 @@ TEST(TagCommand, a_text_of_nothing_has_no_entities) {
   EXPECT_EQ(run("tag", network(kTokens), "{\"text\": \"\"}\n").out, "{\"entities\":[]}\n");
 }
 
-// Words of a letter, which is a token.
+// Returns words of one letter each; a letter is one token.
 std::string row_of_words(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += "x ";
@@ -252,8 +252,8 @@ TEST(EmbedCommand, refuses_options_by_name) {
   EXPECT_EQ(layers.err, "signalbox: line 1: 9 layers, the model has 4\n");
 }
 
-// One layer of a small ModernBERT by hand: four products, and each pair of tokens within the window
-// twice.
+// The multiply-adds of one layer of a small ModernBERT: four matrix products, and two products for
+// each pair of tokens within the window.
 double multiply_adds_of_layer(int tokens, int window) {
   constexpr double kHidden = 48, kWide = 40;
   double pairs = 0;
@@ -282,7 +282,7 @@ TEST(BenchCommand, counts_what_is_computed_and_no_more) {
     EXPECT_GT(number("peak_share"), 0);
     EXPECT_LT(number("peak_share"), 1);
     EXPECT_GT(number("peak_rss_mb"), 1);
-    // Of four layers two look 4 tokens far.
+    // Two of the four layers have a window of 4 tokens.
     const double operations =
         2 * (2 * multiply_adds_of_layer(tokens, tokens) + 2 * multiply_adds_of_layer(tokens, 4));
     EXPECT_NEAR(number("gflops") * number("min_ms") * 1e6, operations, 1e-6 * operations);

@@ -1,5 +1,5 @@
-// `signalbox models` from the outside: the real program, with a fake npm first on PATH that does
-// what a registry, a bad network or a person at the keyboard may do.
+// Runs the real `signalbox models` with a fake npm first on PATH, which simulates a registry, a bad
+// network or a user's interrupt.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 const std::string kWeights = "the weights";
 const std::string kConfig = "{\"model_type\": \"bert\"}";
 
-/// Copies package/ of its own folder to where npm would unpack it, runs then.sh if there is one,
-/// and keeps count.
+/// Copies package/ from its own folder to the place where npm would unpack it, runs then.sh if it
+/// exists, and counts its calls.
 constexpr const char* kFakeNpm = R"(#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
@@ -91,7 +91,7 @@ class Models : public testing::Test {
   void expect_error(std::string_view text) const {
     EXPECT_NE(err_.find(text), std::string::npos) << "expected: " << text << "\nfound: " << err_;
   }
-  /// What a pull leaves when it could not finish.
+  /// Checks that no unfinished pull left anything behind.
   void expect_nothing_half_done() const {
     EXPECT_FALSE(fs::exists(model() / ".partial"));
     for (const char* name : {"model.bin", "config.json"}) {
@@ -198,7 +198,7 @@ TEST_F(Models, a_damaged_file_is_fetched_again_and_the_good_one_kept) {
 TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   EXPECT_EQ(pull(), 0) << err_;
   write(model() / "tickets/config.json", "{}");
-  write(model() / "copy/config.json", "{}");  // a whole model, and a link
+  write(model() / "copy/config.json", "{}");  // a whole model; below, a link
   write(model() / "copy/tokenizer.json", "{}");
   fs::create_directory_symlink("tickets", model() / "link");
   write(model() / ".old/config.json", "{}");
@@ -225,7 +225,7 @@ TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
   write(model() / "attack/config.json", "{}");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
   expect_error("tiny: models/tiny/attack belongs to an earlier version; use models/guard/attack ");
-  // One's own of that name, and a head that has the name of a model.
+  // A fitted head of that name, and a head with the name of a model.
   write(model() / "attack/config.json", R"({"signalbox_trunk": ".."})");
   write(model() / "guard/config.json", "{}");
   fs::remove(model() / "model.bin");
@@ -290,7 +290,7 @@ TEST_F(Models, an_unknown_source_lists_the_known_ones) {
   expect_error("tiny: no source \"hub\" (known: npm)");
 }
 
-/// Answers with a line of text for each file and fails for what its folder's "refused" names.
+/// Writes a line of text for each file, and fails for the files that "refused" in its folder lists.
 constexpr const char* kFakeCurl = R"sh(#!/bin/sh
 here=$(dirname "$0")
 while [ "$1" != --output ]; do shift; done

@@ -1,5 +1,5 @@
-// Probe files: our own, whose outcome is known, and those of other routers' recipes where they are
-// at hand.
+// Tests our own probe files, whose outcome is known, and those of other routers' recipes if they
+// are available.
 
 #include "tools/route_probes.h"
 

@@ -1,4 +1,4 @@
-// Models by hand: what is read of them, and how they may be wrong.
+// Tests the reader with hand-made models, valid and invalid.
 
 #include "tools/sentencepiece_model.h"
 
@@ -71,7 +71,7 @@ TEST(SentencePieceModel, has_the_defaults_of_its_format) {
   EXPECT_EQ(model->kind, SentencePieceModel::Kind::kUnigram);
   EXPECT_TRUE(model->add_dummy_prefix && model->remove_extra_whitespaces);
   EXPECT_FALSE(model->byte_fallback);
-  EXPECT_EQ(model->begin_id, -1);  // there is no such piece
+  EXPECT_EQ(model->begin_id, -1);  // the model has no such piece
 }
 
 TEST(SentencePieceModel, is_told_by_its_first_bytes) {

@@ -1,5 +1,5 @@
-// Any bytes as labelled lines of every kind: an error, or rows whose spans lie in their texts and
-// in order.
+// Reads arbitrary bytes as labelled lines of every kind. The result must be an error, or rows whose
+// spans are in order and lie in their texts.
 
 #include <cstddef>
 #include <cstdint>
