@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Tests of tools/train/generate/pii.py: python3 tests/tools/generate_pii_test.py
-"""The rows keep what a trainer relies on: the same seed gives the same bytes, spans lie where they say, numbers with
-check digits are valid, every type and kind occurs, nothing is left unfilled."""
+"""Checks the properties that training relies on: the same seed gives the same bytes, spans have the right positions,
+numbers with check digits are valid, every type and kind occurs, and no slot is left unfilled."""
 
 import ipaddress
 import json
@@ -100,7 +100,7 @@ class PiiTest(unittest.TestCase):
     def test_an_unknown_kind_is_refused(self):
         result = subprocess.run([sys.executable, "-B", SCRIPT, "--kinds", "poems"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
-        self.assertIn('"poems" is none of sentences, surroundings, negatives', result.stderr)
+        self.assertIn('"poems" is not one of sentences, surroundings, negatives', result.stderr)
 
 
 if __name__ == "__main__":
