@@ -49,15 +49,15 @@ Result<std::string> read_text(const fs::path& path) {
 }
 
 // Model hubs store model.onnx in onnx/, a subfolder of the model's folder.
-std::vector<fs::path> places_of(const fs::path& file, ModelFormat format) {
+std::vector<fs::path> search_folders(const fs::path& file, ModelFormat format) {
   const fs::path folder = fs::absolute(file).parent_path();
   if (format == ModelFormat::kOnnx) return {folder, folder.parent_path()};
   return {folder};
 }
 
 // Reads one of the model's files into `files`. Returns false if no place contains it.
-Result<bool> take_along(const std::string& name, const std::vector<fs::path>& places,
-                        std::map<std::string, std::string>& files) {
+Result<bool> read_companion(const std::string& name, const std::vector<fs::path>& places,
+                            std::map<std::string, std::string>& files) {
   for (const fs::path& place : places) {
     if (!fs::exists(place / name)) continue;
     SIGNALBOX_TRY(files[name], read_text(place / name));
@@ -67,7 +67,7 @@ Result<bool> take_along(const std::string& name, const std::vector<fs::path>& pl
 }
 
 // Reads the config.json of each step that modules.json names; each step has its own subfolder.
-Result<void> take_modules(const std::vector<fs::path>& places,
+Result<void> read_modules(const std::vector<fs::path>& places,
                           std::map<std::string, std::string>& files) {
   const auto modules = json::Document::parse(files.at(kModules));
   if (!modules) return fail_in(kModules, modules.error());
@@ -77,7 +77,7 @@ Result<void> take_modules(const std::vector<fs::path>& places,
     if (auto beside = weights::file_beside(kModules, path->text()); !beside) {
       return fail_in(fmt::format("{}: path", kModules), std::move(beside).error());
     }
-    SIGNALBOX_TRY_VOID(take_along(fmt::format("{}/{}", path->text(), kConfig), places, files));
+    SIGNALBOX_TRY_VOID(read_companion(fmt::format("{}/{}", path->text(), kConfig), places, files));
   }
   return {};
 }
@@ -104,11 +104,11 @@ Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
 Result<void> gather_files(const fs::path& file, ModelFormat format,
                           const ConvertModelOptions& options,
                           std::map<std::string, std::string>& files) {
-  const std::vector<fs::path> places = places_of(file, format);
+  const std::vector<fs::path> places = search_folders(file, format);
   if (!options.config.empty()) {
     SIGNALBOX_TRY(files[kConfig], read_text(options.config));
   } else if (!files.contains(kConfig)) {
-    SIGNALBOX_TRY(const bool found, take_along(kConfig, places, files));
+    SIGNALBOX_TRY(const bool found, read_companion(kConfig, places, files));
     if (!found) {
       return fail(Code::kNotFound, "{}: found no config.json next to it; name one with --config",
                   file.string());
@@ -116,9 +116,9 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
   }
   for (const char* name : kCompanions) {
     if (files.contains(name)) continue;
-    SIGNALBOX_TRY(const bool found, take_along(name, places, files));
+    SIGNALBOX_TRY(const bool found, read_companion(name, places, files));
     if (!found || name != std::string_view(kModules)) continue;
-    if (auto done = take_modules(places, files); !done) {
+    if (auto done = read_modules(places, files); !done) {
       return fail_in(file.string(), std::move(done).error());
     }
   }
@@ -128,7 +128,7 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     }
   }
   if (!files.contains(kTokenizer)) {
-    options.say(
+    options.print(
         "found no tokenizer.json: add one to OUT, or the model can read only token ids, not text");
   }
   return {};
@@ -153,13 +153,13 @@ std::string kind_of(std::string_view name) {
   return out;
 }
 
-void say_kinds(std::span<const weights::Tensor> tensors, const ConvertModelOptions& options) {
+void print_kinds(std::span<const weights::Tensor> tensors, const ConvertModelOptions& options) {
   std::map<std::string, int> kinds;
   for (const weights::Tensor& tensor : tensors) {
     ++kinds[fmt::format("{}  {} {}", kind_of(tensor.name), weights::dtype_name(tensor.dtype),
                         weights::shape_text(tensor.shape))];
   }
-  for (const auto& [kind, count] : kinds) options.say(fmt::format("{} x {}", kind, count));
+  for (const auto& [kind, count] : kinds) options.print(fmt::format("{} x {}", kind, count));
 }
 
 // Opens the result with the engine, which alone decides whether the model is usable. Returns its
@@ -175,11 +175,11 @@ Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
                 engine::pack_model(out, {.precision = *options.precision}));
   std::ranges::sort(packed.matrices, std::greater(), &engine::PackedMatrix::error);
   for (const engine::PackedMatrix& matrix : packed.matrices) {
-    options.say(fmt::format("{}  relative error of the weights {:.2e}",
-                            engine::packed_name(matrix.name, matrix.format), matrix.error));
+    options.print(fmt::format("{}  relative error of the weights {:.2e}",
+                              engine::packed_name(matrix.name, matrix.format), matrix.error));
   }
   if (options.precision == engine::Precision::kI8) {
-    options.say(
+    options.print(
         fmt::format("relative error of the hidden states {:.2e}; {} layers stay in bf16{}{}",
                     packed.error, packed.wide_layers.size(), packed.wide_layers.empty() ? "" : ": ",
                     fmt::join(packed.wide_layers, ", ")));
@@ -196,7 +196,7 @@ Result<void> write_model(const fs::path& out, std::span<const weights::Tensor> t
                   tensor.name);
     }
   }
-  say_kinds(tensors, options);
+  print_kinds(tensors, options);
   for (const auto& [name, text] : files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
   SIGNALBOX_TRY_VOID(weights::write_safetensors(out / kWeights, tensors));
   return options.precision ? pack(out, options) : Result<void>();
@@ -211,10 +211,11 @@ Result<void> write_merged(const fs::path& out, ForeignModel& model,
                 weights::merge_lora(model.tensors, adapter, *kernels));
   for (const char* name :
        {kConfig, "category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
-    SIGNALBOX_TRY_VOID(take_along(name, {options.adapter}, model.files));
+    SIGNALBOX_TRY_VOID(read_companion(name, {options.adapter}, model.files));
   }
-  options.say(fmt::format("merged {} layers of {}; it replaces {} tensors", adapter.layers().size(),
-                          options.adapter.string(), adapter.replacements().size()));
+  options.print(fmt::format("merged {} layers of {}; it replaces {} tensors",
+                            adapter.layers().size(), options.adapter.string(),
+                            adapter.replacements().size()));
   return write_model(out, merged.tensors(), model.files, options);
 }
 
@@ -257,14 +258,14 @@ Result<std::string> convert_model(const fs::path& file, ModelFormat format, cons
                 file.string(), bytes, kGrowthMax);
   }
   SIGNALBOX_TRY_VOID(gather_files(file, format, options, model.files));
-  for (const std::string& note : model.tensors.notes()) options.say(note);
+  for (const std::string& note : model.tensors.notes()) options.print(note);
   if (options.adapter.empty()) {
     SIGNALBOX_TRY_VOID(write_model(out, tensors, model.files, options));
   } else {
     SIGNALBOX_TRY_VOID(write_merged(out, model, options));
   }
   const std::string problem = opening_error(out);
-  if (!problem.empty()) options.say(fmt::format("the engine cannot open it: {}", problem));
+  if (!problem.empty()) options.print(fmt::format("the engine cannot open it: {}", problem));
   return summary(file, format, out, model, problem);
 }
 

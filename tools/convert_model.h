@@ -19,10 +19,10 @@ struct ConvertModelOptions {
   /// A PEFT adapter directory to merge into the weights. If it has a config.json or label mappings,
   /// they replace the model's. Empty: no adapter.
   std::filesystem::path adapter = {};
-  std::filesystem::path
-      config;  // replaces the config.json found next to the model; empty: no replacement
-  std::function<void(std::string_view line)> say = [](std::string_view) {
-  };  // receives progress lines
+  /// Replaces the config.json that is found next to the model. Empty: no replacement.
+  std::filesystem::path config;
+  /// Receives progress lines.
+  std::function<void(std::string_view line)> print = [](std::string_view) {};
 };
 
 /// Creates the directory `out` and writes to it: config.json, the files of the tokenizer and of the

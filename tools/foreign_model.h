@@ -28,9 +28,8 @@ Result<std::filesystem::path> weights_file(const std::filesystem::path& in);
 std::optional<ModelFormat> model_format(const std::filesystem::path& file);
 
 struct ForeignModel {
-  weights::TensorList tensors;  // to be written
-  std::map<std::string, std::string>
-      files;  // texts of a model directory that derive from this file alone
+  weights::TensorList tensors;               // to be written
+  std::map<std::string, std::string> files;  // of a model directory, derived from this file alone
 };
 
 /// Errors name the file, as those of the readers in weights/ do.

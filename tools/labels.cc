@@ -28,8 +28,8 @@ Result<std::vector<LabelledSpan>> read_spans(const json::Value& row, std::string
     return fail(Code::kInvalid, "{}: expected an array of spans", form.member);
   const auto before = code_points_before(text);
   const uint32_t most = before.back();
-  // The byte at which each code point begins, and the end of the text. In `before`, a byte inside a
-  // code point counts it already, so the loop stops at its first byte last.
+  // The byte at which each code point begins, and the end of the text. An inner byte writes the
+  // entry of the next code point, which that code point's first byte then overwrites.
   std::vector<uint32_t> starts(most + 1);
   for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
   std::vector<LabelledSpan> out;

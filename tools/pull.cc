@@ -150,7 +150,7 @@ Result<void> fetch_from_hub(const ManifestSource& source, const ManifestFile& fi
                      url, "curl");
 }
 
-Result<void> take_built_in(const ManifestSource& source, const ManifestFile& file,
+Result<void> copy_built_in(const ManifestSource& source, const ManifestFile& file,
                            const fs::path& path) {
   const std::string name = fmt::format("{}/{}", source.origin, file.path);
   const auto bytes = weights::shipped_file(name);
@@ -185,7 +185,7 @@ Result<void> fetch(const ManifestSource& source, const std::vector<const Manifes
     if (source.kind == ManifestSource::Kind::kHub) {
       SIGNALBOX_TRY_VOID(fetch_from_hub(source, *file, staged));
     } else if (source.kind == ManifestSource::Kind::kBuiltIn) {
-      SIGNALBOX_TRY_VOID(take_built_in(source, *file, staged));
+      SIGNALBOX_TRY_VOID(copy_built_in(source, *file, staged));
     }
     const std::string place = fmt::format("{} of {}", file->path, named(source));
     SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
@@ -204,7 +204,7 @@ Result<const ManifestSource*> choose(const ManifestModel& model, const std::stri
 
 /// Returns the heads in a model's directory that are not part of the model, such as those made by
 /// `fit`.
-std::vector<std::string> others_within(const fs::path& directory, const ManifestSource& source) {
+std::vector<std::string> extra_heads(const fs::path& directory, const ManifestSource& source) {
   std::vector<std::string> out;
   std::error_code error;
   for (auto at = fs::directory_iterator(directory, error); !error && at != fs::directory_iterator();
@@ -233,12 +233,12 @@ const ManifestModel* model_with_head(const Manifest& manifest, const std::string
 
 /// Warns about heads that were fitted to files that change now: their answers would be silently
 /// wrong.
-void warn_of_others(const Manifest& manifest, const ManifestModel& model,
-                    const ManifestSource& source, const PullOptions& options) {
-  for (const std::string& name : others_within(options.to / model.name, source)) {
+void warn_about_extra_heads(const Manifest& manifest, const ManifestModel& model,
+                            const ManifestSource& source, const PullOptions& options) {
+  for (const std::string& name : extra_heads(options.to / model.name, source)) {
     const fs::path place = options.to / model.name / name;
-    const ManifestModel* home = was_fitted(place) ? nullptr : model_with_head(manifest, name);
-    options.say(
+    const ManifestModel* home = is_fitted_head(place) ? nullptr : model_with_head(manifest, name);
+    options.print(
         home == nullptr
             ? fmt::format("{}: {} may have been fitted to files that are about to be replaced; "
                           "fit it again",
@@ -266,20 +266,20 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
     wanted.push_back(&file);
     changes = changes || file.name.find('/') == std::string::npos;
     if (present.error().code != Code::kNotFound) {
-      options.say(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
+      options.print(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
     }
   }
   if (wanted.empty()) {
-    options.say(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
-                            source->files.size(), directory.string()));
+    options.print(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
+                              source->files.size(), directory.string()));
     return {};
   }
-  options.say(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
-                          kind_name(source->kind), megabytes(source->bytes())));
-  if (changes) warn_of_others(manifest, model, *source, options);
+  options.print(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
+                            kind_name(source->kind), megabytes(source->bytes())));
+  if (changes) warn_about_extra_heads(manifest, model, *source, options);
   SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
-  options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
-                          wanted.size(), source->files.size(), directory.string()));
+  options.print(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
+                            wanted.size(), source->files.size(), directory.string()));
   return {};
 }
 

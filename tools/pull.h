@@ -12,9 +12,9 @@
 namespace signalbox::tools {
 
 struct PullOptions {
-  std::filesystem::path to = "models";  // target is TO/NAME/FILE
+  std::filesystem::path to = "models";  // files go to TO/NAME/FILE
   std::string from;                     // "npm", "hub", "built-in"; "": the model's first source
-  std::function<void(std::string_view line)> say = [](std::string_view) {};  // progress
+  std::function<void(std::string_view line)> print = [](std::string_view) {};  // progress
 };
 
 /// Keeps the files that are present and match by size and SHA-256; if all do, it fetches nothing

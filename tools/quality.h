@@ -89,7 +89,7 @@ class SpanCounter {
 void write_json(const Quality& quality, json::Writer& out);
 void write_json(const SpanQuality& quality, json::Writer& out);
 /// Tables for the terminal.
-std::string words(const Quality& quality);
-std::string words(const SpanQuality& quality);
+std::string to_tables(const Quality& quality);
+std::string to_tables(const SpanQuality& quality);
 
 }  // namespace signalbox::tools

@@ -364,7 +364,7 @@ std::string probe_report_json(const ProbeReport& report) {
   return out.end_array().end_object().take();
 }
 
-std::string probe_report_words(const ProbeReport& report) {
+std::string probe_report_text(const ProbeReport& report) {
   std::string out =
       fmt::format("{} of {} variants pass\n", report.variants.passed, report.variants.total);
   for (const auto& [kind, rows] : report.rates) {

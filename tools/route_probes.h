@@ -78,6 +78,6 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
 Result<ProbeReport> run_probes(const router::Router& router, const std::vector<Probe>& probes);
 
 std::string probe_report_json(const ProbeReport& report);
-std::string probe_report_words(const ProbeReport& report);
+std::string probe_report_text(const ProbeReport& report);
 
 }  // namespace signalbox::tools

@@ -35,9 +35,8 @@ void write_added_tokens(const SentencePieceModel& model, json::Writer& out) {
   out.end_array();
 }
 
-// Strips white space at the ends and collapses runs of spaces into one space mark. A single leading
-// space and the mark in front of the text become the same mark, so the left end is not stripped
-// then.
+// Strips white space at the ends and collapses runs of spaces into one space mark. With a space in
+// front of every text, a single leading space becomes the same mark, so the left end is kept.
 void write_space_removal(const SentencePieceModel& model, json::Writer& out) {
   out.begin_object().member("type", "Strip");
   out.member("strip_left", !model.add_dummy_prefix).member("strip_right", true).end_object();

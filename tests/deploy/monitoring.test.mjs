@@ -124,7 +124,7 @@ before(async () => {
   prometheus = await Prometheus.start(new URL(daemon.managementUrl).host, [kRules]);
   began = Date.now() / 1000;
   const statuses = await round(0);
-  // One attack; the jailbreak guard must not flag anything else. The other guards may flag what is theirs.
+  // One request is an attack, and the jailbreak guard must not refuse any other request.
   assert.deepEqual(statuses, [200, 200, 200, 502, 403, 200, 200, 200, 200, 200, 404], daemon.log);
   for (let i = 1; i < kRounds; ++i) {
     await Promise.all([round(i), pause(1000)]);

@@ -208,7 +208,7 @@ class ConvertModel : public testing::Test {
   std::string err_;
 };
 
-TEST_F(ConvertModel, makes_the_same_model_of_every_format) {
+TEST_F(ConvertModel, makes_the_same_model_from_every_format) {
   const Checkpoint& tensors = network_.tensors();
   const auto middle = std::next(tensors.begin(), static_cast<ptrdiff_t>(tensors.size() / 2));
   const Checkpoint first(tensors.begin(), middle), second(middle, tensors.end());
@@ -256,7 +256,7 @@ TEST_F(ConvertModel, makes_the_same_model_of_every_format) {
   }
 }
 
-TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
+TEST_F(ConvertModel, needs_only_the_file_of_a_gguf_model) {
   write(folder_ / "m.gguf", gguf_of(network_.tensors()));
   ASSERT_EQ(run("m.gguf new"), 0) << err_;
   expect_same_model(folder_ / "new");
@@ -272,13 +272,13 @@ TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
   EXPECT_NEAR(vector[0], states[0] / std::sqrt(norm), 1e-6f);
 }
 
-TEST_F(ConvertModel, says_what_of_a_gguf_it_cannot_make) {
+TEST_F(ConvertModel, names_the_unsupported_part_of_a_gguf) {
   const auto convert = [&](const GgufChoices& choices) {
     write(folder_ / "m.gguf", gguf_of(network_.tensors(), choices));
     return run("m.gguf new");
   };
   ASSERT_EQ(convert({.pooling = 1, .tokenizer = "gpt2"}), 0) << err_;
-  EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
+  EXPECT_TRUE(err_.starts_with("found no tokenizer.json")) << err_;
   EXPECT_FALSE(fs::exists(folder_ / "new/modules.json"));
   std::vector<std::string> cased = gguf_tokens();
   cased.back() = "Z";
@@ -293,7 +293,7 @@ TEST_F(ConvertModel, says_what_of_a_gguf_it_cannot_make) {
   EXPECT_EQ(err_, "signalbox: m.gguf: metadata \"bert.block_count\" is missing\n");
 }
 
-TEST_F(ConvertModel, finds_the_files_of_a_model_as_hubs_lay_them_out) {
+TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
   write(folder_ / "hub/onnx/model.onnx", onnx_of(network_.tensors()));
   copy("config.json", "hub");
   copy("tokenizer.json", "hub");
@@ -312,7 +312,7 @@ TEST_F(ConvertModel, finds_the_files_of_a_model_as_hubs_lay_them_out) {
             "beside it\n");
 }
 
-TEST_F(ConvertModel, makes_a_tokenizer_of_a_vocabulary) {
+TEST_F(ConvertModel, makes_a_tokenizer_from_a_vocabulary) {
   write(folder_ / "m/pytorch_model.bin", torch_of(network_.tensors()));
   copy("config.json", "m");
   std::string vocabulary = "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n";
@@ -334,17 +334,17 @@ TEST_F(ConvertModel, makes_a_tokenizer_of_a_vocabulary) {
             "BERT requires\n");
 }
 
-TEST_F(ConvertModel, takes_the_config_that_is_named) {
+TEST_F(ConvertModel, uses_the_config_that_is_named) {
   write(folder_ / "m.onnx", onnx_of(network_.tensors()));
   write(folder_ / "c", kConfig);
   EXPECT_EQ(run("m.onnx new"), 1);
   EXPECT_EQ(err_, "signalbox: m.onnx: found no config.json next to it; name one with --config\n");
   ASSERT_EQ(run("m.onnx new --config c"), 0) << err_;
   EXPECT_EQ(read(folder_ / "new/config.json"), kConfig);
-  EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
+  EXPECT_TRUE(err_.starts_with("found no tokenizer.json")) << err_;
 }
 
-TEST_F(ConvertModel, says_when_the_engine_does_not_open_what_was_made) {
+TEST_F(ConvertModel, reports_that_the_engine_cannot_open_the_result) {
   copy("model.safetensors", "m");
   write(folder_ / "m/config.json", R"({"model_type": "bert", "hidden_act": "relu"})");
   ASSERT_EQ(run("m new"), 0) << err_;
@@ -352,7 +352,7 @@ TEST_F(ConvertModel, says_when_the_engine_does_not_open_what_was_made) {
   EXPECT_NE(out_.find("\"opens\":false"), std::string::npos) << out_;
 }
 
-TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
+TEST_F(ConvertModel, refuses_a_small_file_with_many_large_tensors) {
   std::vector<weights::TorchTensor> views;
   for (int i = 0; i < 100; ++i) {
     views.push_back({fmt::format("t{}", i), "FloatStorage", "0", 25000, 0, {25000}, {1}});
@@ -367,7 +367,7 @@ TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
-TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
+TEST_F(ConvertModel, names_the_invalid_file_and_keeps_existing_ones) {
   copy("model.safetensors", "m");
   copy("config.json", "m");
   EXPECT_EQ(run("m m"), 1);
@@ -383,8 +383,7 @@ TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
   EXPECT_TRUE(err_.starts_with("signalbox: bad.gguf: version ")) << err_;
   write(folder_ / "bad.onnx",
         weights::onnx_model({}, {weights::onnx_tensor("\x1b[2J", 8, {}, "")}));
-  EXPECT_EQ(run("bad.onnx m"),
-            1);  // control characters in a tensor's name do not reach the terminal
+  EXPECT_EQ(run("bad.onnx m"), 1);  // no control character reaches the terminal
   EXPECT_EQ(err_, "signalbox: bad.onnx: tensor \"?[2J\": data_type 8 is not built\n");
   write(folder_ / "bad.onnx", "");
   EXPECT_EQ(run("bad.onnx m"), 1);

@@ -96,7 +96,7 @@ void expect_paired(const json::Value& row) {
   expect_figure(row, "high", accuracy_difference(hits).high);
 }
 
-TEST(Figures, are_as_worked_out_by_hand) {
+TEST(Figures, match_calculations_by_hand) {
   for_each_case("figures.jsonl", [](const json::Value& row) {
     if (row.find("scores")) return expect_roc(row);
     if (row.find("x")) return expect_correlations(row);
@@ -114,7 +114,7 @@ TEST(Figures, are_as_worked_out_by_hand) {
   });
 }
 
-TEST(Figures, of_a_row_that_counts_twice_are_those_of_two_rows) {
+TEST(Figures, count_a_row_of_weight_two_like_two_rows) {
   const std::vector<double> x{0.1, 0.7, 0.4, 0.7, 0.9}, y{1, 0, 3, 2, 2};
   const std::vector<uint8_t> positive{0, 1, 0, 0, 1};
   const std::vector<uint32_t> weights{2, 1, 0, 3, 1};
@@ -133,7 +133,7 @@ TEST(Figures, of_a_row_that_counts_twice_are_those_of_two_rows) {
   EXPECT_NEAR(Spearman(x, y)(weights), Spearman(x2, y2)(once), 1e-12);
 }
 
-TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
+TEST(Figures, repeat_samples_for_a_seed_and_surround_the_value) {
   std::vector<SpanCounts> texts;
   for (int i = 0; i < 300; ++i) texts.push_back({2, 2, i % 3 == 0 ? 1 : 2});
   const Figure f1{"f1", [&](Weights weights) { return span_f1(texts, weights); }};
@@ -143,7 +143,7 @@ TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
   ASSERT_EQ(samples[0].size(), 1000u);
   // F1 is 5/6. The share of one text has a standard deviation of sqrt(2)/6, so the mean of 300 has
   // one of 0.0136.
-  const Interval interval = middle(samples[0]);
+  const Interval interval = percentile_interval(samples[0]);
   EXPECT_NEAR(interval.low, 5.0 / 6 - 1.96 * 0.0136, 0.004);
   EXPECT_NEAR(interval.high, 5.0 / 6 + 1.96 * 0.0136, 0.004);
 }
@@ -180,7 +180,7 @@ RowKind kind_of(std::string_view name) {
                             : RowKind::kScore;
 }
 
-TEST(Rows, say_what_is_wrong_with_a_line) {
+TEST(Rows, report_the_mistake_in_a_line) {
   for_each_case("hostile.jsonl", [](const json::Value& row) {
     std::istringstream lines{std::string(row.find("lines")->text())};
     const auto done = read_labelled(lines, {.kind = kind_of(row.find("kind")->text())});
@@ -190,7 +190,7 @@ TEST(Rows, say_what_is_wrong_with_a_line) {
   });
 }
 
-TEST(Rows, begin_behind_a_byte_order_mark) {
+TEST(Rows, begin_after_a_byte_order_mark) {
   std::istringstream lines("\xEF\xBB\xBF{\"text\":\"a\",\"label\":\"x\"}\n");
   const auto rows = read_labelled(lines, {});
   ASSERT_TRUE(rows) << rows.error().message;
@@ -212,7 +212,7 @@ TEST(Rows, labels_are_mapped_and_left_out) {
   EXPECT_EQ(rows->place(2), "lines: line 5");
 }
 
-TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
+TEST(Rows, pairs_have_the_member_names_of_published_sets) {
   std::istringstream lines(
       "{\"a\":\"x\",\"b\":\"y\",\"score\":2.5}\n"
       "{\"premise\":\"x\",\"hypothesis\":\"y\",\"score\":1}\n"
@@ -223,7 +223,7 @@ TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
   EXPECT_EQ(rows->rows[0].score, 2.5);
 }
 
-TEST(Rows, of_answers_take_no_label) {
+TEST(Rows, answers_need_no_label) {
   const auto done = read_labelled({.kind = RowKind::kAnswer, .data = {"yes=/nowhere"}});
   EXPECT_EQ(done ? "" : done.error().message,
             "yes=/nowhere: cannot be read; LABEL=FILE works only for tasks with labels");
@@ -329,7 +329,7 @@ TEST(EvalCommand, counts_a_classifiers_right_answers) {
   EXPECT_EQ(rows, 8);
 }
 
-TEST(EvalCommand, sees_two_classes_through_positive_labels) {
+TEST(EvalCommand, forms_two_classes_from_positive_labels) {
   const auto model = open(classifier());
   std::string lines;
   for (const char* text : kTexts) lines += row_of(text, label_of(*model, text));
@@ -344,7 +344,7 @@ TEST(EvalCommand, sees_two_classes_through_positive_labels) {
   EXPECT_EQ(number(two, "rows"), static_cast<double>(positive));
 }
 
-TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
+TEST(EvalCommand, reports_files_separately_and_gives_each_its_label) {
   const auto model = open(classifier());
   const std::string label = label_of(*model, "b");
   const auto done = parsed(
@@ -358,7 +358,7 @@ TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
   EXPECT_EQ(shares, (std::vector<double>{1, 0}));
 }
 
-TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
+TEST(EvalCommand, reports_that_there_is_only_one_class) {
   const std::string with = fmt::format("--task classify --model {} --positive law --data ",
                                        classifier().directory().string());
   const Outcome none = eval("{\"text\":\"b\"}\n", with + "maths=DATA");
@@ -371,7 +371,7 @@ TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
   }
 }
 
-TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
+TEST(EvalCommand, prints_a_label_without_control_characters) {
   const RandomNetwork odd = network("ModernBertForSequenceClassification",
                                     R"({"0":"a\u001b[2J","1":"b","2":"c","3":"d","4":"e"})");
   const Outcome outcome =
@@ -411,7 +411,7 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   EXPECT_DOUBLE_EQ(number(none.root(), "clean_flagged"), 1);
 }
 
-TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
+TEST(EvalCommand, counts_the_spans_that_no_answer_can_match) {
   // Every letter is a token, so only white space is unreachable.
   const std::string lines =
       R"({"text":"x a","entities":[{"type":"A","start":0,"end":2},{"type":"A","start":2,"end":3}]})";
@@ -421,7 +421,7 @@ TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
   EXPECT_NE(eval(lines, with).out.find("\n1 span begins or ends inside a word"), std::string::npos);
 }
 
-TEST(EvalCommand, says_how_many_rows_were_cut) {
+TEST(EvalCommand, counts_the_truncated_rows) {
   const std::string text(700, '.'), lines = row_of(text, "law") + row_of("b", "law");
   const std::string with = " --data DATA --model " + classifier().directory().string();
   EXPECT_EQ(number(parsed(eval(lines, "--task classify --json" + with)).root(), "cut"), 1);
@@ -479,7 +479,7 @@ TEST(EvalCommand, compares_two_models_line_by_line) {
   EXPECT_EQ(number(*same.root().find("difference"), "macro_f1"), 0);
 }
 
-TEST(EvalCommand, never_tells_a_text) {
+TEST(EvalCommand, never_prints_a_text) {
   const auto model = open(classifier());
   const std::string lines = row_of("sesame", "nonsense");
   const std::string with =
@@ -534,7 +534,7 @@ TEST(EvalCommand, refuses_options_by_name) {
   }
 }
 
-TEST(Answers, are_judged_with_a_baseline_beside) {
+TEST(Answers, are_compared_with_a_baseline) {
   std::istringstream lines(
       "{\"context\":\"It rains.\",\"question\":\"Does it?\",\"answer\":\"It snows.\","
       "\"spans\":[{\"start\":3,\"end\":8}]}\n"

@@ -70,14 +70,14 @@ class PiiTest(unittest.TestCase):
         self.assertTrue(passes_luhn("4111111111111111"))
         self.assertFalse(passes_luhn("4111111111111112"))
 
-    def test_no_slot_is_left_open(self):
+    def test_no_slot_is_left_unfilled(self):
         for row in self.rows:
             self.assertNotIn("{{", row["text"])
 
     def test_texts_are_not_repeated(self):
         self.assertGreater(len({row["text"] for row in self.rows}), 0.995 * ROWS)
 
-    def test_the_share_of_negatives_is_what_was_asked_for(self):
+    def test_the_share_of_negatives_is_as_requested(self):
         negatives = sum(not row["entities"] for row in self.rows)
         self.assertAlmostEqual(negatives / ROWS, 0.45, delta=0.02)
         few = [json.loads(line) for line in run("--rows", 2000, "--negatives", 0.1).splitlines()]

@@ -92,7 +92,7 @@ class GenerateTextTest(unittest.TestCase):
                          {"prompt_injection", "instruction_override", "role_play", "social_engineering"})
         self.assertFalse([row for row in rows if row["label"] == "benign" and "type" in row])
 
-    def test_wishes_of_a_file_are_asked_plainly_and_in_attacks(self):
+    def test_requests_of_a_file_occur_plainly_and_in_attacks(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as wishes:
             wishes.write("Fold the {forbidden} napkin\n")
             wishes.flush()

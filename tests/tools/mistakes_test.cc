@@ -46,17 +46,18 @@ class Mistakes : public testing::Test {
     std::ofstream(folder_ / "rows") << (rows ? rows->text() : "");
     const auto in = row.find("in"), out = row.find("out");
     const std::string line = fmt::format(
-        "cd {} && timeout 20 {} {} <{} 2>said >{}", folder_.string(), SIGNALBOX_PROGRAM, command,
+        "cd {} && timeout 20 {} {} <{} 2>message >{}", folder_.string(), SIGNALBOX_PROGRAM, command,
         in ? in->text() : std::string_view("rows"), out ? out->text() : std::string_view("&2"));
     const int status = std::system(line.c_str());
     EXPECT_EQ(WEXITSTATUS(status), *row.find("status")->integer()) << command;
-    EXPECT_EQ(read_file(folder_ / "said"), std::string(row.find("says")->text()) + "\n") << command;
+    EXPECT_EQ(read_file(folder_ / "message"), std::string(row.find("message")->text()) + "\n")
+        << command;
   }
 
   const fs::path folder_;
 };
 
-TEST_F(Mistakes, are_told_with_what_where_and_what_to_do) {
+TEST_F(Mistakes, are_reported_with_their_place_and_a_remedy) {
   std::ifstream file(fs::path(SIGNALBOX_SOURCE_DIR) / "tests/tools/data/mistakes.jsonl");
   size_t count = 0;
   for (std::string line; std::getline(file, line); ++count) {

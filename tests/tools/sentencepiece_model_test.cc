@@ -74,14 +74,14 @@ TEST(SentencePieceModel, has_the_defaults_of_its_format) {
   EXPECT_EQ(model->begin_id, -1);  // the model has no such piece
 }
 
-TEST(SentencePieceModel, is_told_by_its_first_bytes) {
+TEST(SentencePieceModel, is_recognised_by_its_first_bytes) {
   EXPECT_TRUE(SentencePieceModel::is_one(kUnknown));
   for (const char* other : {"", "{}", "\n", "\n{}", "\n\n\n\n{\"a\": 1}", "PK\x03\x04"}) {
     EXPECT_FALSE(SentencePieceModel::is_one(other)) << other;
   }
 }
 
-TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
+TEST(SentencePieceModel, errors_name_the_place) {
   EXPECT_EQ(error_of("").message, "no piece has type unknown");
   EXPECT_EQ(error_of(piece("a")).message, "no piece has type unknown");
   EXPECT_EQ(error_of(kUnknown + piece("u", 0, 2)).message,
@@ -105,7 +105,7 @@ TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
   EXPECT_EQ(error_of(kUnknown.substr(0, 5)).code, Code::kCorrupt);
 }
 
-TEST(SentencePieceModel, what_a_tokenizer_json_cannot_say_is_refused) {
+TEST(SentencePieceModel, refuses_features_that_tokenizer_json_cannot_express) {
   for (const std::string& bytes :
        {piece("a", 0, 5), trainer(3, 3), trainer(3, 4), trainer(24, 1), normalizer(5, 0)}) {
     EXPECT_EQ(error_of(kUnknown + bytes).code, Code::kUnsupported);
@@ -114,7 +114,7 @@ TEST(SentencePieceModel, what_a_tokenizer_json_cannot_say_is_refused) {
             "trainer_spec: a model of words is not supported (supported: unigram, bpe)");
 }
 
-TEST(SentencePieceModel, without_an_end_of_text_none_can_be_added) {
+TEST(SentencePieceModel, without_an_end_piece_none_can_be_added) {
   const auto model = SentencePieceModel::parse(kUnknown);
   ASSERT_TRUE(model);
   const auto json = sentencepiece_to_hf(*model, {.begin = false, .end = true});

@@ -207,7 +207,7 @@ TEST(SentencePieceOffsets, are_those_of_the_library_where_spaces_are_kept) {
   }
 }
 
-TEST(SentencePieceSymbols, that_users_define_are_found_first_and_control_symbols_are_tokens) {
+TEST(SentencePieceSymbols, defined_by_users_are_found_first_and_control_symbols_are_tokens) {
   const auto pair =
       pair_of(train("--model_type=unigram --vocab_size=900 --user_defined_symbols=@@,[X] "
                     "--control_symbols=<ctl>"));
@@ -223,7 +223,7 @@ TEST(SentencePieceSymbols, that_users_define_are_found_first_and_control_symbols
   EXPECT_EQ(pair->model.pieces[static_cast<size_t>(ours.ids[0])].text, "<ctl>");
 }
 
-TEST(SentencePieceTemplate, puts_the_ends_of_a_text_around_it_when_asked) {
+TEST(SentencePieceTemplate, puts_begin_and_end_tokens_around_a_text_on_request) {
   const auto model = SentencePieceModel::parse(train("--model_type=bpe --vocab_size=900"));
   ASSERT_TRUE(model);
   const auto json = sentencepiece_to_hf(*model, {.begin = true, .end = true});

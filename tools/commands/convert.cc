@@ -83,7 +83,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
       return fail(Code::kInvalid, "--merge-lora: expected a directory, found nothing");
     }
   }
-  options.say = print_line;
+  options.print = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
   return {};

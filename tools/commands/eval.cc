@@ -41,7 +41,7 @@ bool is_in(std::span<const std::string_view> names, std::string_view name) {
 }
 
 // Returns whether an option applies to the task (null: route).
-bool fits(std::string_view option, const EvalTask* task) {
+bool applies(std::string_view option, const EvalTask* task) {
   constexpr std::string_view kEvery[] = {"task", "json"};
   constexpr std::string_view kRoute[] = {"config", "probes", "embedder"};
   constexpr std::string_view kLabels[] = {"positive", "false-positives", "label-field", "svg"};
@@ -63,7 +63,7 @@ Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
   for (const auto& argument : parsed.arguments()) {
     if (argument.value().empty())
       return fail(Code::kInvalid, "--{}: expected a value, found none", argument.key());
-    if (fits(argument.key(), task)) continue;
+    if (applies(argument.key(), task)) continue;
     return fail(Code::kInvalid, "--{}: cannot be used with --task {}", argument.key(),
                 task != nullptr ? task->name : "route");
   }
@@ -98,7 +98,7 @@ int eval_route(const ParseResult& parsed) {
   const auto done = run_probes(parsed);
   if (!done) return report(done.error());
   const std::string text =
-      parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_words(*done);
+      parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_text(*done);
   std::fputs(text.c_str(), stdout);
   return done->failures.empty() ? kExitOk : kExitFailure;
 }
@@ -208,7 +208,7 @@ int eval_model(const ParseResult& parsed) {
   if (parsed.count("json") != 0) {
     std::fputs(to_json(*outcome).c_str(), stdout);
   } else {
-    print_tables(to_words(*outcome));
+    print_tables(to_tables(*outcome));
   }
   if (svg.empty()) return kExitOk;
   const auto written = write_file(svg, reliability_svg(outcome->evaluated));

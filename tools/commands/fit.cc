@@ -27,12 +27,12 @@ std::string to_json(const FitOptions& options, const FitReport& report) {
   return out.end_object().end_object().take();
 }
 
-std::string to_words(const FitOptions& options, const FitReport& report) {
+std::string to_tables(const FitOptions& options, const FitReport& report) {
   return fmt::format(
       "{}: fitted to {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were "
       "held out\n{}",
       options.out.string(), report.train + report.validation, report.l2, report.temperature,
-      report.held_out, report.quality ? words(*report.quality) : words(*report.spans));
+      report.held_out, report.quality ? to_tables(*report.quality) : to_tables(*report.spans));
 }
 
 Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
@@ -64,7 +64,7 @@ Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
     if (!(*out.l2 >= 0 && *out.l2 < 1e6))
       return fail(Code::kInvalid, "--l2: expected 0 to 1000000, found {}", *out.l2);
   }
-  out.say = [](const std::string& line) { print_line(line); };
+  out.print = [](const std::string& line) { print_line(line); };
   return out;
 }
 
@@ -80,7 +80,7 @@ int fit(const cxxopts::ParseResult& parsed) {
   if (parsed.count("json") != 0) {
     std::fputs((to_json(*options, *done) + "\n").c_str(), stdout);
   } else {
-    print_tables(to_words(*options, *done));
+    print_tables(to_tables(*options, *done));
   }
   return kExitOk;
 }

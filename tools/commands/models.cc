@@ -141,7 +141,7 @@ int run_pull(int argc, char** argv) {
     PullOptions pull_options;
     pull_options.to = parsed["to"].as<std::string>();
     if (parsed.count("from") > 0) pull_options.from = parsed["from"].as<std::string>();
-    pull_options.say = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    pull_options.print = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
     return pull_all(*manifest, names, pull_options);
   });
 }

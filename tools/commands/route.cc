@@ -89,7 +89,8 @@ void write_error(const Error& error, json::Writer& out) {
   out.member("message", error.message).end_object();
 }
 
-std::string words_of(const router::Evaluation& evaluation, const Result<router::Plan>& plan) {
+std::string explanation_text(const router::Evaluation& evaluation,
+                             const Result<router::Plan>& plan) {
   return fmt::format("{}\n{}\n", evaluation.explain_words(),
                      plan ? router::plan_words(*plan) : plan.error().message);
 }
@@ -117,7 +118,7 @@ Result<std::string> route(const router::Router& router, const Choices& choices,
     SIGNALBOX_TRY_VOID(evaluation.run_needed());
   }
   const Result<router::Plan> plan = evaluation.plan();
-  return choices.explain ? words_of(evaluation, plan) : json_of(evaluation, plan);
+  return choices.explain ? explanation_text(evaluation, plan) : json_of(evaluation, plan);
 }
 
 int route_all(const std::string& path, const Choices& choices) {

@@ -113,7 +113,7 @@ Result<Evaluated> evaluate_answers(const std::string& name, const CheckAnswer& c
       {"baseline_f1", [&](Weights weights) { return words.best_f1(weights).f1; }},
       {"baseline_auc", [&](Weights weights) { return words.area(weights); }},
       {"all_f1", [&](Weights weights) { return f1(truths, all, weights); }}};
-  out.figures = measured(figures, count, options.seed);
+  out.figures = compute_figures(figures, count, options.seed);
   return out;
 }
 

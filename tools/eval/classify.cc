@@ -68,7 +68,7 @@ Result<std::vector<uint8_t>> positive_of(std::span<const std::string> positive,
 }
 
 Result<void> answer_row(const Subject& subject, const LabelledRow& row, size_t r, Scored& out) {
-  SIGNALBOX_TRY(const engine::Answer answer, ask(subject, row));
+  SIGNALBOX_TRY(const engine::Answer answer, run_head(subject, row));
   if (!std::ranges::all_of(answer.scores, [](float x) { return std::isfinite(x); }))
     return fail(Code::kCorrupt, "{}: the scores are not finite", subject.name);
   std::ranges::copy(answer.scores,
@@ -177,7 +177,7 @@ Result<Evaluated> evaluate_classifier(const Subject& subject, const LabelledRows
   if (options.threshold)
     out.at_threshold = at_threshold(scored, *options.threshold, out.two.has_value());
   out.files = by_file(scored, rows, out, options);
-  out.figures = measured(figures, scored.rows(), options.seed);
+  out.figures = compute_figures(figures, scored.rows(), options.seed);
   return out;
 }
 

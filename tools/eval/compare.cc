@@ -12,7 +12,7 @@
 namespace signalbox::tools {
 namespace {
 
-constexpr size_t kLinesTold = 20;
+constexpr size_t kLinesShown = 20;
 
 std::vector<Comparison::Difference> differences(const Evaluated& first, const Evaluated& second) {
   std::vector<Comparison::Difference> out;
@@ -21,7 +21,7 @@ std::vector<Comparison::Difference> differences(const Evaluated& first, const Ev
     if (b == second.figures.end()) continue;
     std::vector<double> samples(a.samples.size());
     std::ranges::transform(b->samples, a.samples, samples.begin(), std::minus());
-    out.push_back({a.name, b->value - a.value, middle(std::move(samples))});
+    out.push_back({a.name, b->value - a.value, percentile_interval(std::move(samples))});
   }
   return out;
 }
@@ -76,7 +76,7 @@ void write_json(const Comparison& comparison, const LabelledRows& rows, json::Wr
     write_figure(each.name, each.value, each.interval, out);
   out.member("changed", static_cast<int64_t>(comparison.changed.size()));
   out.key("changed_lines").begin_array();
-  for (size_t i = 0; i < std::min(kLinesTold, comparison.changed.size()); ++i) {
+  for (size_t i = 0; i < std::min(kLinesShown, comparison.changed.size()); ++i) {
     const LabelledRow& row = rows.rows[comparison.changed[i]];
     out.begin_object().member("file", rows.files[row.file]);
     out.member("line", static_cast<int64_t>(row.line)).end_object();
@@ -84,7 +84,7 @@ void write_json(const Comparison& comparison, const LabelledRows& rows, json::Wr
   out.end_array();
 }
 
-std::string words(const Comparison& comparison, const LabelledRows& rows) {
+std::string to_tables(const Comparison& comparison, const LabelledRows& rows) {
   std::string out = "second minus first\n";
   const auto line = [&](std::string_view name, double value, const Interval& interval) {
     out += fmt::format("  {:<26} {:>+8.4f} (95 %: {:+.4f} to {:+.4f})\n", name, value, interval.low,
@@ -105,9 +105,9 @@ std::string words(const Comparison& comparison, const LabelledRows& rows) {
                                              : fmt::format("change by more than {}", kCosineChange);
   out += fmt::format("  {} of {} rows {}{}\n", comparison.changed.size(), comparison.rows, change,
                      comparison.changed.empty() ? "" : ":");
-  for (size_t i = 0; i < std::min(kLinesTold, comparison.changed.size()); ++i)
+  for (size_t i = 0; i < std::min(kLinesShown, comparison.changed.size()); ++i)
     out += fmt::format("    {}\n", rows.place(comparison.changed[i]));
-  if (comparison.changed.size() > kLinesTold) out += "    ...\n";
+  if (comparison.changed.size() > kLinesShown) out += "    ...\n";
   return out;
 }
 

@@ -19,8 +19,8 @@ struct Comparison {
   std::optional<PairedHits> hits{};  // for classifiers and taggers
   double chance = 1;                 // p-value of McNemar's test on `hits`
   int64_t rows = 0;
-  std::vector<size_t>
-      changed;  // rows whose answer differs, or whose cosine differs by more than kCosineChange
+  /// Rows whose answer differs, or whose cosine differs by more than kCosineChange.
+  std::vector<size_t> changed;
   double cosine_change_max = 0;
 };
 
@@ -33,6 +33,6 @@ Comparison compare(const Evaluated& first, const Evaluated& second);
 /// Writes members into an object that the caller has begun. Identifies at most twenty rows by their
 /// lines, never by their text.
 void write_json(const Comparison& comparison, const LabelledRows& rows, json::Writer& out);
-std::string words(const Comparison& comparison, const LabelledRows& rows);
+std::string to_tables(const Comparison& comparison, const LabelledRows& rows);
 
 }  // namespace signalbox::tools

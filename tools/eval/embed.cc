@@ -36,7 +36,7 @@ Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows&
   const std::vector<Figure> figures{
       {"pearson", [&](Weights weights) { return pearson(out.cosines, scores, weights); }},
       {"spearman", std::cref(ranks)}};
-  out.figures = measured(figures, rows.rows.size(), options.seed);
+  out.figures = compute_figures(figures, rows.rows.size(), options.seed);
   return out;
 }
 

@@ -144,15 +144,15 @@ std::string to_json(const EvalOutcome& outcome) {
   return out.end_object().take() + "\n";
 }
 
-std::string to_words(const EvalOutcome& outcome) {
+std::string to_tables(const EvalOutcome& outcome) {
   std::string out;
   for (const Evaluated& each : outcome.evaluated) {
-    out += words(each, outcome.rows);
+    out += to_tables(each, outcome.rows);
     if (each.unreachable_spans > 0) out += unreachable_spans_note(each.unreachable_spans) + "\n";
     out += "\n";
   }
   if (outcome.evaluated.size() > 1)
-    out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
+    out += to_tables(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
   return out;
 }
 

@@ -29,8 +29,8 @@ struct EvalOutcome {
 /// Errors: those of reading rows and of opening and running models.
 Result<EvalOutcome> evaluate_models(EvalRequest request);
 
-/// to_json: one object and a line feed; to_words: tables.
+/// to_json: one object and a line feed; to_tables: tables.
 std::string to_json(const EvalOutcome& outcome);
-std::string to_words(const EvalOutcome& outcome);
+std::string to_tables(const EvalOutcome& outcome);
 
 }  // namespace signalbox::tools

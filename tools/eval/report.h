@@ -13,7 +13,7 @@ namespace signalbox::tools {
 void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out);
 
 /// Returns tables.
-std::string words(const Evaluated& evaluated, const LabelledRows& rows);
+std::string to_tables(const Evaluated& evaluated, const LabelledRows& rows);
 
 /// Writes "name": value and "name_95": [low, high].
 void write_figure(std::string_view name, double value, const Interval& interval, json::Writer& out);

@@ -49,7 +49,7 @@ Result<Evaluated> evaluate_kind(const Subject& subject, const LabelledRows& rows
 
 }  // namespace
 
-Result<engine::Answer> ask(const Subject& subject, const LabelledRow& row) {
+Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row) {
   const engine::Input input = input_of(subject, row);
   SIGNALBOX_TRY(auto answers, subject.model->answer({&input, 1}));
   return std::move(answers[subject.head]);
@@ -97,14 +97,14 @@ Result<Evaluated> evaluate(const Subject& subject, const LabelledRows& rows, Row
   return out;
 }
 
-std::vector<Measured> measured(std::span<const Figure> figures, size_t rows, uint32_t seed) {
+std::vector<Measured> compute_figures(std::span<const Figure> figures, size_t rows, uint32_t seed) {
   auto samples = resampled(figures, rows, seed);
   const std::vector<uint32_t> once(rows, 1);
   std::vector<Measured> out;
   for (size_t i = 0; i < figures.size(); ++i) {
     out.push_back({.name = figures[i].name,
                    .value = figures[i].of(once),
-                   .interval = middle(samples[i]),
+                   .interval = percentile_interval(samples[i]),
                    .samples = std::move(samples[i])});
   }
   return out;

@@ -10,7 +10,7 @@ namespace signalbox::tools {
 
 /// Returns the answer of the subject's head for one row. All evaluations run a head through this
 /// function.
-Result<engine::Answer> ask(const Subject& subject, const LabelledRow& row);
+Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row);
 
 /// Calls `one` for every row, and once more for the first row before timing starts, because the
 /// first call allocates scratch memory and reads the weights. Errors name the row's place.
@@ -28,6 +28,6 @@ Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows&
                                      const EvalOptions& options);
 
 /// Computes the values and intervals of figures.
-std::vector<Measured> measured(std::span<const Figure> figures, size_t rows, uint32_t seed);
+std::vector<Measured> compute_figures(std::span<const Figure> figures, size_t rows, uint32_t seed);
 
 }  // namespace signalbox::tools

@@ -12,8 +12,7 @@ namespace signalbox::tools {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kRounding =
-    1e-6;  // tolerance for a share times a row count, which should be a whole number
+constexpr double kRounding = 1e-6;  // for a share times a row count, a whole number
 constexpr size_t kSamplesMax = 1000;
 constexpr size_t kSamplesMin = 200;
 constexpr size_t kDrawsMax = 100'000'000;
@@ -182,7 +181,7 @@ std::vector<std::vector<double>> resampled(std::span<const Figure> figures, size
   return out;
 }
 
-Interval middle(std::vector<double> samples) {
+Interval percentile_interval(std::vector<double> samples) {
   std::erase_if(samples, [](double x) { return !std::isfinite(x); });
   if (samples.empty()) return {kNone, kNone};
   std::ranges::sort(samples);

@@ -91,7 +91,7 @@ std::vector<std::vector<double>> resampled(std::span<const Figure> figures, size
 
 /// The middle 95 % of the samples (B. Efron, 1979); ignores samples that are NaN. NaN if none
 /// remain.
-Interval middle(std::vector<double> samples);
+Interval percentile_interval(std::vector<double> samples);
 
 /// Compares the hits of two models on the same rows.
 struct PairedHits {

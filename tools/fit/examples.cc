@@ -59,7 +59,7 @@ Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row
 
 // Sorts by label and text, so the order of rows in the file does not matter; equal texts share a
 // fold.
-void deal_into_folds(Examples& examples) {
+void assign_folds(Examples& examples) {
   if (examples.validation.size() >= kValidationMin) return;
   examples.folds = kFolds;
   std::vector<Example*> all;
@@ -78,8 +78,7 @@ void deal_into_folds(Examples& examples) {
 }  // namespace
 
 Result<Examples> read_classified(const std::filesystem::path& file) {
-  std::map<std::string, int32_t>
-      known;  // label to its number in file order; the map iterates alphabetically
+  std::map<std::string, int32_t> known;  // label to its number in file order
   std::vector<std::string> names;
   auto examples = read(file, [&](const json::Value& row, Example& out) -> Result<void> {
     SIGNALBOX_TRY(std::string label, label_member(row, "label"));
@@ -108,7 +107,7 @@ Result<Examples> read_classified(const std::filesystem::path& file) {
                   file.string(), examples->labels[i]);
     }
   }
-  deal_into_folds(*examples);
+  assign_folds(*examples);
   return examples;
 }
 
@@ -128,7 +127,7 @@ Result<Examples> read_tagged(const std::filesystem::path& file) {
     return fail(Code::kInvalid, "{}: no spans to learn from", file.string());
   if (examples->labels.size() > kLabelsMax)
     return fail(Code::kTooLarge, "{}: more than {} types", file.string(), kLabelsMax);
-  deal_into_folds(*examples);
+  assign_folds(*examples);
   return examples;
 }
 

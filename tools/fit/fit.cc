@@ -168,7 +168,7 @@ FitReport report_on(const Examples& examples) {
 }  // namespace
 
 Result<FitReport> fit_classifier(const FitOptions& options) {
-  SIGNALBOX_TRY_VOID(check_out(options));
+  SIGNALBOX_TRY_VOID(check_output(options));
   SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -176,7 +176,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
   {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
-    options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
+    options.print(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
     SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, examples.folds, options, workers));
     SIGNALBOX_TRY(Vectors validation,
                   embed(*model, examples.validation, examples.folds, options, workers));
@@ -207,7 +207,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
 }
 
 Result<FitReport> fit_tagger(const FitOptions& options) {
-  SIGNALBOX_TRY_VOID(check_out(options));
+  SIGNALBOX_TRY_VOID(check_output(options));
   SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -217,14 +217,14 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
                   TextModel::open(options.trunk, {.precision = options.precision}));
     SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
     SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
-    options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
-                            examples.labels.size()));
+    options.print(fmt::format("{} texts, {} types of spans", report.train + report.validation,
+                              examples.labels.size()));
     int64_t lost = 0;
     for (const auto* part : {&examples.train, &examples.validation, &examples.held_out}) {
       for (const Example& each : *part)
         lost += count_unreachable_spans(*tokenizer, model->tokens_max(), each.text, each.spans);
     }
-    if (lost > 0) options.say(unreachable_spans_note(lost));
+    if (lost > 0) options.print(unreachable_spans_note(lost));
     SIGNALBOX_TRY(Vectors train, token_states(*model, *tokenizer, examples.train, examples.labels,
                                               examples.folds, workers));
     SIGNALBOX_TRY(Vectors validation, token_states(*model, *tokenizer, examples.validation,

@@ -21,7 +21,7 @@ struct FitOptions {
   bool first_token = false;       // classifiers: use the first token's state instead of the mean
   bool balanced = false;          // weight all labels equally, however rare they are
   std::optional<double> l2 = {};  // nullopt: the best of several, chosen on validation texts
-  std::function<void(const std::string&)> say;  // receives progress, one line per call
+  std::function<void(const std::string&)> print;  // receives progress, one line per call
 };
 
 struct FitReport {

@@ -79,7 +79,7 @@ Result<void> replace_head(const fs::path& head, const NewFile& weights, const Ne
 }
 
 // Recognises the remains of a fit that stopped between its two files.
-bool is_rest_of_a_head(const fs::path& head) {
+bool is_partial_head(const fs::path& head) {
   const auto file = weights::SafeTensors::open(head / kWeights);
   return file && file->tensors().size() == 2 && file->tensors()[0].name == kBias &&
          file->tensors()[1].name == kMatrix;
@@ -88,18 +88,18 @@ bool is_rest_of_a_head(const fs::path& head) {
 // Returns true if a fit must not write here, because the folder contains files of another origin.
 bool is_foreign(const fs::path& out) {
   std::error_code error;
-  if (fs::exists(out / kConfig, error)) return !was_fitted(out);
-  return fs::exists(out / kWeights, error) && !is_rest_of_a_head(out);
+  if (fs::exists(out / kConfig, error)) return !is_fitted_head(out);
+  return fs::exists(out / kWeights, error) && !is_partial_head(out);
 }
 
 }  // namespace
 
-bool was_fitted(const fs::path& head) {
+bool is_fitted_head(const fs::path& head) {
   const auto config = weights::HfConfig::open(head / kConfig);
   return config && !config->root().string(kTrunkKey, "").value_or("").empty();
 }
 
-Result<void> check_out(const FitOptions& options) {
+Result<void> check_output(const FitOptions& options) {
   const fs::path& out = options.out;
   std::error_code error;
   if (fs::exists(out / "adapter_config.json", error))

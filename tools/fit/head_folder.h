@@ -12,12 +12,12 @@
 namespace signalbox::tools {
 
 /// Returns true if a fit wrote the head in this directory, according to its configuration.
-bool was_fitted(const std::filesystem::path& head);
+bool is_fitted_head(const std::filesystem::path& head);
 
 /// Checks that a head can be written to options.out, before hours of work go into it. Errors name
 /// the folder: kInvalid if it contains a model, an adapter or a head that was not fitted, or cannot
 /// be a folder; kIo if it is not writable.
-Result<void> check_out(const FitOptions& options);
+Result<void> check_output(const FitOptions& options);
 
 /// Writes the head. `architecture` is the engine's name for its kind; `labels` (layer.classes) are
 /// the class names.

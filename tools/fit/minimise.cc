@@ -10,7 +10,7 @@ namespace signalbox::tools {
 namespace {
 
 constexpr size_t kPairs = 10;
-constexpr double kEnough = 1e-4;  // of the decrease that the slope predicts
+constexpr double kSufficientDecrease = 1e-4;  // of the decrease that the slope predicts
 constexpr int kHalvingsMax = 30;
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -79,7 +79,7 @@ Minimum minimise(const Function& f, std::vector<double> start, const MinimiseOpt
     for (; halvings < kHalvingsMax; ++halvings, length /= 2) {
       for (size_t i = 0; i < n; ++i) next[i] = out.x[i] + length * d[i];
       value = f(next, next_gradient);
-      if (value <= out.value + kEnough * length * slope) break;
+      if (value <= out.value + kSufficientDecrease * length * slope) break;
     }
     if (halvings == kHalvingsMax) break;
     Pair pair{std::vector<double>(n), std::vector<double>(n), 0};
