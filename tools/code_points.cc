@@ -1,4 +1,4 @@
-// One pass; bytes inside a code point count it.
+// Computes the counts in one pass. A byte inside a code point counts that code point already.
 
 #include "tools/code_points.h"
 

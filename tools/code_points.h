@@ -1,5 +1,5 @@
 #pragma once
-// Byte offsets to the offsets that people and other languages count in.
+// Converts byte offsets to code point offsets, which users and other languages count in.
 
 #include <cstdint>
 #include <string_view>
@@ -7,7 +7,8 @@
 
 namespace signalbox::tools {
 
-/// For each byte of the text, and its end: how many code points begin before it.
+/// For each byte of the text, and for its end: the number of code points that begin before it.
+/// Shape: (text.size() + 1).
 std::vector<uint32_t> code_points_before(std::string_view text);
 
 }  // namespace signalbox::tools

@@ -1,6 +1,6 @@
 #pragma once
-// A sub-command of the signalbox program. Each stands in its own file under tools/commands and is
-// listed once, in tools/signalbox.cc.
+// A sub-command of the signalbox program. Each sub-command has its own file in tools/commands and
+// one entry in tools/signalbox.cc.
 
 #include <string_view>
 
@@ -13,8 +13,8 @@ inline constexpr int kExitUsage = 2;
 struct Command {
   std::string_view name;     // "tokenize"
   std::string_view summary;  // one line for `signalbox help`
-  /// Gets argv with argv[0] the command's own name; returns an exit code. Results go to standard
-  /// output, messages and progress to standard error.
+  /// Runs the command and returns its exit code. argv[0] is the command's own name. Results go to
+  /// standard output; messages and progress go to standard error.
   int (*run)(int argc, char** argv);
 };
 

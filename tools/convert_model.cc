@@ -1,4 +1,4 @@
-// Small files first and the weights last, so that a directory with weights is a whole one.
+// Writes the small files first and the weights last, so a directory that has weights is complete.
 
 #include "tools/convert_model.h"
 
@@ -33,11 +33,11 @@ constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kModules = "modules.json";
-// What is taken along when it is there; config.json must be.
+// Files that are copied if they exist. Only config.json is required.
 constexpr const char* kCompanions[] = {kTokenizer,  kTokenizerConfig, "special_tokens_map.json",
                                        kVocabulary, kModules,         "sentence_bert_config.json"};
-// Four bits become 32. Tensors that share bytes are written each, so a small file could ask for any
-// size.
+// Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
+// written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
 constexpr size_t kCompanionBytesMax = size_t{256} << 20;
 
@@ -48,16 +48,16 @@ Result<std::string> read_text(const fs::path& path) {
               kCompanionBytesMax);
 }
 
-// Hubs keep model.onnx in a folder of the model's own, onnx/.
-std::vector<fs::path> places_of(const fs::path& file, ModelFormat format) {
+// Model hubs store model.onnx in onnx/, a subfolder of the model's folder.
+std::vector<fs::path> search_folders(const fs::path& file, ModelFormat format) {
   const fs::path folder = fs::absolute(file).parent_path();
   if (format == ModelFormat::kOnnx) return {folder, folder.parent_path()};
   return {folder};
 }
 
-// Reads a file of the model's into `files`; false when it is in none of the places.
-Result<bool> take_along(const std::string& name, const std::vector<fs::path>& places,
-                        std::map<std::string, std::string>& files) {
+// Reads one of the model's files into `files`. Returns false if no place contains it.
+Result<bool> read_companion(const std::string& name, const std::vector<fs::path>& places,
+                            std::map<std::string, std::string>& files) {
   for (const fs::path& place : places) {
     if (!fs::exists(place / name)) continue;
     SIGNALBOX_TRY(files[name], read_text(place / name));
@@ -66,8 +66,8 @@ Result<bool> take_along(const std::string& name, const std::vector<fs::path>& pl
   return false;
 }
 
-// The config.json of each step that modules.json names, in folders of the model's own.
-Result<void> take_modules(const std::vector<fs::path>& places,
+// Reads the config.json of each step that modules.json names; each step has its own subfolder.
+Result<void> read_modules(const std::vector<fs::path>& places,
                           std::map<std::string, std::string>& files) {
   const auto modules = json::Document::parse(files.at(kModules));
   if (!modules) return fail_in(kModules, modules.error());
@@ -77,12 +77,12 @@ Result<void> take_modules(const std::vector<fs::path>& places,
     if (auto beside = weights::file_beside(kModules, path->text()); !beside) {
       return fail_in(fmt::format("{}: path", kModules), std::move(beside).error());
     }
-    SIGNALBOX_TRY_VOID(take_along(fmt::format("{}/{}", path->text(), kConfig), places, files));
+    SIGNALBOX_TRY_VOID(read_companion(fmt::format("{}/{}", path->text(), kConfig), places, files));
   }
   return {};
 }
 
-// The tokenizer.json of a BERT that has a vocab.txt only, as they had until 2020.
+// Makes a tokenizer.json for a BERT model that has only a vocab.txt, as was usual until 2020.
 Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
   bool lowercase = true;
   if (const auto file = files.find(kTokenizerConfig); file != files.end()) {
@@ -104,21 +104,21 @@ Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
 Result<void> gather_files(const fs::path& file, ModelFormat format,
                           const ConvertModelOptions& options,
                           std::map<std::string, std::string>& files) {
-  const std::vector<fs::path> places = places_of(file, format);
+  const std::vector<fs::path> places = search_folders(file, format);
   if (!options.config.empty()) {
     SIGNALBOX_TRY(files[kConfig], read_text(options.config));
   } else if (!files.contains(kConfig)) {
-    SIGNALBOX_TRY(const bool found, take_along(kConfig, places, files));
+    SIGNALBOX_TRY(const bool found, read_companion(kConfig, places, files));
     if (!found) {
-      return fail(Code::kNotFound, "{}: no config.json beside it, which --config would name",
+      return fail(Code::kNotFound, "{}: found no config.json next to it; name one with --config",
                   file.string());
     }
   }
   for (const char* name : kCompanions) {
     if (files.contains(name)) continue;
-    SIGNALBOX_TRY(const bool found, take_along(name, places, files));
+    SIGNALBOX_TRY(const bool found, read_companion(name, places, files));
     if (!found || name != std::string_view(kModules)) continue;
-    if (auto done = take_modules(places, files); !done) {
+    if (auto done = read_modules(places, files); !done) {
       return fail_in(file.string(), std::move(done).error());
     }
   }
@@ -128,13 +128,14 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     }
   }
   if (!files.contains(kTokenizer)) {
-    options.say(
-        "no tokenizer.json beside it: put one into OUT, or the model reads ids and no text");
+    options.print(
+        "found no tokenizer.json: add one to OUT, or the model can read only token ids, not text");
   }
   return {};
 }
 
-// "encoder.layer.11.output.dense.bias" to "encoder.layer.N.output.dense.bias".
+// Replaces numbers in a tensor name by N: "encoder.layer.11.output.dense.bias" becomes
+// "encoder.layer.N.output.dense.bias".
 std::string kind_of(std::string_view name) {
   std::string out;
   while (!name.empty()) {
@@ -152,32 +153,33 @@ std::string kind_of(std::string_view name) {
   return out;
 }
 
-void say_kinds(std::span<const weights::Tensor> tensors, const ConvertModelOptions& options) {
+void print_kinds(std::span<const weights::Tensor> tensors, const ConvertModelOptions& options) {
   std::map<std::string, int> kinds;
   for (const weights::Tensor& tensor : tensors) {
     ++kinds[fmt::format("{}  {} {}", kind_of(tensor.name), weights::dtype_name(tensor.dtype),
                         weights::shape_text(tensor.shape))];
   }
-  for (const auto& [kind, count] : kinds) options.say(fmt::format("{} x {}", kind, count));
+  for (const auto& [kind, count] : kinds) options.print(fmt::format("{} x {}", kind, count));
 }
 
-// The engine has the last word on what was made.
+// Opens the result with the engine, which alone decides whether the model is usable. Returns its
+// error message, or "".
 std::string opening_error(const fs::path& out) {
   const auto model = engine::TextModel::open(out);
   return model ? "" : model.error().message;
 }
 
-// Replaces the weights in `out` by their packed form. The largest errors first.
+// Replaces the weights in `out` by their packed form. Reports the largest errors first.
 Result<void> pack(const fs::path& out, const ConvertModelOptions& options) {
   SIGNALBOX_TRY(engine::PackedModel packed,
                 engine::pack_model(out, {.precision = *options.precision}));
   std::ranges::sort(packed.matrices, std::greater(), &engine::PackedMatrix::error);
   for (const engine::PackedMatrix& matrix : packed.matrices) {
-    options.say(fmt::format("{}  relative error of the weights {:.2e}",
-                            engine::packed_name(matrix.name, matrix.format), matrix.error));
+    options.print(fmt::format("{}  relative error of the weights {:.2e}",
+                              engine::packed_name(matrix.name, matrix.format), matrix.error));
   }
   if (options.precision == engine::Precision::kI8) {
-    options.say(
+    options.print(
         fmt::format("relative error of the hidden states {:.2e}; {} layers stay in bf16{}{}",
                     packed.error, packed.wide_layers.size(), packed.wide_layers.empty() ? "" : ": ",
                     fmt::join(packed.wide_layers, ", ")));
@@ -190,17 +192,17 @@ Result<void> write_model(const fs::path& out, std::span<const weights::Tensor> t
                          const ConvertModelOptions& options) {
   for (const weights::Tensor& tensor : tensors) {
     if (options.precision && tensor.name.find(".packed_") != std::string::npos) {
-      return fail(Code::kInvalid, "{}: packed already; convert the model that it was made from",
+      return fail(Code::kInvalid, "{}: already packed; convert the original model instead",
                   tensor.name);
     }
   }
-  say_kinds(tensors, options);
+  print_kinds(tensors, options);
   for (const auto& [name, text] : files) SIGNALBOX_TRY_VOID(write_file(out / name, text));
   SIGNALBOX_TRY_VOID(weights::write_safetensors(out / kWeights, tensors));
   return options.precision ? pack(out, options) : Result<void>();
 }
 
-// The model with an adapter in it.
+// Merges the adapter into the model and writes the result.
 Result<void> write_merged(const fs::path& out, ForeignModel& model,
                           const ConvertModelOptions& options) {
   SIGNALBOX_TRY(const weights::LoraAdapter adapter, weights::LoraAdapter::open(options.adapter));
@@ -209,11 +211,11 @@ Result<void> write_merged(const fs::path& out, ForeignModel& model,
                 weights::merge_lora(model.tensors, adapter, *kernels));
   for (const char* name :
        {kConfig, "category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
-    SIGNALBOX_TRY_VOID(take_along(name, {options.adapter}, model.files));
+    SIGNALBOX_TRY_VOID(read_companion(name, {options.adapter}, model.files));
   }
-  options.say(fmt::format("merged {} layers of {}, which replaces {} tensors",
-                          adapter.layers().size(), options.adapter.string(),
-                          adapter.replacements().size()));
+  options.print(fmt::format("merged {} layers of {}; it replaces {} tensors",
+                            adapter.layers().size(), options.adapter.string(),
+                            adapter.replacements().size()));
   return write_model(out, merged.tensors(), model.files, options);
 }
 
@@ -244,24 +246,26 @@ Result<std::string> convert_model(const fs::path& file, ModelFormat format, cons
   const fs::path weights = out / kWeights;
   std::error_code error;
   if (fs::equivalent(file, weights, error)) {
-    return fail(Code::kInvalid, "{}: is what would be written", file.string());
+    return fail(Code::kInvalid, "{}: this is the output file itself; choose another OUT",
+                file.string());
   }
   SIGNALBOX_TRY(ForeignModel model, read_foreign_model(file, format));
   if (model.tensors.size() == 0) return fail(Code::kCorrupt, "{}: no weights", file.string());
   const std::vector<weights::Tensor> tensors = model.tensors.tensors();
   if (const uint64_t bytes = bytes_of(tensors); bytes > kGrowthMax * model.tensors.kept_bytes()) {
-    return fail(Code::kTooLarge, "{}: its tensors take {} bytes, {} times the file at most",
+    return fail(Code::kTooLarge,
+                "{}: its tensors take {} bytes; the limit is {} times the file's size",
                 file.string(), bytes, kGrowthMax);
   }
   SIGNALBOX_TRY_VOID(gather_files(file, format, options, model.files));
-  for (const std::string& note : model.tensors.notes()) options.say(note);
+  for (const std::string& note : model.tensors.notes()) options.print(note);
   if (options.adapter.empty()) {
     SIGNALBOX_TRY_VOID(write_model(out, tensors, model.files, options));
   } else {
     SIGNALBOX_TRY_VOID(write_merged(out, model, options));
   }
   const std::string problem = opening_error(out);
-  if (!problem.empty()) options.say(fmt::format("the engine does not open it: {}", problem));
+  if (!problem.empty()) options.print(fmt::format("the engine cannot open it: {}", problem));
   return summary(file, format, out, model, problem);
 }
 

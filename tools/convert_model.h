@@ -1,5 +1,5 @@
 #pragma once
-// A model of any format that is read to a directory that the engine reads.
+// Converts a model of any supported format to a directory that the engine reads.
 
 #include <filesystem>
 #include <functional>
@@ -14,19 +14,21 @@
 namespace signalbox::tools {
 
 struct ConvertModelOptions {
-  /// Packs the trunk's matrices so (engine/pack_model.h); none: left as they are.
+  /// Packs the trunk's matrices with this precision (engine/pack_model.h); nullopt: not packed.
   std::optional<engine::Precision> precision = {};
-  /// A directory of PEFT's to merge into the weights; its config.json and label mappings, where it
-  /// has them, take the place of the model's. Empty: none.
+  /// A PEFT adapter directory to merge into the weights. If it has a config.json or label mappings,
+  /// they replace the model's. Empty: no adapter.
   std::filesystem::path adapter = {};
-  std::filesystem::path config;  // in place of the config.json that is found; empty: none
-  std::function<void(std::string_view line)> say = [](std::string_view) {};  // what is done
+  /// Replaces the config.json that is found next to the model. Empty: no replacement.
+  std::filesystem::path config;
+  /// Receives progress lines.
+  std::function<void(std::string_view line)> print = [](std::string_view) {};
 };
 
-/// Writes to `out`, a directory that is made: config.json, the files of the tokenizer and of the
-/// pooling that lie beside `file` or are made from it, and at last model.safetensors, every tensor
-/// of which is read back and compared. Returns a line of JSON that sums up. Errors name the file:
-/// those of read_foreign_model(), kNotFound without a config.json, kIo.
+/// Creates the directory `out` and writes to it: config.json, the files of the tokenizer and of the
+/// pooling (copied from next to `file` or derived from it), and last model.safetensors, of which
+/// every tensor is read back and compared. Returns a summary as one line of JSON. Errors name the
+/// file: those of read_foreign_model(); kNotFound without a config.json; kIo.
 Result<std::string> convert_model(const std::filesystem::path& file, ModelFormat format,
                                   const std::filesystem::path& out,
                                   const ConvertModelOptions& options);

@@ -1,4 +1,4 @@
-// One reader a format; what they hand over is alike.
+// One reader per format; all of them return the same structure.
 
 #include "tools/foreign_model.h"
 
@@ -81,8 +81,8 @@ Result<fs::path> weights_file(const fs::path& in) {
   }
   if (gguf.size() == 1) return gguf[0];
   return fail(Code::kNotFound, "{}: {}", in.string(),
-              gguf.empty() ? "no file of weights in it that is known by its name"
-                           : "several files of GGUF in it: name one");
+              gguf.empty() ? "no weights file with a known name in it"
+                           : "several GGUF files in it; name one of them");
 }
 
 std::optional<ModelFormat> model_format(const fs::path& file) {

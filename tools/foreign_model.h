@@ -1,6 +1,6 @@
 #pragma once
-// A model in a format that is not the engine's, read: which format a file is of, its tensors under
-// Hugging ClientApi's names, and what else the file says of the model.
+// Reads a model in a format that is not the engine's: detects the format of a file, and returns its
+// tensors under Hugging Face's names with the configuration that the file contains.
 
 #include <filesystem>
 #include <map>
@@ -18,21 +18,21 @@ enum class ModelFormat { kOnnx, kGguf, kTorch, kTorchIndex, kSafetensors, kSafet
 /// "onnx".
 std::string_view format_name(ModelFormat format);
 
-/// The file with the weights when `in` is a model directory: the first that is there of
-/// safetensors, PyTorch, GGUF and ONNX (also in onnx/). `in` itself when it is a file. kNotFound,
-/// naming the directory.
+/// If `in` is a model directory, returns its weights file: the first one found of safetensors,
+/// PyTorch, GGUF and ONNX (also in onnx/). If `in` is a file, returns it. kNotFound names the
+/// directory.
 Result<std::filesystem::path> weights_file(const std::filesystem::path& in);
 
-/// By the name for indices and ONNX, which has no mark of its own, otherwise by the first bytes;
-/// none when it is no file of weights.
+/// Detects the format by name for index files and ONNX, which has no magic number, and otherwise by
+/// the first bytes. nullopt if the file is not a weights file.
 std::optional<ModelFormat> model_format(const std::filesystem::path& file);
 
 struct ForeignModel {
-  weights::TensorList tensors;               // what is to be written
-  std::map<std::string, std::string> files;  // texts of a model directory, made from the file alone
+  weights::TensorList tensors;               // to be written
+  std::map<std::string, std::string> files;  // of a model directory, derived from this file alone
 };
 
-/// Errors name the file, as the readers in weights/ do.
+/// Errors name the file, as those of the readers in weights/ do.
 Result<ForeignModel> read_foreign_model(const std::filesystem::path& file, ModelFormat format);
 
 }  // namespace signalbox::tools

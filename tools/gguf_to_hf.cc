@@ -1,5 +1,5 @@
-// Keys of llama.cpp, gguf-py/gguf/constants.py. Sizes that both the metadata and the tensors say
-// are taken from the tensors, which is what the engine will check them against.
+// The metadata keys are llama.cpp's (gguf-py/gguf/constants.py). Sizes that both the metadata and
+// the tensors give are taken from the tensors, because the engine checks them against the tensors.
 
 #include "tools/gguf_to_hf.h"
 
@@ -15,7 +15,7 @@ namespace {
 using weights::Gguf;
 using weights::TensorList;
 
-constexpr std::string_view kWordStart = "\u2581";  // in front of pieces that begin a word
+constexpr std::string_view kWordStart = "\u2581";  // precedes pieces that begin a word
 
 // llama.cpp's llama_pooling_type
 constexpr int64_t kPoolingNone = 0;
@@ -23,7 +23,7 @@ constexpr int64_t kPoolingMean = 1;
 constexpr int64_t kPoolingFirst = 2;
 constexpr int64_t kPoolingLast = 3;
 
-// Rows of a table; 0 without it.
+// The number of rows of a table; 0 if the table is missing.
 int64_t rows_of(const TensorList& tensors, std::string_view name) {
   for (const weights::Tensor& tensor : tensors.tensors()) {
     if (tensor.name == name && !tensor.shape.empty()) return tensor.shape[0];
@@ -52,7 +52,7 @@ bool is_special(std::string_view token) {
   return token.size() > 2 && token.starts_with('[') && token.ends_with(']');
 }
 
-// The pieces as BERT writes them: "_word" was "word", and "ing" was "##ing".
+// Returns a piece in BERT's notation: GGUF's "_word" is BERT's "word", and GGUF's "ing" is "##ing".
 std::string bert_token(std::string_view piece) {
   if (is_special(piece)) return std::string(piece);
   if (!piece.starts_with(kWordStart)) return fmt::format("##{}", piece);
@@ -69,7 +69,7 @@ Result<std::string> tokenizer_json(const Gguf& file) {
                 file.get<std::vector<std::string_view>>("tokenizer.ggml.tokens"));
   std::vector<std::string> tokens;
   for (const std::string_view piece : pieces) tokens.push_back(bert_token(piece));
-  // The file does not say it. A vocabulary for text in lower case has no capital letter.
+  // The file does not contain this setting. A vocabulary for lower-case text has no capital letter.
   const bool lowercase = std::ranges::none_of(tokens, has_upper_case);
   return wordpiece_to_hf(tokens, lowercase);
 }
@@ -78,10 +78,11 @@ Result<void> add_pooling(const Gguf& file, std::map<std::string, std::string>& o
   const weights::GgufValue* said = file.find("bert.pooling_type");
   if (said == nullptr) return {};
   SIGNALBOX_TRY(const auto type, file.get<int64_t>("bert.pooling_type"));
-  if (type == kPoolingNone || type == kPoolingMean) return {};  // what the engine does unasked
+  if (type == kPoolingNone || type == kPoolingMean) return {};  // the engine's default
   if (type != kPoolingFirst && type != kPoolingLast) {
-    return fail(Code::kUnsupported, "{}: bert.pooling_type: {} is not built (built: 0 to 3)",
-                file.name(), type);
+    return fail(Code::kUnsupported,
+                "{}: bert.pooling_type: {} is not supported (supported: 0 to 3)", file.name(),
+                type);
   }
   out["modules.json"] =
       R"([{"type": "sentence_transformers.models.Transformer", "path": ""},)"

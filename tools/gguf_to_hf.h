@@ -1,6 +1,5 @@
 #pragma once
-// The files of a Hugging ClientApi model directory that the metadata of a GGUF file has an answer
-// for.
+// Derives the files of a Hugging Face model directory from the metadata of a GGUF file.
 
 #include <map>
 #include <string>
@@ -10,10 +9,10 @@
 
 namespace signalbox::tools {
 
-/// Texts by file name: config.json; tokenizer.json when the vocabulary is BERT's own WordPiece;
-/// modules.json and 1_Pooling/config.json when the model pools by its first or last token.
-/// Precondition: `tensors` have Hugging ClientApi's names. kCorrupt when metadata that config.json
-/// needs is missing; kUnsupported for a pooling that the engine lacks.
+/// Returns texts by file name: config.json; tokenizer.json if the vocabulary is BERT's own
+/// WordPiece; modules.json and 1_Pooling/config.json if the model pools by its first or last token.
+/// Precondition: `tensors` have Hugging Face's names. kCorrupt if metadata that config.json needs
+/// is missing; kUnsupported for a pooling that the engine lacks.
 Result<std::map<std::string, std::string>> gguf_to_hf(const weights::Gguf& file,
                                                       const weights::TensorList& tensors);
 

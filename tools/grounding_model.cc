@@ -1,5 +1,5 @@
-// An adapter has heads of both kinds: the one that tags an answer's tokens is not the one that
-// infers.
+// An adapter can have heads of both kinds. The head that tags the tokens of an answer differs from
+// the one that performs inference, so the kind is a parameter.
 
 #include "tools/grounding_model.h"
 

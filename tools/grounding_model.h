@@ -1,13 +1,13 @@
 #pragma once
-// A model that checks answers against contexts, as a command's options name it.
+// Opens a model that checks answers against contexts, as a command's options name it.
 
 #include "router/safety/grounding/grounding.h"
 #include "tools/options.h"
 
 namespace signalbox::tools {
 
-/// Opened, with the head of it that is named, or its first of the kind; nothing where `choice`
-/// names no model. Errors are those of opening, and kInvalid with what heads there are.
+/// Opens the model and selects the named head, or its first head of the kind. Returns an empty
+/// value if `choice` names no model. Errors: those of opening; kInvalid with the available heads.
 Result<grounding::GroundingModel> open_grounding_model(const ModelChoice& choice,
                                                        engine::HeadKind kind);
 

@@ -1,4 +1,4 @@
-// Line by line: one row is in memory at a time.
+// Reads line by line, so only one row is in memory at a time.
 
 #include "tools/jsonl.h"
 
@@ -14,9 +14,9 @@ namespace signalbox::tools {
 
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as some editors put it first
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it first
 
-// False at the end of the input. A line that is too long is cut one byte behind the limit.
+// Returns false at the end of the input. Cuts a line that is too long one byte after the limit.
 bool take_line(std::streambuf& in, std::string& line) {
   constexpr int kEnd = std::streambuf::traits_type::eof();
   line.clear();
@@ -28,7 +28,7 @@ bool take_line(std::streambuf& in, std::string& line) {
   return true;
 }
 
-// A folder is opened like a file, and the first read throws what the system says of it.
+// A directory opens like a file; its first read throws the system's error.
 Result<bool> read_line(std::streambuf& in, std::string& line) {
   try {
     return take_line(in, line);
@@ -37,7 +37,7 @@ Result<bool> read_line(std::streambuf& in, std::string& line) {
   }
 }
 
-// `name` stands before what is wrong with the input itself.
+// `name` precedes errors of the input itself.
 Result<void> read_all(std::istream& in, std::string_view name,
                       const std::function<Result<void>(const json::Value& row, size_t line)>& row) {
   std::string line;
@@ -47,7 +47,7 @@ Result<void> read_all(std::istream& in, std::string_view name,
     if (!is_there) return fail_in(name, std::move(is_there).error());
     if (!*is_there) return {};
     if (line.size() > kRowBytesMax) {
-      return fail(Code::kTooLarge, "line {}: over {} bytes", number, kRowBytesMax);
+      return fail(Code::kTooLarge, "line {}: longer than {} bytes", number, kRowBytesMax);
     }
     if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -82,7 +82,7 @@ Result<void> read_rows(
 }
 
 Result<void> for_each_row(const std::function<Result<std::string>(const json::Value& row)>& row) {
-  std::ios::sync_with_stdio(false);  // or what cannot be read is taken for the end
+  std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
   const auto one = [&](const json::Value& value, size_t) -> Result<void> {
     SIGNALBOX_TRY(std::string out, row(value));
     out.push_back('\n');
@@ -116,7 +116,7 @@ void print_tables(std::string_view text) {
 }
 
 int report(const Error& error) {
-  // A configuration has one line for each thing that is wrong with it.
+  // An invalid configuration has one line per problem.
   std::string_view left = error.message;
   do {
     const size_t end = std::min(left.find('\n'), left.size());

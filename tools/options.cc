@@ -1,4 +1,4 @@
-// The adapter around cxxopts' exceptions.
+// The adapter that catches cxxopts' exceptions.
 
 #include "tools/options.h"
 
@@ -19,7 +19,7 @@
 namespace signalbox::tools {
 namespace {
 
-// The library tells a value that it cannot read, and not whose it is.
+// The library reports a value that it cannot parse, but not the option that the value belongs to.
 std::string with_option_name(std::string message, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -47,7 +47,7 @@ std::istream& operator>>(std::istream& in, Number& out) {
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body) {
-  options.add_options()("h,help", "this text");
+  options.add_options()("h,help", "print this text");
   cxxopts::ParseResult parsed;
   std::string mistake;
   try {
@@ -73,20 +73,21 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
 
 void add_pass_options(cxxopts::Options& options) {
   auto add = options.add_options();
-  add("dtype", "numbers to compute with: f32, bf16 or int8",
+  add("dtype", "number format to compute with: f32, bf16 or int8",
       cxxopts::value<std::string>()->default_value("f32"), "TYPE");
-  add("threads", "threads for each text; what comes out does not depend on it",
+  add("threads", "threads for each text; the results do not depend on it",
       cxxopts::value<int32_t>()->default_value("1"), "N");
 }
 
 void add_model_options(cxxopts::Options& options) {
   auto add = options.add_options();
-  add("model", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+  add("model", "model directory, or the name of a pulled model", cxxopts::value<std::string>(),
       "DIR");
   add_pass_options(options);
-  add("head", "directory of a further head for the model, such as `signalbox fit` writes",
+  add("head",
+      "directory of an additional head for the model, for example one written by `signalbox fit`",
       cxxopts::value<std::string>(), "DIR");
-  add("adapter", "directory of a low-rank adapter (PEFT) that is merged into the model",
+  add("adapter", "directory of a low-rank adapter (PEFT) to merge into the model",
       cxxopts::value<std::string>(), "DIR");
 }
 
@@ -123,8 +124,8 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
     return fail(Code::kNotFound,
-                "{}: there is no {}; expected the directory of a model, or the name of a "
-                "pulled one (`signalbox models list`)",
+                "{}: {} does not exist; expected a model directory or the name of a "
+                "pulled model (`signalbox models list`)",
                 choice.option, directory.string());
   }
   if (!std::filesystem::is_directory(directory, ignored)) {

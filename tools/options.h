@@ -1,5 +1,5 @@
 #pragma once
-// What every command does with its options: --help, errors with exit code 2, and model names.
+// Option handling that all commands share: --help, exit code 2 for bad usage, and model names.
 
 #include <cxxopts.hpp>
 #include <filesystem>
@@ -13,58 +13,59 @@
 
 namespace signalbox::tools {
 
-/// Adds --help, parses, and calls `body` with the result. Prints help and returns kExitOk for
-/// --help; prints what is wrong and returns kExitUsage for an unknown option, a stray argument or a
-/// missing one of `required`.
+/// Adds --help, parses the arguments, and calls `body` with the result. For --help, prints the help
+/// text and returns kExitOk. For an unknown option, a stray argument or a missing `required` one,
+/// prints the error and returns kExitUsage.
 int with_options(cxxopts::Options& options, int argc, char** argv,
                  std::initializer_list<const char*> required,
                  const std::function<int(const cxxopts::ParseResult&)>& body);
 
-/// The value of an option that is a finite number from end to end; the library takes "0,5" for 0.
+/// The value of an option: a finite number that fills the whole argument. The library's own parser
+/// would read "0,5" as 0.
 struct Number {
   double value = 0;
 };
 std::istream& operator>>(std::istream& in, Number& out);
 
-/// Those of how a model runs: --dtype, --threads; and what they mean.
+/// Adds the options that control how a model runs, --dtype and --threads; and reads them.
 void add_pass_options(cxxopts::Options& options);
 Result<engine::OpenOptions> pass_options(const cxxopts::ParseResult& parsed);
 
-/// The options of every command that runs a model: --model, --dtype, --threads, --head,
+/// Adds the options of every command that runs a model: --model, --dtype, --threads, --head and
 /// --adapter.
 void add_model_options(cxxopts::Options& options);
 
-/// What --dtype means, or another option of that kind.
+/// Parses the value of --dtype or of a similar option.
 Result<engine::Precision> parse_dtype(std::string_view name, std::string_view option = "--dtype");
 
-/// A model as add_model_options() names it, not opened yet.
+/// A model as add_model_options() names it; it is not open yet.
 struct ModelChoice {
   std::string model;  // a directory or a name
   engine::OpenOptions options;
-  const char* option = "--model";  // that errors name
+  const char* option = "--model";  // named in errors
 };
 
-/// What those options say. Errors are usage errors.
+/// Reads the options of add_model_options(). Errors are usage errors.
 Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed);
 
-/// Opens it: every command does so here.
+/// Opens the model. All commands open models with this function.
 Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& choice);
 
-/// with_options(), and the model that they name. An error in them is a usage error; one of the
-/// model is printed with kExitFailure.
+/// Calls with_options() and opens the model that the options name. An error in the options is a
+/// usage error; an error of the model is printed and returns kExitFailure.
 int with_model(
     cxxopts::Options& options, int argc, char** argv,
     const std::function<int(const cxxopts::ParseResult&, const engine::TextModel&)>& body);
 
-/// The head of that model which --model or --head names, or its first of the kind: its place in
-/// model.heads(). Errors: kInvalid, with what heads there are.
+/// Returns the index in model.heads() of the head that --model or --head names, or of the first
+/// head of the kind. kInvalid lists the available heads.
 Result<size_t> chosen_head(const ModelChoice& choice, const engine::TextModel& model,
                            engine::HeadKind kind);
 Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::TextModel& model,
                            engine::HeadKind kind);
 
-/// What --model means: a directory, or the name of a model under models/ in the working directory,
-/// or of a head of one ("domain": models/signals/domain).
+/// Resolves the value of --model: a directory; the name of a model under models/ in the working
+/// directory; or the name of a head of such a model ("domain": models/signals/domain).
 std::filesystem::path model_directory(const std::string& model);
 
 }  // namespace signalbox::tools

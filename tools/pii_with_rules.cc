@@ -1,4 +1,5 @@
-// Types of a model are written as the rules write theirs, or the two would not meet.
+// Converts the model's types to upper case as the rules write them; otherwise the two would never
+// match.
 
 #include "tools/pii_with_rules.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a model marks as personal data, joined with what rules find: as the router does it.
+// Joins the personal data that a model finds with what the rules find, as the router does.
 
 #include <string_view>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace signalbox::tools {
 
-/// In order, not overlapping; types are in upper case as those of the rules are.
+/// Returns spans in text order that do not overlap. Types are in upper case, as the rules write
+/// them.
 std::vector<pii::PiiEntity> with_rules(std::string_view text,
                                        const std::vector<engine::Entity>& marked);
 

@@ -1,4 +1,4 @@
-// posix_spawnp and waitpid. popen and system would go through a shell.
+// Uses posix_spawnp and waitpid, because popen and system would run a shell.
 
 #include "tools/process.h"
 
@@ -41,8 +41,7 @@ Result<int> run_program(const std::vector<std::string>& argv) {
   if (error != 0) return fail(Code::kIo, "{}: {}", argv[0], std::strerror(error));
 
   child_ = pid;
-  if (signal_seen_ != 0)
-    ::kill(pid, signal_seen_);  // it came before there was anyone to pass it to
+  if (signal_seen_ != 0) ::kill(pid, signal_seen_);  // the signal arrived before the child existed
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0) {
     if (errno == EINTR) continue;
@@ -55,7 +54,8 @@ Result<int> run_program(const std::vector<std::string>& argv) {
 
 InterruptGuard::InterruptGuard() {
   signal_seen_ = 0;
-  struct sigaction action {};  // without SA_RESTART: a wait for another pull's lock must end too
+  struct sigaction action {
+  };  // no SA_RESTART: the signal must also interrupt a wait for another pull's lock
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

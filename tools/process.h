@@ -1,6 +1,5 @@
 #pragma once
-// Other programs, run without a shell: arguments arrive as they are written here, whatever they
-// contain.
+// Runs other programs without a shell, so arguments reach them unchanged whatever they contain.
 
 #include <string>
 #include <vector>
@@ -9,14 +8,14 @@
 
 namespace signalbox::tools {
 
-/// Runs argv[0], found on PATH, and waits for it. Its standard input is empty, its standard output
-/// is thrown away (ours carries results only) and its standard error is ours, so that its progress
-/// and its complaints are seen. Returns its exit status, 128 + N when signal N ended it. Errors:
-/// kNotFound when there is no such program, kIo. Not thread-safe.
+/// Finds argv[0] on PATH, runs it, and waits for it. Its standard input is empty; its standard
+/// output is discarded, because ours carries only results; its standard error is ours, so that the
+/// user sees its progress and its errors. Returns its exit status, or 128 + N if signal N ended it.
+/// Errors: kNotFound if there is no such program; kIo. Not thread-safe.
 Result<int> run_program(const std::vector<std::string>& argv);
 
-/// While one stands, SIGINT and SIGTERM end the program that run_program() waits for and not this
-/// one, so that the caller can put away what is half done. One at a time.
+/// While an InterruptGuard exists, SIGINT and SIGTERM end the program that run_program() waits for
+/// instead of this process, so that the caller can clean up. At most one may exist at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -24,7 +23,7 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// The signal that came, 0 for none.
+  /// The signal that arrived; 0: none.
   static int signal_seen();
 };
 

@@ -1,6 +1,5 @@
-// npm unpacks its own packages; what is inside is then checked file by file. Parsing tar here was
-// rejected: the client is needed anyway for registries, proxies and credentials, and it does that
-// well.
+// npm unpacks its own packages; we then verify the contents file by file. We do not parse tar here:
+// the npm client is needed anyway for registries, proxies and credentials.
 
 #include "tools/pull.h"
 
@@ -41,7 +40,7 @@ std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-/// Holds the model's directory against another pull until it goes.
+/// Locks the model's directory against other pulls during its lifetime.
 class DirectoryLock {
  public:
   static Result<DirectoryLock> take(const fs::path& directory) {
@@ -66,12 +65,13 @@ class DirectoryLock {
   int fd_;
 };
 
-/// Where files wait until they are verified; empty at first, gone with the object.
+/// The directory in which files wait until they are verified. It is empty at first and is removed
+/// with the object.
 class Staging {
  public:
   static Result<Staging> create(const fs::path& path) {
     std::error_code error;
-    fs::remove_all(path, error);  // of a pull that was killed
+    fs::remove_all(path, error);  // left by a pull that was killed
     fs::create_directories(path, error);
     if (error) return fail(Code::kIo, "{}: {}", path.string(), error.message());
     return Staging(path);
@@ -89,7 +89,7 @@ class Staging {
   fs::path path_;
 };
 
-/// `place` names the file for people.
+/// `place` names the file in messages.
 Result<void> verify(const fs::path& path, const ManifestFile& file, std::string_view place) {
   std::error_code error;
   const auto status = fs::symlink_status(path, error);
@@ -109,8 +109,8 @@ Result<void> verify(const fs::path& path, const ManifestFile& file, std::string_
   return {};
 }
 
-/// Runs npm or curl; `what` is being fetched and `package` is Debian's package that brings the
-/// program.
+/// Runs npm or curl. `what` names the thing to fetch; `package` is the Debian package that contains
+/// the program.
 Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view what,
                          std::string_view package) {
   const auto status = run_program(argv);
@@ -128,8 +128,8 @@ Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view 
   return {};
 }
 
-/// The whole package, without running any of its scripts. Returns the folder that it was unpacked
-/// into.
+/// Fetches the whole package without running its scripts. Returns the folder into which it was
+/// unpacked.
 Result<fs::path> fetch_package(const ManifestSource& source, const fs::path& staging) {
   const std::string package = named(source);
   SIGNALBOX_TRY_VOID(
@@ -150,11 +150,11 @@ Result<void> fetch_from_hub(const ManifestSource& source, const ManifestFile& fi
                      url, "curl");
 }
 
-Result<void> take_built_in(const ManifestSource& source, const ManifestFile& file,
+Result<void> copy_built_in(const ManifestSource& source, const ManifestFile& file,
                            const fs::path& path) {
   const std::string name = fmt::format("{}/{}", source.origin, file.path);
   const auto bytes = weights::shipped_file(name);
-  if (!bytes) return fail(Code::kNotFound, "{}: this build carries no such file", name);
+  if (!bytes) return fail(Code::kNotFound, "{}: this build does not contain that file", name);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error) return fail(Code::kIo, "{}: {}", path.parent_path().string(), error.message());
@@ -185,7 +185,7 @@ Result<void> fetch(const ManifestSource& source, const std::vector<const Manifes
     if (source.kind == ManifestSource::Kind::kHub) {
       SIGNALBOX_TRY_VOID(fetch_from_hub(source, *file, staged));
     } else if (source.kind == ManifestSource::Kind::kBuiltIn) {
-      SIGNALBOX_TRY_VOID(take_built_in(source, *file, staged));
+      SIGNALBOX_TRY_VOID(copy_built_in(source, *file, staged));
     }
     const std::string place = fmt::format("{} of {}", file->path, named(source));
     SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
@@ -202,8 +202,9 @@ Result<const ManifestSource*> choose(const ManifestModel& model, const std::stri
   return fail(Code::kInvalid, "no source \"{}\" (known: {})", from, fmt::join(known, ", "));
 }
 
-/// Heads within the directory of a model that are not of it, such as those that `fit` made.
-std::vector<std::string> others_within(const fs::path& directory, const ManifestSource& source) {
+/// Returns the heads in a model's directory that are not part of the model, such as those made by
+/// `fit`.
+std::vector<std::string> extra_heads(const fs::path& directory, const ManifestSource& source) {
   std::vector<std::string> out;
   std::error_code error;
   for (auto at = fs::directory_iterator(directory, error); !error && at != fs::directory_iterator();
@@ -212,7 +213,8 @@ std::vector<std::string> others_within(const fs::path& directory, const Manifest
     const fs::path& path = at->path();
     const std::string name = path.filename().string();
     const auto is_inside = [&](const ManifestFile& f) { return f.name.starts_with(name + "/"); };
-    // Folders that a pull or a fit works in, or that somebody has put aside, begin with a dot.
+    // Names that begin with a dot are working folders of a pull or a fit, or folders set aside by
+    // the user.
     const bool is_head = !name.starts_with('.') && fs::is_directory(at->symlink_status(none)) &&
                          fs::exists(path / "config.json", none) &&
                          !fs::exists(path / "tokenizer.json", none);
@@ -229,19 +231,20 @@ const ManifestModel* model_with_head(const Manifest& manifest, const std::string
   return found == manifest.models.end() ? nullptr : &*found;
 }
 
-/// What a head was fitted to, the files beside it, changes: its answers would be wrong in silence.
-void warn_of_others(const Manifest& manifest, const ManifestModel& model,
-                    const ManifestSource& source, const PullOptions& options) {
-  for (const std::string& name : others_within(options.to / model.name, source)) {
+/// Warns about heads that were fitted to files that change now: their answers would be silently
+/// wrong.
+void warn_about_extra_heads(const Manifest& manifest, const ManifestModel& model,
+                            const ManifestSource& source, const PullOptions& options) {
+  for (const std::string& name : extra_heads(options.to / model.name, source)) {
     const fs::path place = options.to / model.name / name;
-    const ManifestModel* home = was_fitted(place) ? nullptr : model_with_head(manifest, name);
-    options.say(home == nullptr
-                    ? fmt::format("{}: {} may have been fitted to files that are replaced now; fit "
-                                  "it again",
-                                  model.name, place.string())
-                    : fmt::format("{}: {} is of an earlier version; name {} instead, and remove it",
-                                  model.name, place.string(),
-                                  (options.to / home->name / name).string()));
+    const ManifestModel* home = is_fitted_head(place) ? nullptr : model_with_head(manifest, name);
+    options.print(
+        home == nullptr
+            ? fmt::format("{}: {} may have been fitted to files that are about to be replaced; "
+                          "fit it again",
+                          model.name, place.string())
+            : fmt::format("{}: {} belongs to an earlier version; use {} instead and remove it",
+                          model.name, place.string(), (options.to / home->name / name).string()));
   }
 }
 
@@ -256,27 +259,27 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
   SIGNALBOX_TRY(const auto lock, DirectoryLock::take(directory));
 
   std::vector<const ManifestFile*> wanted;
-  bool changes = false;  // the model, not only its heads
+  bool changes = false;  // true: the model itself changes, not only its heads
   for (const ManifestFile& file : source->files) {
     const auto present = verify(directory / file.name, file, file.name);
     if (present) continue;
     wanted.push_back(&file);
     changes = changes || file.name.find('/') == std::string::npos;
     if (present.error().code != Code::kNotFound) {
-      options.say(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
+      options.print(fmt::format("{}: {}; fetching it again", model.name, present.error().message));
     }
   }
   if (wanted.empty()) {
-    options.say(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
-                            source->files.size(), directory.string()));
+    options.print(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
+                              source->files.size(), directory.string()));
     return {};
   }
-  options.say(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
-                          kind_name(source->kind), megabytes(source->bytes())));
-  if (changes) warn_of_others(manifest, model, *source, options);
+  options.print(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
+                            kind_name(source->kind), megabytes(source->bytes())));
+  if (changes) warn_about_extra_heads(manifest, model, *source, options);
   SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
-  options.say(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
-                          wanted.size(), source->files.size(), directory.string()));
+  options.print(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
+                            wanted.size(), source->files.size(), directory.string()));
   return {};
 }
 

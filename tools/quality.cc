@@ -1,4 +1,4 @@
-// Counts first, shares from them.
+// Collects counts first and derives shares from them.
 
 #include "tools/quality.h"
 
@@ -10,7 +10,7 @@
 namespace signalbox::tools {
 namespace {
 
-constexpr size_t kConfusionsTold = 10;
+constexpr size_t kConfusionsShown = 10;
 
 double share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -22,7 +22,7 @@ void write_label(const LabelQuality& label, json::Writer& out) {
   out.member("f1", label.f1());
 }
 
-void tell_label(const LabelQuality& label, std::string& out) {
+void append_label(const LabelQuality& label, std::string& out) {
   out += fmt::format("  {:<24} {:>9.3f} {:>9.3f} {:>9.3f} {:>9}\n", label.label, label.precision(),
                      label.recall(), label.f1(), label.support);
 }
@@ -95,9 +95,9 @@ Quality classifier_quality(std::span<const std::string> labels, std::span<const 
       out.calibration_error +=
           std::abs(static_cast<double>(bin.hits) - bin.scores) / static_cast<double>(out.rows);
   }
-  for (const auto& [pair, told] : confused) {
+  for (const auto& [pair, count] : confused) {
     out.confusions.push_back(
-        {pair.first, pair.second, told.first, told.second / static_cast<double>(told.first)});
+        {pair.first, pair.second, count.first, count.second / static_cast<double>(count.first)});
   }
   std::ranges::stable_sort(out.confusions, std::greater(), &Quality::Confusion::rows);
   return out;
@@ -107,7 +107,8 @@ SpanCounter::SpanCounter(std::span<const std::string> types) {
   for (const std::string& type : types) types_[type].label = type;
 }
 
-SpanCounts SpanCounter::add(std::span<const Marked> truth, std::span<const engine::Entity> found) {
+SpanCounts SpanCounter::add(std::span<const LabelledSpan> truth,
+                            std::span<const engine::Entity> found) {
   ++texts_;
   const auto type_of = [this](const std::string& name) -> LabelQuality& {
     LabelQuality& type = types_[name];
@@ -116,11 +117,11 @@ SpanCounts SpanCounter::add(std::span<const Marked> truth, std::span<const engin
   };
   SpanCounts out;
   std::vector<bool> met(truth.size());
-  for (const Marked& span : truth) ++type_of(span.type).support;
+  for (const LabelledSpan& span : truth) ++type_of(span.type).support;
   for (const engine::Entity& each : found) {
     LabelQuality& type = type_of(each.type);
     ++type.predicted;
-    const auto at = std::ranges::find(truth, Marked{each.type, each.begin, each.end});
+    const auto at = std::ranges::find(truth, LabelledSpan{each.type, each.begin, each.end});
     if (at == truth.end() || met[at - truth.begin()]) continue;
     met[at - truth.begin()] = true;
     ++type.hits;
@@ -176,16 +177,16 @@ void write_json(const SpanQuality& quality, json::Writer& out) {
   out.end_object();
 }
 
-std::string words(const Quality& quality) {
+std::string to_tables(const Quality& quality) {
   std::string out = fmt::format(
       "{} rows: accuracy {:.4f} (95 %: {:.4f} to {:.4f}), macro F1 {:.4f}, calibration error "
       "{:.4f}\n",
       quality.rows, quality.accuracy, quality.accuracy_interval.low, quality.accuracy_interval.high,
       quality.macro_f1, quality.calibration_error);
   out += heading("label");
-  for (const LabelQuality& label : quality.labels) tell_label(label, out);
+  for (const LabelQuality& label : quality.labels) append_label(label, out);
   if (!quality.confusions.empty()) out += "  most often confused\n";
-  for (size_t i = 0; i < std::min(kConfusionsTold, quality.confusions.size()); ++i) {
+  for (size_t i = 0; i < std::min(kConfusionsShown, quality.confusions.size()); ++i) {
     const Quality::Confusion& each = quality.confusions[i];
     out +=
         fmt::format("  {} taken for {}: {} (mean score {:.2f})\n", quality.labels[each.truth].label,
@@ -194,12 +195,12 @@ std::string words(const Quality& quality) {
   return out;
 }
 
-std::string words(const SpanQuality& quality) {
+std::string to_tables(const SpanQuality& quality) {
   std::string out = fmt::format("{} texts, spans of the same type and bounds: ", quality.texts);
   out += fmt::format("precision {:.4f}, recall {:.4f}, F1 {:.4f}\n", quality.all.precision(),
                      quality.all.recall(), quality.all.f1());
   out += heading("type");
-  for (const LabelQuality& type : quality.types) tell_label(type, out);
+  for (const LabelQuality& type : quality.types) append_label(type, out);
   return out;
 }
 

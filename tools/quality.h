@@ -1,5 +1,5 @@
 #pragma once
-// How well predictions agree with labels: what `fit` and `eval` report.
+// Measures how well predictions agree with labels, for the reports of `fit` and `eval`.
 
 #include <array>
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
-#include "tools/marked.h"
+#include "tools/labels.h"
 
 namespace signalbox::tools {
 
-/// Where a share lies with 95 % confidence: E. B. Wilson, "Probable Inference", 1927.
+/// The 95 % confidence interval of a share: E. B. Wilson, "Probable Inference", 1927.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -23,16 +23,16 @@ Interval wilson(int64_t hits, int64_t of);
 
 struct LabelQuality {
   std::string label;
-  int64_t support = 0;  // rows, or spans, that have it
+  int64_t support = 0;  // rows or spans that have this label
   int64_t predicted = 0;
-  int64_t hits = 0;  // of both
+  int64_t hits = 0;  // rows or spans that have it and were predicted so
 
-  double precision() const;  // 0 where nothing is predicted
+  double precision() const;  // 0 if nothing is predicted
   double recall() const;     // 0 without support
   double f1() const;
 };
 
-/// Of a classifier.
+/// The quality of a classifier.
 struct Quality {
   int64_t rows = 0;
   double accuracy = 0;
@@ -43,7 +43,7 @@ struct Quality {
   struct Bin {
     int64_t rows = 0;
     int64_t hits = 0;
-    double scores = 0;  // their sum
+    double scores = 0;  // sum of the best scores
   };
   std::array<Bin, 15> bins;
   std::vector<LabelQuality> labels;
@@ -52,33 +52,33 @@ struct Quality {
     int32_t truth;
     int32_t predicted;
     int64_t rows;
-    double score;  // mean, of the wrong label
+    double score;  // mean score of the wrong label
   };
-  std::vector<Confusion> confusions;  // the most frequent first
+  std::vector<Confusion> confusions;  // most frequent first
 };
 
 /// scores (rows, labels), each row adding up to 1; truths (rows).
 Quality classifier_quality(std::span<const std::string> labels, std::span<const int32_t> truths,
                            std::span<const float> scores);
 
-/// Of a tagger: spans that agree in type and in both ends count as hits.
+/// The quality of a tagger. A span is a hit if its type and both ends agree.
 struct SpanQuality {
   int64_t texts = 0;
   LabelQuality all;  // over every type
   std::vector<LabelQuality> types;
 };
 
-/// Of one text; hits <= support, whatever is found twice.
+/// The counts of one text. hits <= support, even if a span is found twice.
 struct SpanCounts {
   int64_t support = 0, predicted = 0, hits = 0;
 };
 
-/// Adds texts up, one by one.
+/// Accumulates the counts of texts.
 class SpanCounter {
  public:
-  /// Types that are told though no text has them.
+  /// `types` are reported even if no text has them.
   explicit SpanCounter(std::span<const std::string> types = {});
-  SpanCounts add(std::span<const Marked> truth, std::span<const engine::Entity> found);
+  SpanCounts add(std::span<const LabelledSpan> truth, std::span<const engine::Entity> found);
   SpanQuality quality() const;
 
  private:
@@ -88,8 +88,8 @@ class SpanCounter {
 
 void write_json(const Quality& quality, json::Writer& out);
 void write_json(const SpanQuality& quality, json::Writer& out);
-/// Tables for people.
-std::string words(const Quality& quality);
-std::string words(const SpanQuality& quality);
+/// Tables for the terminal.
+std::string to_tables(const Quality& quality);
+std::string to_tables(const SpanQuality& quality);
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// The file is read as YAML and walked as JSON: its requests are JSON already.
+// Reads the file as YAML and walks it as JSON, because its requests are JSON already.
 
 #include "tools/route_probes.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using json::Value;
 
-// A query of a hundred bytes repeated so often is a text of ten megabytes.
+// A query of a hundred bytes, repeated this often, is a text of ten megabytes.
 constexpr int64_t kRepeatMax = 100'000;
 constexpr size_t kRequestBytesMax = size_t{64} << 20;
 
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> texts_of(const Value& list, const std::string& 
   return out;
 }
 
-// Keys are types of signals, or their plural.
+// Keys are signal types, or their plurals.
 std::string type_of(std::string_view key) {
   std::string type(key == "preferences" ? "preference" : key);
   if (type.ends_with('s') && type != "metadata") type.pop_back();
@@ -55,7 +55,7 @@ Result<void> read_signals(const Value& from, std::string_view key, const std::st
   return {};
 }
 
-// What a group expects of all its variants, and what a variant adds.
+// Reads the expectations of a group, which hold for all its variants, or those that a variant adds.
 Result<void> read_expectations(const Value& from, const std::string& path, Probe& out) {
   for (const auto& [key, slot] :
        {std::pair{"expected_decision", &out.decision},
@@ -90,7 +90,8 @@ Result<std::string> repeated(const Value& variant, const std::string& path) {
   return out;
 }
 
-// Whom requests are for: what the file, a group or a variant says, the narrower one first.
+// The recipe and the model that requests name. The file, a group or a variant can set them; the
+// narrowest setting wins.
 struct Address {
   std::string recipe, model;
 
@@ -120,7 +121,7 @@ Result<std::string> request_of(const Value& variant, std::string_view model,
   return out.end_object().take();
 }
 
-// --- what is found ---
+// --- results ---
 
 std::set<std::string> plugins_of(const config::Decision& decision) {
   const auto names = config::plugin_names(decision);
@@ -142,14 +143,14 @@ class Blame {
     for (const Value& each : explained_.find("trace")->items()) {
       if (each.find("decision")->text() != expected) continue;
       blame(*each.find("rules"), true);
-      if (causes.empty()) causes.push_back("it matches, and another one comes first");
+      if (causes.empty()) causes.push_back("it matches, but another decision comes first");
     }
-    if (causes.empty()) causes.push_back("there is no such decision");
+    if (causes.empty()) causes.push_back("no decision has this name");
   }
 
  private:
-  // Leaves that decide why a node does not match, or, under NOT, why it does. Where a node is not
-  // known, those of its leaves that are not.
+  // Collects the leaves that keep a node from matching or, under NOT, that make it match. If the
+  // node's result is unknown, collects its leaves with unknown results.
   void blame(const Value& node, bool should_match) {
     const std::string_view matched = node.find("matched")->raw();
     const bool is_open = matched == "null";
@@ -177,7 +178,7 @@ class Blame {
       const auto named = input.find(input.find("name") ? "name" : "metric");
       if (missing) {
         blame_unknown(input.find("type")->text(), named ? named->text() : "", missing->text(),
-                      fmt::format(", of which projection {} is made", name));
+                      fmt::format(" (an input of projection {})", name));
       }
     }
   }
@@ -255,8 +256,9 @@ class Judge {
     const bool pass = expected == actual;
     report_.rates[is_projection ? "projection" : "signal"][row].add(pass);
     if (!pass) {
-      failure_.checks.push_back(fmt::format("{} {}: expected {}", type, name,
-                                            expected ? "a match, found none" : "none, it matches"));
+      failure_.checks.push_back(
+          fmt::format("{} {}: expected {}", type, name,
+                      expected ? "a match, found none" : "no match, found one"));
     }
   }
 
@@ -362,7 +364,7 @@ std::string probe_report_json(const ProbeReport& report) {
   return out.end_array().end_object().take();
 }
 
-std::string probe_report_words(const ProbeReport& report) {
+std::string probe_report_text(const ProbeReport& report) {
   std::string out =
       fmt::format("{} of {} variants pass\n", report.variants.passed, report.variants.total);
   for (const auto& [kind, rows] : report.rates) {
@@ -376,7 +378,7 @@ std::string probe_report_words(const ProbeReport& report) {
       out += fmt::format("  {:3}/{:<3} {}\n", rate.passed, rate.total, row);
   }
   for (const auto& [what, failures] : report.lacking)
-    out += fmt::format("{} failures lack {}\n", failures, what);
+    out += fmt::format("{} failures with an unavailable signal: {}\n", failures, what);
   for (const ProbeFailure& failure : report.failures) {
     out += fmt::format("{}\n", failure.id);
     for (const std::string& check : failure.checks) out += fmt::format("  {}\n", check);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# What is in a package, as SPDX 2.3 in JSON: the program, and each Debian package whose libraries it loads, with version, source
-# and checksum of the files. Headers that are compiled in come from docs/dependencies.md, which names every dependency; what the
-# dashboard's bundle is made of, from its package-lock.json.
+# Prints a bill of materials as SPDX 2.3 in JSON: the program, and each Debian package whose libraries it loads, with the
+# version, the source package and the checksums of the files. Header-only libraries are taken from docs/dependencies.md, which
+# lists every dependency, and the contents of the dashboard's bundle from its package-lock.json.
 #
-# usage: tools/sbom.py VERSION PROGRAM LIBRARIES      LIBRARIES: a file with a path a line
+# usage: tools/sbom.py VERSION PROGRAM LIBRARIES      LIBRARIES: a file with one path per line
 import datetime
 import hashlib
 import json
@@ -71,7 +71,7 @@ def sha256(file):
 
 
 def owners(libraries):
-    """The Debian package of each file, which may be known by its name from before /lib became a link."""
+    """Returns the Debian package of each file. dpkg may list a file under its old name, from before /lib became a link."""
     names = {}
     for library in libraries:
         real = os.path.realpath(library)
@@ -81,7 +81,7 @@ def owners(libraries):
     out = {library: next((found[name] for name in all if name in found), None) for library, all in names.items()}
     strays = [library for library, package in out.items() if package is None]
     if strays:
-        sys.exit(f"tools/sbom.py: of no Debian package: {' '.join(strays)}")
+        sys.exit(f"tools/sbom.py: files of no Debian package: {' '.join(strays)}")
     return out
 
 
@@ -93,14 +93,14 @@ def query(name):
 
 
 def build_dependencies():
-    """The libraries of the program that docs/dependencies.md lists."""
+    """Returns the libraries of the program that docs/dependencies.md lists."""
     text = (ROOT / "docs/dependencies.md").read_text()
     section = text[text.index("## The program"):text.index("## Building and testing")]
     return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
 
 
 def bundled():
-    """What the dashboard's bundle holds, as its lock pins it."""
+    """Returns the packages in the dashboard's bundle, as its lock file pins them."""
     packages = json.loads((ROOT / "router/admin/dashboard/package-lock.json").read_text())["packages"]
     return {name: packages[f"node_modules/{name}"] for name in packages[""].get("dependencies", {})}
 

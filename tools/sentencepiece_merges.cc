@@ -1,4 +1,4 @@
-// Every piece is cut at each of its inner characters.
+// Splits every piece at each boundary between two of its characters.
 
 #include "tools/sentencepiece_merges.h"
 

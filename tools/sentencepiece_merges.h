@@ -1,6 +1,7 @@
 #pragma once
-// The merges of a sentencepiece model of kind BPE, which has none: it joins the two neighbours that
-// make the piece with the best score, and so every way to make a piece of two others is a merge.
+// Derives the merges of a sentencepiece BPE model. The model file has no list of merges:
+// sentencepiece joins the two neighbours that form the piece with the best score, so every way to
+// form a piece from two others is a merge.
 
 #include <cstdint>
 #include <utility>
@@ -15,9 +16,9 @@ struct Merge {
   int32_t right;
 };
 
-/// The best first: by the score of what they make, then by the length of the left piece and of the
-/// right one in code points, the longer first, then by the ids of what they make, of the left and
-/// of the right. Only normal and user-defined pieces take part.
+/// Returns the best merges first: ordered by the score of the piece that they form; then by the
+/// length of the left piece and of the right piece in code points, longer first; then by the ids of
+/// the formed, the left and the right piece. Only normal and user-defined pieces take part.
 std::vector<Merge> merges_of(const SentencePieceModel& model);
 
 }  // namespace signalbox::tools

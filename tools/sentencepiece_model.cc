@@ -1,5 +1,5 @@
-// The numbers of the fields are those of sentencepiece_model.proto; fields that are not named here
-// are about training and are passed over.
+// The field numbers are those of sentencepiece_model.proto. Fields that are not handled here
+// concern training and are skipped.
 
 #include "tools/sentencepiece_model.h"
 
@@ -17,9 +17,9 @@ using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
 constexpr size_t kPiecesMax = size_t{1} << 24;
-constexpr size_t kPieceBytesMax = 1024;  // as the reader of tokenizer.json has it
+constexpr size_t kPieceBytesMax = 1024;  // the limit of the tokenizer.json reader
 
-/// Calls read(field) for each field of a message; errors get `where` in front.
+/// Calls read(field) for each field of a message. Prefixes errors with `where`.
 template <class Read>
 Result<void> for_each_field(std::string_view message, std::string_view where, const Read& read) {
   protobuf::Reader reader(message);
@@ -67,8 +67,9 @@ Result<Piece> read_piece(std::string_view message, std::string_view where) {
     return fail(Code::kCorrupt, "{}: a score of {}", where, piece.score);
   }
   if (piece.type == PieceType::kUnused) {
-    return fail(Code::kUnsupported, "{}: \"{}\" is switched off, which tokenizer.json cannot say",
-                where, piece.text);
+    return fail(Code::kUnsupported,
+                "{}: \"{}\" is an unused piece, which tokenizer.json cannot express", where,
+                piece.text);
   }
   return piece;
 }
@@ -76,7 +77,7 @@ Result<Piece> read_piece(std::string_view message, std::string_view where) {
 Result<Model::Kind> read_kind(const protobuf::Field& field) {
   SIGNALBOX_TRY(const int32_t kind, field.int32());
   if (kind == 3 || kind == 4) {
-    return fail(Code::kUnsupported, "a model of {} is not built (built: unigram, bpe)",
+    return fail(Code::kUnsupported, "a model of {} is not supported (supported: unigram, bpe)",
                 kind == 3 ? "words" : "characters");
   }
   if (kind != 1 && kind != 2)
@@ -104,7 +105,7 @@ Result<void> read_trainer_spec(std::string_view message, Model& model) {
   }));
   if (whitespace_as_suffix) {
     return fail(Code::kUnsupported,
-                "trainer_spec: treat_whitespace_as_suffix is not built (built: false)");
+                "trainer_spec: treat_whitespace_as_suffix is not supported (supported: false)");
   }
   return {};
 }
@@ -127,7 +128,7 @@ Result<void> read_normalizer_spec(std::string_view message, Model& model) {
   }));
   if (!escape_whitespaces) {
     return fail(Code::kUnsupported,
-                "normalizer_spec: escape_whitespaces: false is not built (built: true)");
+                "normalizer_spec: escape_whitespaces: false is not supported (supported: true)");
   }
   return {};
 }
@@ -145,31 +146,31 @@ Result<void> read_field(const protobuf::Field& field, Model& model) {
   return {};
 }
 
-// What only the whole shows.
+// Checks the properties that concern all pieces together.
 Result<void> check_pieces(Model& model) {
   std::unordered_set<std::string_view> seen;
   size_t bytes = 0;
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Piece& piece = model.pieces[i];
     if (!seen.insert(piece.text).second) {
-      return fail(Code::kCorrupt, "pieces[{}]: \"{}\" is there twice", i, piece.text);
+      return fail(Code::kCorrupt, "pieces[{}]: duplicate piece \"{}\"", i, piece.text);
     }
     if (piece.type == PieceType::kByte) ++bytes;
     if (piece.type != PieceType::kUnknown) continue;
     if (model.unknown_id >= 0) {
-      return fail(Code::kCorrupt, "pieces[{}] and pieces[{}] are both the unknown one",
+      return fail(Code::kCorrupt, "pieces[{}] and pieces[{}] are both of type unknown",
                   model.unknown_id, i);
     }
     model.unknown_id = static_cast<int32_t>(i);
   }
-  if (model.unknown_id < 0) return fail(Code::kCorrupt, "none of the pieces is the unknown one");
+  if (model.unknown_id < 0) return fail(Code::kCorrupt, "no piece has type unknown");
   if (model.byte_fallback && bytes != 256) {
-    return fail(Code::kCorrupt, "byte_fallback with pieces for {} of the 256 bytes", bytes);
+    return fail(Code::kCorrupt, "byte_fallback with pieces for only {} of 256 bytes", bytes);
   }
   return {};
 }
 
-// An id may be given for a piece that is not there.
+// The file may give an id for a piece that does not exist.
 void forget_unless_control(const Model& model, int32_t& id) {
   if (id < 0 || static_cast<size_t>(id) >= model.pieces.size() ||
       model.pieces[static_cast<size_t>(id)].type != PieceType::kControl) {
@@ -179,7 +180,7 @@ void forget_unless_control(const Model& model, int32_t& id) {
 
 }  // namespace
 
-// Field 1 is a piece, and its field 1 the piece's text.
+// Field 1 of the file is a piece; field 1 of the piece is its text.
 bool SentencePieceModel::is_one(std::string_view bytes) {
   for (int depth = 0; depth < 2; ++depth) {
     const auto field = protobuf::Reader(bytes).next();
@@ -193,7 +194,7 @@ bool SentencePieceModel::is_one(std::string_view bytes) {
 
 Result<SentencePieceModel> SentencePieceModel::parse(std::string_view bytes) {
   Model model;
-  model.begin_id = 1;  // the defaults of the trainer
+  model.begin_id = 1;  // the trainer's defaults
   model.end_id = 2;
   protobuf::Reader reader(bytes);
   while (true) {

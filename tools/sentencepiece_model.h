@@ -1,7 +1,8 @@
 #pragma once
-// A sentencepiece `.model`, which is a ModelProto of sentencepiece_model.proto: what of it decides
-// how text is cut. Read here and not by libsentencepiece: that library keeps the normalizer's and
-// the trainer's settings to itself, and cannot share a process with another protobuf.
+// Reads a sentencepiece `.model` file, a ModelProto of sentencepiece_model.proto: the parts of it
+// that decide how text is split. We do not use libsentencepiece, because it does not expose the
+// settings of the normalizer and the trainer, and cannot share a process with another protobuf
+// library.
 
 #include <cstdint>
 #include <string>
@@ -17,10 +18,10 @@ struct SentencePieceModel {
   enum class PieceType : uint8_t {
     kNormal = 1,
     kUnknown = 2,
-    kControl = 3,      // "<s>": not found in text
-    kUserDefined = 4,  // always found in text, and before all else
+    kControl = 3,      // "<s>": never found in text
+    kUserDefined = 4,  // always found in text, before all other pieces
     kUnused = 5,
-    kByte = 6,  // "<0x0A>": stands for a byte of an unknown character
+    kByte = 6,  // "<0x0A>": stands for one byte of an unknown character
   };
   struct Piece {
     std::string text;
@@ -34,15 +35,15 @@ struct SentencePieceModel {
   int32_t begin_id = -1;  // -1: none
   int32_t end_id = -1;
   bool byte_fallback = false;
-  std::string charsmap;          // for the Precompiled normalizer; empty: text stays as it is
-  bool add_dummy_prefix = true;  // a space at the beginning of every text
+  std::string charsmap;          // for the Precompiled normalizer; empty: text is not changed
+  bool add_dummy_prefix = true;  // puts a space in front of every text
   bool remove_extra_whitespaces = true;
 
-  /// True of bytes that begin as such a file does.
+  /// Returns true if the bytes begin as such a file does.
   static bool is_one(std::string_view bytes);
 
-  /// Errors: kCorrupt; kUnsupported for models of words or characters, for white space that is not
-  /// escaped or goes to the end of words, and for pieces that are switched off.
+  /// Errors: kCorrupt; kUnsupported for word and character models, for white space that is not
+  /// escaped or is a suffix, and for unused pieces.
   static Result<SentencePieceModel> parse(std::string_view bytes);
 };
 

@@ -1,4 +1,4 @@
-// Section by section, in the order of the file.
+// Writes section by section, in the order of the file.
 
 #include "tools/sentencepiece_to_hf.h"
 
@@ -35,8 +35,8 @@ void write_added_tokens(const SentencePieceModel& model, json::Writer& out) {
   out.end_array();
 }
 
-// White space at the ends goes, and runs of spaces become one mark of a space. One leading space
-// and the mark in front of the text are the same mark.
+// Strips white space at the ends and collapses runs of spaces into one space mark. With a space in
+// front of every text, a single leading space becomes the same mark, so the left end is kept.
 void write_space_removal(const SentencePieceModel& model, json::Writer& out) {
   out.begin_object().member("type", "Strip");
   out.member("strip_left", !model.add_dummy_prefix).member("strip_right", true).end_object();
@@ -60,12 +60,12 @@ void write_normalizer(const SentencePieceModel& model, json::Writer& out) {
   out.end_array().end_object();
 }
 
-// Whether a piece holds the mark of a space elsewhere than at its beginning.
+// Returns whether a piece contains a space mark anywhere but at its beginning.
 bool reaches_across_spaces(const Piece& piece) {
   return piece.type == PieceType::kNormal && piece.text.find(kSpace, 1) != std::string::npos;
 }
 
-// The members that Metaspace has as a pre-tokenizer and as a decoder.
+// Writes the members that Metaspace has as a pre-tokenizer and as a decoder.
 void write_metaspace(const SentencePieceModel& model, json::Writer& out) {
   const bool across = std::any_of(model.pieces.begin(), model.pieces.end(), reaches_across_spaces);
   out.begin_object().member("type", "Metaspace").member("replacement", kSpace);
@@ -150,10 +150,10 @@ void write_bpe(const SentencePieceModel& model, json::Writer& out) {
 
 Result<void> check(const SentencePieceModel& model, const SentencePieceToHfOptions& options) {
   if (options.begin && model.begin_id < 0) {
-    return fail(Code::kInvalid, "--bos: the model has no piece for the beginning of a text");
+    return fail(Code::kInvalid, "--bos: the model has no beginning-of-text piece");
   }
   if (options.end && model.end_id < 0) {
-    return fail(Code::kInvalid, "--eos: the model has no piece for the end of a text");
+    return fail(Code::kInvalid, "--eos: the model has no end-of-text piece");
   }
   return {};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A sentencepiece model as the tokenizer.json that cuts text the same way.
+// Converts a sentencepiece model to a tokenizer.json that splits text the same way.
 
 #include <string>
 
@@ -9,15 +9,14 @@ namespace signalbox::tools {
 
 struct SentencePieceToHfOptions {
   bool begin = false;  // puts the model's <s> in front of every text
-  bool end = false;    // and its </s> behind
+  bool end = false;    // puts its </s> after every text
 };
 
-/// Scores, merges, normalizer, Metaspace and added tokens as Hugging ClientApi's converter derives
-/// them, with these differences, each towards what sentencepiece does: the mark of a space is put
-/// in front of the text and not behind added tokens too; words are not cut apart where pieces reach
-/// across spaces; byte fallback is kept; control and byte pieces take no part in merges; leading
-/// spaces are stripped where no mark is put in front. Errors: kInvalid, where an option names a
-/// piece that the model does not have.
+/// Derives scores, merges, normalizer, Metaspace and added tokens as Hugging Face's converter does,
+/// except where sentencepiece itself behaves differently: the space mark is added only at the start
+/// of a text, not after added tokens; words are not split where pieces extend across spaces; byte
+/// fallback is kept; control and byte pieces take no part in merges; leading spaces are stripped if
+/// no mark is added in front. Errors: kInvalid if an option names a piece that the model lacks.
 Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
                                         const SentencePieceToHfOptions& options);
 

@@ -1,4 +1,4 @@
-// The one program: finds the sub-command and hands over.
+// The program's entry point: finds the sub-command and runs it.
 
 #include <cerrno>
 #include <cstdio>
@@ -20,19 +20,19 @@ const std::initializer_list<const Command*> kCommands = {
 
 int help() {
   std::puts(
-      "signalbox: understands requests for language models and sends each to the model that "
-      "fits\n");
+      "signalbox: classifies requests for language models and routes each to the model that fits "
+      "it\n");
   std::puts("usage: signalbox COMMAND [OPTIONS]\n\ncommands:");
   for (const Command* command : kCommands) {
     std::printf("  %-12.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
                 static_cast<int>(command->summary.size()), command->summary.data());
   }
-  std::puts("  version      what this is, for people and packages");
-  std::puts("  help         this text; `signalbox help COMMAND` for a command's options");
+  std::puts("  version      print the version");
+  std::puts("  help         print this text; `signalbox help COMMAND` prints a command's options");
   return kExitOk;
 }
 
-/// What was printed and not written is a failure, whoever printed it.
+/// Fails if output was printed but could not be written, whichever command printed it.
 int with_output(int status) {
   if (status != kExitOk || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
   std::fprintf(stderr, "signalbox: standard output: %s\n", std::strerror(errno));

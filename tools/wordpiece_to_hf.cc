@@ -1,4 +1,4 @@
-// Section by section, in the order of the file.
+// Writes section by section, in the order of the file.
 
 #include "tools/wordpiece_to_hf.h"
 
@@ -66,11 +66,11 @@ Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens, bool lo
   for (const std::string& token : tokens) {
     const auto id = static_cast<int64_t>(ids.size());
     if (ids.emplace(token, id).second) continue;
-    return fail(Code::kCorrupt, "token {} of the vocabulary, \"{}\", is there already", id, token);
+    return fail(Code::kCorrupt, "vocabulary token {}: duplicate \"{}\"", id, token);
   }
   for (const std::string_view token : {"[CLS]", "[SEP]", "[UNK]"}) {
     if (ids.contains(token)) continue;
-    return fail(Code::kCorrupt, "the vocabulary has no {}, which a BERT's has", token);
+    return fail(Code::kCorrupt, "the vocabulary lacks {}, which BERT requires", token);
   }
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();

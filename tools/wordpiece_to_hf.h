@@ -1,5 +1,5 @@
 #pragma once
-// A vocabulary of WordPiece to Hugging ClientApi's tokenizer.json.
+// Converts a WordPiece vocabulary to Hugging Face's tokenizer.json.
 
 #include <span>
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace signalbox::tools {
 
-/// `tokens` in the order of their ids, pieces inside a word beginning with "##", among them [CLS],
-/// [SEP] and [UNK]; tokens in brackets like these are special. What BERT does: words split at white
-/// space and punctuation, lower case without accents when `lowercase`, [CLS] and [SEP] around a
-/// text. kCorrupt when one of the three is missing or a token is there twice.
+/// `tokens` are in the order of their ids and include [CLS], [SEP] and [UNK]; a piece inside a word
+/// begins with "##"; tokens in brackets like these three are special. The tokenizer behaves like
+/// BERT's: it splits words at white space and punctuation, uses lower case without accents if
+/// `lowercase`, and puts [CLS] and [SEP] around a text. kCorrupt if one of the three is missing or
+/// a token occurs twice.
 Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens, bool lowercase);
 
 }  // namespace signalbox::tools

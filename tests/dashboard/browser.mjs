@@ -1,4 +1,4 @@
-// A browser with one page on a daemon's dashboard, which notes what the page asks for and what it complains of.
+// Opens one page of a daemon's dashboard in a browser, and records the page's requests and its errors.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ export class Visit {
     visit.page.on("request", (request) => visit.asked.push(request.url()));
     visit.page.on("pageerror", (error) => visit.complaints.push(String(error)));
     visit.page.on("console", (message) => {
-      // A status that is not 2xx is logged by the browser itself.
+      // The browser itself logs every response whose status is not 2xx.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) visit.complaints.push(message.text());
     });
     return visit;
@@ -34,7 +34,7 @@ export class Visit {
     await this.page.locator("main h1").waitFor();
   }
 
-  /// What axe finds that is serious or worse: "rule: selector".
+  /// Returns what axe rates as serious or worse: "rule: selector".
   async serious() {
     await this.page.evaluate(kAxe);
     const found = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -43,7 +43,7 @@ export class Visit {
       .flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.target} (${node.failureSummary})`));
   }
 
-  /// Whether the page is wider than the window.
+  /// Returns by how much the page is wider than the window.
   overflow() {
     return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   }

@@ -1,4 +1,4 @@
-// The bundle in the tree: made of the sources beside it, to the byte, and small.
+// The bundle in the tree must match its sources byte for byte, and must be small.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
 const kRoom = resolve("../../router/admin/dashboard");
-const kBytesMax = 150_000; // all of it, compressed
+const kBytesMax = 150_000; // the whole bundle, compressed
 
 test("the sources are well typed", () => {
   execFileSync("npx", ["tsc", "--noEmit"], { cwd: kRoom, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,5 +1,5 @@
-// The dashboard in a browser: what each page shows and does, for whom, by keyboard, on a phone, in the dark, and that it
-// asks nobody but its daemon.
+// Tests the dashboard in a browser: what each page shows and does for each kind of user, with the keyboard, on a phone
+// and in dark mode, and that it sends requests only to its daemon.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -10,10 +10,10 @@ import { Daemon } from "../e2e/daemon.mjs";
 import { PacedUpstream } from "../e2e/upstream.mjs";
 import { Visit, startBrowser } from "./browser.mjs";
 
-const kSecret = "marmalade-submarine"; // stands in prompts, and must not be seen where texts are not switched on
+const kSecret = "marmalade-submarine"; // occurs in prompts; must not be visible while texts are switched off
 const kReply = ["The", " bridge", " is", " 640", " m", " long", ".", " It", " carries", " eight", " lanes", "."];
 const kPaintMsMax = 500;
-const kPaints = 5; // the least counts: other work on the machine only adds
+const kPaints = 5; // the shortest one counts, because other work on the machine only adds time
 const kPages = ["why", "live", "decisions", "configuration", "models"];
 
 const configuration = (upstream, management = "") => (port, managementPort) => `# kept
@@ -90,7 +90,7 @@ const ask = async (content, more = {}) => {
   await response.text();
 };
 
-/// Opens a page, and afterwards holds it to what every page promises.
+/// Opens a page, runs the test, and then checks the requirements that hold for every page.
 async function visiting(page, options, run, url = daemon.managementUrl) {
   const visit = await Visit.of(browser, url, options);
   try {
@@ -115,7 +115,7 @@ test("the first page answers before anything is clicked", async (t) => {
     const painted = [];
     for (let i = 0; i < kPaints; ++i) {
       await page.reload();
-      // It stands in the page before it is painted.
+      // The entry exists before the browser paints the page.
       const paint = await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
       painted.push(await paint.jsonValue());
     }
@@ -292,7 +292,7 @@ test("everything can be reached and done by keyboard", async () => {
     await page.keyboard.press("Tab");
     assert.equal(await focused(), "Skip to the page");
     await until("Prompt");
-    await until("Prompt"); // the button of the form, then the text
+    await until("Prompt"); // first the form's button, then the text
     await page.keyboard.press("Control+A");
     await page.keyboard.type("How long is the bridge and why is it so long?");
     await page.keyboard.press("Control+Enter");

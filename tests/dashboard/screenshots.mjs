@@ -1,7 +1,8 @@
-// Pictures of every page over the default configuration and some traffic, for docs/ and for whoever changes the looks.
+// Takes screenshots of every page with the default configuration and some traffic, for docs/ and for changes of the
+// design.
 //
 // usage: SIGNALBOX=build/release/signalbox node tests/dashboard/screenshots.mjs FOLDER     (in the root of the tree)
-// ONLY="why-light live-phone" takes these alone, TRAFFIC_MS=60000 is how long requests pass before.
+// ONLY="why-light live-phone" takes only these; TRAFFIC_MS=60000 sets how long requests are sent first.
 
 import { spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";

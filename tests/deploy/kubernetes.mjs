@@ -1,8 +1,8 @@
-// What tests ask of manifests: that they are of Kubernetes' types, with no field that those do not know, and that a pod with
-// Signalbox in it is as careful as it should be.
+// Checks manifests: they must match the types of Kubernetes, must have no unknown fields, and a pod with Signalbox must
+// follow the security rules.
 //
-// The types come as compiled validators, which pass over fields they do not know. So each is given an object that notes what
-// is read: what a validator has never looked at is no field of the type.
+// The types come as compiled validators, which ignore unknown fields. We therefore pass each validator an object that
+// records the members that are read; a member that no validator reads is not a field of the type.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -25,7 +25,7 @@ const kTypes = {
   "rbac.authorization.k8s.io/v1 RoleBinding": "IoK8sApiRbacV1RoleBinding",
 };
 
-// Notes every member that is read, by its path.
+// Wraps a value so that `seen` records the path of every member that is read.
 function noted(value, path, seen) {
   if (value === null || typeof value !== "object") return value;
   return new Proxy(value, {
@@ -45,7 +45,7 @@ function* paths(value, path = "") {
   }
 }
 
-/// What is wrong with a manifest, one line each.
+/// Returns the faults of a manifest, one line each.
 export async function faults(manifest) {
   const type = `${manifest.apiVersion} ${manifest.kind}`;
   if (!kTypes[type]) return [`${type}: not a type that the tests know`];
@@ -56,20 +56,20 @@ export async function faults(manifest) {
   if (!valid) return out;
   const unknown = [];
   for (const path of paths(manifest)) {
-    // Schemas within are any JSON to the validator; whoever compiles them finds what is wrong.
+    // To the validator, nested schemas are arbitrary JSON. Their faults are found when they are compiled.
     if (path.includes("/openAPIV3Schema/")) continue;
     if (!seen.has(path) && !unknown.some((above) => path.startsWith(`${above}/`))) unknown.push(path);
   }
   return unknown.map((path) => `${path}: no such field`);
 }
 
-/// A quantity in its unit: bytes or processors.
+/// Converts a quantity to bytes or processors.
 function amount(text) {
   const [, number, unit] = /^([0-9.]+)(m|Ki|Mi|Gi|)$/.exec(text) ?? assert.fail(`a quantity: ${text}`);
   return Number(number) * { m: 1e-3, "": 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 }[unit];
 }
 
-/// Demands of a pod what the restricted profile of Kubernetes' pod security standards demands, and what this router needs.
+/// Checks the requirements of the restricted profile of Kubernetes' pod security standards, and those of this router.
 export function checkPod(spec, config) {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const router = containers.find((each) => each.name === "signalbox");

@@ -1,8 +1,9 @@
-// The manifests as a cluster would get them: built by kustomize, the chart by Go's own template engine, each held against the
-// types of Kubernetes and against what a pod must not leave out; the configurations in them by the program itself.
+// Tests the manifests as a cluster would receive them: the overlays built by kustomize, and the chart rendered by Go's
+// own template engine. Each manifest is checked against the types of Kubernetes and the rules for pods; the program
+// itself checks the configurations in them.
 //
-// No cluster is asked, and Helm itself is not run: its renderer is the engine that is used here with functions added, of
-// which the chart uses none.
+// The tests need no cluster, and do not run Helm: its renderer is the same template engine with extra functions, and
+// the chart uses none of those.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -17,7 +18,7 @@ import { parse, parseAllDocuments } from "yaml";
 
 import { checkPod, faults } from "./kubernetes.mjs";
 
-globalThis.crypto ??= webcrypto; // the template engine wants it, and Node.js 18 has it elsewhere
+globalThis.crypto ??= webcrypto; // the template engine needs it; in Node.js 18 it is elsewhere
 const { parse: render } = await import("@evertdespiegeleer/go-template");
 
 const kDeploy = resolve("../../deploy");
@@ -50,7 +51,7 @@ async function checkConfiguration(text) {
 
 const matches = (selector, labels) => Object.entries(selector.matchLabels ?? selector).every(([key, value]) => labels[key] === value);
 
-// What holds of everything that is applied together.
+// Checks all manifests that are applied together.
 async function checkAll(manifests) {
   for (const each of manifests) assert.deepEqual(await faults(each), [], `${each.kind} ${each.metadata.name}`);
   const names = manifests.map((each) => `${each.kind} ${each.metadata.name}`);
@@ -111,7 +112,7 @@ describe("kustomize", { skip: kustomizeMissing() }, () => {
   });
 
   test("adds models and access to custom resources", async (t) => {
-    const folder = await mkdtemp(join(kDeploy, "kubernetes/.test-")); // kustomize wants paths that are relative
+    const folder = await mkdtemp(join(kDeploy, "kubernetes/.test-")); // kustomize requires relative paths
     t.after(() => rm(folder, { recursive: true }));
     const components = ["models", "crd-access"].map((name) => `../components/${name}`);
     for (const base of ["gateway", "per-node"]) {
@@ -139,7 +140,7 @@ test("a field that is misspelt, or of another type, is found", async () => {
 describe("the chart", () => {
   const folder = join(kDeploy, "helm/signalbox");
 
-  // `more`: values that differ, merged as Helm merges them.
+  // `more`: values that differ from the defaults, merged as Helm merges them.
   const merged = (into, more) => {
     for (const [key, value] of Object.entries(more)) {
       const both = [into[key], value].every((each) => each !== null && typeof each === "object" && !Array.isArray(each));
@@ -226,7 +227,7 @@ describe("custom resources", () => {
   const definition = async (plural) => documents(await readFile(join(folder, `crds/vllm.ai_${plural}.yaml`), "utf8"))[0];
   const sample = async (name) => documents(await readFile(join(folder, `samples/${name}.yaml`), "utf8"))[0];
 
-  // As an API server with field validation does: what the schema does not name is refused.
+  // Refuses members that the schema does not name, as an API server with field validation does.
   const strict = (schema) => {
     if (schema === null || typeof schema !== "object") return schema;
     if (Array.isArray(schema)) return schema.map(strict);
@@ -242,7 +243,7 @@ describe("custom resources", () => {
     const formats = { int32: true, int64: true, "date-time": true };
     return new Ajv({ strict: true, strictRequired: false, formats }).compile(all);
   }
-  // Every part of a structural schema has a type.
+  // Every part of a structural schema must have a type.
   const typed = (schema, path) => {
     assert.ok(schema.type, path);
     if (schema.type === "array") typed(schema.items, `${path}[]`);

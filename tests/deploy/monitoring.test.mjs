@@ -1,5 +1,5 @@
-// The dashboard and the alerts as an operator would use them: a daemon with many kinds of requests, a Prometheus that
-// scrapes it, and every query of every panel, which has to find something.
+// Tests the dashboard and the alerts as an operator would use them: a daemon receives many kinds of requests, a
+// Prometheus scrapes it, and every query of every panel must return data.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -19,7 +19,7 @@ import { Prometheus, missing } from "./prometheus.mjs";
 
 const kModels = resolve("../../models");
 const kRules = resolve("../../deploy/prometheus/signalbox.rules.yaml");
-const kRounds = 8; // of traffic, one a second
+const kRounds = 8; // rounds of traffic, one per second
 const skip = missing() || (["minilm", "signals", "attacks"].some((name) => !existsSync(`${kModels}/${name}`)) && "models are not pulled");
 
 let upstream, daemon, prometheus, began;
@@ -93,7 +93,7 @@ const send = async (path, body) => {
 };
 const chat = (messages, more = {}) => send("/v1/chat/completions", { model: "auto", messages, ...more });
 
-// One of each kind of request.
+// Sends one request of each kind.
 async function round(i) {
   const context = await send("/v1/contexts", { messages: [{ role: "system", content: `clause ${i}` }] });
   const asked = [
@@ -124,7 +124,7 @@ before(async () => {
   prometheus = await Prometheus.start(new URL(daemon.managementUrl).host, [kRules]);
   began = Date.now() / 1000;
   const statuses = await round(0);
-  // Attack, and no jailbreak by mistake: what else the guards think is theirs.
+  // One request is an attack, and the jailbreak guard must not refuse any other request.
   assert.deepEqual(statuses, [200, 200, 200, 502, 403, 200, 200, 200, 200, 200, 404], daemon.log);
   for (let i = 1; i < kRounds; ++i) {
     await Promise.all([round(i), pause(1000)]);
@@ -144,7 +144,7 @@ after(async () => {
 const substitute = (expr) =>
   expr.replaceAll("$__rate_interval", "10s").replaceAll("$__range", "1m").replaceAll("$__interval", "10s").replace(/"\$(job|instance|model|decision)"/g, '".*"');
 
-// Of these the test's traffic makes none, and what they say then is 0.
+// The test's traffic produces none of these events, so their queries return 0.
 const kZero = new Set([
   "Decided on less than configured", "Turned away before they were read", "Signals that failed", "Texts that wait", "Requests that wait for a decision", "Their tokens", "Texts that failed",
   "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Their bytes",
@@ -203,7 +203,7 @@ test("the metric that autoscaling asks for is there", { skip }, async () => {
   const { rules } = parse(await readFile(resolve("../../deploy/kubernetes/overlays/gateway/prometheus-adapter.yaml"), "utf8"));
   const [{ seriesQuery, metricsQuery }] = rules.custom;
   const [name] = seriesQuery.split("{");
-  // Outside of a cluster nothing has the labels namespace and pod.
+  // Outside a cluster, no series has the labels namespace and pod.
   const query = metricsQuery.replace("<<.Series>>", name).replace("<<.LabelMatchers>>", 'job="signalbox"').replace("<<.GroupBy>>", "instance");
   assert.equal((await prometheus.now(query)).length, 1, query);
 });
@@ -215,7 +215,7 @@ test("promtool accepts the metrics, the rules and their tests", { skip: missing(
   };
   promtool("check", "rules", kRules);
   promtool("check", "config", resolve("../../deploy/prometheus/prometheus.yaml"));
-  // Debian's Prometheus is built without Kubernetes' service discovery, so all but that is checked.
+  // Debian's Prometheus is built without Kubernetes' service discovery, so the rest of the file is checked.
   const inside = parse(await readFile(resolve("../../deploy/prometheus/kubernetes.yaml"), "utf8"));
   assert.deepEqual(inside.scrape_configs[0].kubernetes_sd_configs, [{ role: "pod" }]);
   delete inside.scrape_configs[0].kubernetes_sd_configs;
@@ -227,7 +227,7 @@ test("promtool accepts the metrics, the rules and their tests", { skip: missing(
   if (skip) return;
   const input = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   const checked = spawnSync("promtool", ["check", "metrics"], { encoding: "utf8", input });
-  // A gauge under the name that upstream's dashboards ask for; promtool's one objection.
+  // Upstream's dashboards query a gauge under this name. It is promtool's only complaint.
   const said = (checked.stdout + checked.stderr).trim();
   assert.equal(said, 'llm_cache_entries_total non-counter metrics should not have "_total" suffix');
 });
@@ -254,14 +254,14 @@ test("the report of costs says what the counters say, and what the default model
   near(cost_on_default, await total("signalbox_cost_on_default_total"));
   near(saved, cost_on_default - cost);
   const line = (decision) => report.lines.find((each) => each.decision === decision && each.metered > 0);
-  // 600 read anew, 400 cached, 200 generated: 600 x 10 + 400 x 1 + 200 x 30 of a million at the large model.
+  // 600 tokens read anew, 400 cached, 200 generated: 600 x 10 + 400 x 1 + 200 x 30 per million at the large model.
   near(line("proofs").cost.EUR, (2 * kRounds * 12400) / 1e6);
   near(line("proofs").cost_on_default.EUR, line("proofs").cost.EUR);
-  // The small model was asked once; the rest came from the cache, and costs nothing.
+  // The small model received one request; the other answers came from the cache and cost nothing.
   near(line("faq").cost.EUR, (1000 * 1 + 200 * 2) / 1e6);
   near(line("faq").cost_on_default.EUR, (kRounds * 12400) / 1e6);
   assert.deepEqual(line("faq").tokens, { cached: 400, completion: 200, prompt: 600, repeated: (kRounds - 1) * 1200 });
-  // A client that names a model has chosen itself.
+  // If a client names a model, the client has made the choice.
   const named = report.lines.find((each) => each.model === "small" && each.decision === "none");
   near(named.cost_on_default.EUR, named.cost.EUR);
 });

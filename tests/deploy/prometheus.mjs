@@ -1,4 +1,4 @@
-// A real Prometheus on a free port that scrapes one daemon each second, for tests.
+// Starts a real Prometheus on a free port that scrapes one daemon every second.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { freePorts } from "../e2e/daemon.mjs";
 
 const kWaitMsMax = 30_000;
 
-/// Why there can be none; false: there can.
+/// Returns the reason why Prometheus is unavailable, or false if it is available.
 export const missing = () =>
   ["prometheus", "promtool"].some((name) => spawnSync(name, ["--version"]).status !== 0) &&
   "prometheus and promtool are not installed (Debian's prometheus)";
@@ -22,7 +22,7 @@ export class Prometheus {
     const [port] = await freePorts(1);
     it.url = `http://127.0.0.1:${port}`;
     it.folder = await mkdtemp(join(tmpdir(), "signalbox-prometheus-"));
-    const file = join(it.folder, "prometheus.json"); // JSON is YAML
+    const file = join(it.folder, "prometheus.json"); // JSON is valid YAML
     const job = { job_name: "signalbox", scrape_interval: "1s", scrape_timeout: "1s", static_configs: [{ targets: [target] }] };
     await writeFile(file, JSON.stringify({ global: { evaluation_interval: "1s" }, scrape_configs: [job], rule_files: ruleFiles }));
     const options = [`--config.file=${file}`, `--storage.tsdb.path=${it.folder}/data`, `--web.listen-address=127.0.0.1:${port}`];
@@ -47,7 +47,7 @@ export class Prometheus {
     assert.equal(body.status, "success", `${JSON.stringify(query)}: ${body.error}`);
     return body.data;
   }
-  /// A query over the time since `start` (seconds), a value a second.
+  /// Runs a query over the time since `start` (seconds), with one value per second.
   async series(query, start) {
     return (await this.get("query_range", { query, start, end: Date.now() / 1000, step: 1 })).result;
   }

@@ -1,12 +1,13 @@
-// What of a page is there to be run. A fence in the language `sh` holds commands, which are run in order; a fence `text`
-// shows what the commands before it print: its lines have to come in that order, other lines may lie between, `...` stands
-// for any part of a line. A fence `yaml` shows a part of a configuration (fragments.mjs); YAML of other kinds is `yml`. A
-// comment right above a fence, which a reader of the rendered page does not see, may say
+// Reads the parts of a page that are to be run. A fence with the language `sh` contains commands, which run in order. A
+// fence `text` shows the output of the commands before it: its lines must occur in that order, other lines may lie
+// between them, and `...` stands for any part of a line. A fence `yaml` shows a part of a configuration
+// (fragments.mjs); other YAML uses `yml`. A comment directly above a fence, which is invisible in the rendered page,
+// can be:
 //
-//     <!-- not run: WHY -->       these commands are for reading only
-//     <!-- with FILE -->          the router runs with this configuration, one of deploy/ or of this folder
-//     <!-- status N -->           the commands end with this exit status
-//     <!-- model server -->       a server of models answers on port 8000 from here on (the double in pages.test.mjs)
+//     <!-- not run: REASON -->    the commands are for reading only
+//     <!-- with FILE -->          the router runs with this configuration, from deploy/ or from this folder
+//     <!-- status N -->           the commands exit with this status
+//     <!-- model server -->       from here on, a model server answers on port 8000 (the double in pages.test.mjs)
 
 const kFence = /^```(\S*)\s*$/;
 const kComment = /^<!-- (.*) -->$/;
@@ -15,7 +16,7 @@ const kPrograms = "signalbox|curl|cmake|echo|envoy|haproxy|npm|node|docker|kubec
 const kCommand = new RegExp(`^ {4}(\\$ |build/release/|tools/|(${kPrograms}) )`);
 const kOtherShells = ["bash", "shell", "console", "zsh"];
 
-/// {blocks, problems} of a page's text. A block is {line, language, text, told: [comment, ...]}.
+/// Returns the {blocks, problems} of a page. A block is {line, language, text, told: [comment, ...]}.
 export function read(page) {
   const blocks = [];
   const problems = [];
@@ -43,7 +44,7 @@ export function read(page) {
   return { blocks, problems };
 }
 
-/// The first line of `shown` that `printed` does not have behind those before it, or null.
+/// Returns the first line of `shown` that `printed` does not contain after the lines before it, or null.
 export function missing(shown, printed) {
   const squeeze = (line) => line.replace(/\s+/g, " ").trim();
   const rest = printed.split("\n").map(squeeze);

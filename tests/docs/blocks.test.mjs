@@ -1,4 +1,4 @@
-// How pages are read and what is held against them.
+// Tests how pages are parsed and how their output is compared.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

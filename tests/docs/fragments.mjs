@@ -1,5 +1,5 @@
-// Pages show parts of configurations in fences of the language `yaml`. Put into the rest of one, each has to be read
-// without a key that is unknown.
+// Pages show parts of configurations in fences with the language `yaml`. Completed to a whole configuration, each must
+// load without unknown keys.
 
 const kModel = "  defaults: {default_model: m}\n  models:\n    - {name: m, backend_refs: [{name: echo, type: echo}]}\n";
 const kDecision = "routing:\n  decisions:\n    - name: d\n      modelRefs: [{model: m}]\n";
@@ -7,7 +7,7 @@ const kDecision = "routing:\n  decisions:\n    - name: d\n      modelRefs: [{mod
 const has = (text, key) => new RegExp(`^${key}:`, "m").test(text);
 const indented = (text, by) => text.replace(/^(?=.)/gm, " ".repeat(by));
 
-/// What is around a part that begins at `decisions:`, at `plugins:` or at `management_api:`.
+/// Returns the parents of a part that begins at `decisions:`, `plugins:` or `management_api:`.
 function rooted(part) {
   if (has(part, "decisions")) return `routing:\n${indented(part, 2)}`;
   if (has(part, "plugins") || has(part, "difficulty")) return `${kDecision}${indented(part, 6)}`;
@@ -15,7 +15,7 @@ function rooted(part) {
   return part;
 }
 
-/// A whole configuration that has the part in it.
+/// Completes a part to a whole configuration.
 export function completed(part) {
   let text = `${rooted(part)}\n`;
   if (!has(text, "providers")) text += `providers:\n${kModel}`;
@@ -24,7 +24,8 @@ export function completed(part) {
   return has(text, "version") ? text : `version: v0.3\n${text}`;
 }
 
-/// The errors among what `signalbox config check --strict` has printed, but for signals that only the page's reader has.
+/// Returns the errors in the output of `signalbox config check --strict`, except those about signals that only the
+/// reader of the page has.
 export function errors(printed) {
   const lines = printed.split("\n").filter((line) => line !== "");
   return lines.filter((line) => !/: ok: |not built yet|is not set$|unknown \w+ signal/.test(line));

@@ -1,4 +1,4 @@
-// One test a page: its commands run, and what the page shows comes back.
+// Has one test per page: runs its commands and compares their output with the page.
 
 import assert from "node:assert/strict";
 import { readFile, readdir, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { missing, read } from "./blocks.mjs";
 import { completed, errors } from "./fragments.mjs";
 import { Session } from "./session.mjs";
 
-const kRoot = "../.."; // of the folder that tests/docs/run changes to
+const kRoot = "../.."; // relative to the folder of tests/docs/run
 
 async function pages() {
   const found = (await readdir(join(kRoot, "docs"), { recursive: true })).filter((name) => name.endsWith(".md"));
@@ -19,7 +19,7 @@ async function pages() {
   return all.filter((page) => wanted.length === 0 || wanted.some((part) => page.includes(part)));
 }
 
-/// A double of a model server, on the port that the page names 8000. It says which model it was asked for.
+/// A double of a model server, on the port that stands for 8000 in the page. Its reply names the requested model.
 async function modelServer(port) {
   const upstream = await ScriptedUpstream.start(Number(port));
   upstream.answer = ({ model, stream }) => {
@@ -33,7 +33,7 @@ const after = (told, what) => told.find((comment) => comment.startsWith(what))?.
 
 async function walk(page, blocks) {
   const session = await Session.open();
-  let upstream, serving, printed; // the double, the configuration that a comment asked for, the last output
+  let upstream, serving, printed; // the model server's double; the configuration that is being served; the last output
   try {
     for (const { line, language, text, told } of blocks) {
       const where = `${page}:${line}`;
@@ -43,7 +43,7 @@ async function walk(page, blocks) {
       }
       if (language !== "sh") continue;
       if (after(told, "not run: ")) {
-        printed = undefined; // what follows cannot be held against anything
+        printed = undefined; // no output to compare the next fence with
         continue;
       }
       if (told.includes("model server")) upstream ??= await modelServer(session.port(8000));
@@ -53,7 +53,7 @@ async function walk(page, blocks) {
         assert.equal(status, 0, `${where}: with ${configuration}:\n${output}`);
         serving = configuration;
       }
-      if (/^(\S*\/)?signalbox serve\b/m.test(text)) serving = undefined; // the page's own takes its place
+      if (/^(\S*\/)?signalbox serve\b/m.test(text)) serving = undefined; // the page's own router replaces it
       const { status, output } = await session.run(text, Number(after(told, "status ") ?? 0));
       assert.equal(status, 0, `${where}: ended with ${status}:\n${output}`);
       printed = output;

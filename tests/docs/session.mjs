@@ -1,5 +1,6 @@
-// A shell in a folder that looks like a clone with the program built: the same folders by links, but for those in which
-// pages write. Ports that pages name are other ones here, free ones, so that a test runs beside a router.
+// A shell in a folder that looks like a clone with the program built. Its folders are links to the real ones, except
+// for those into which pages write. Ports that pages name are replaced by free ones, so that the test can run next to a
+// router.
 
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
@@ -8,11 +9,11 @@ import { join, resolve } from "node:path";
 
 import { freePorts } from "../e2e/daemon.mjs";
 
-const kRoot = resolve("../.."); // of the folder that tests/docs/run changes to
+const kRoot = resolve("../.."); // relative to the folder of tests/docs/run
 const kPorts = [8801, 8080, 9190, 8000, 50051];
 const kOwn = [".git", "build", "models", "deploy", "node_modules"];
-const kGrowing = ["signals"]; // of the models: pages put heads of their own beside its heads
-const kBlockMsMax = 180_000; // a busy machine
+const kGrowing = ["signals"]; // model folders to which pages add their own heads
+const kBlockMsMax = 180_000; // allows for a busy machine
 
 export class Session {
   static async open() {
@@ -72,7 +73,7 @@ export class Session {
     return text.replace(/\b\d{4,5}\b/g, (digits) => named.get(digits) ?? digits);
   }
 
-  /// {status, output} of commands as a page has them; a status other than 0 or `expected` ends the shell.
+  /// Runs the commands of a page and returns {status, output}. A status other than 0 or `expected` ends the shell.
   async run(commands, expected = 0) {
     const file = join(this.folder, ".block.sh");
     await writeFile(file, this.#swap(commands).replace(/^(?:\S*\/)?signalbox serve\b/gm, "serve"));

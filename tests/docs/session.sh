@@ -1,6 +1,6 @@
-# What a page's shell has besides bash: `signalbox serve` in a page means a second terminal, so it goes to the background
-# and the next command waits until it is ready. A second one on the page takes the place of the first.
-# Sourced by the shell of tests/docs/session.mjs, which sets MANAGEMENT_PORT.
+# Extends bash for the commands of a page. A page runs `signalbox serve` in a second terminal; here, it runs in the
+# background, and the next command waits until it is ready. A second `signalbox serve` replaces the first. The shell of
+# tests/docs/session.mjs sources this file and sets MANAGEMENT_PORT.
 
 router=
 stop_router() {
@@ -13,7 +13,7 @@ stop_router() {
   return $status
 }
 
-# Gives a configuration that says nothing of the management port one that is free.
+# Adds a free management port to a configuration that does not set one.
 free_management_port() {
   ! grep -q management_api "$1" || return 0
   local line="management_api: {port: $MANAGEMENT_PORT}"

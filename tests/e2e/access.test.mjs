@@ -1,4 +1,4 @@
-// Who may ask, and how often: users that the headers of identity name, refused with what official clients understand.
+// Tests access and rate limits for users that identity headers name. Official clients must understand the refusals.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
-// Anthropic's own client against the daemon, in front of a server that speaks chat completions only: what the server gets,
-// and what the client makes of the answer.
+// Tests Anthropic's own client with the daemon in front of a server that supports only chat completions: the requests
+// that the server receives, and the client's view of the reply.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,6 +1,6 @@
-// A double of a Kubernetes API server, as far as a controller sees one: lists in pages, watches that go on from a version,
-// bookmarks, 410 for a version that is too old, a bearer token, and patches of a status. No real server was tried: what a
-// real one does beyond that (admission, RBAC, its own limits) is not shown here.
+// A double of a Kubernetes API server, as a controller sees it: lists in pages, watches that resume from a version,
+// bookmarks, 410 for a version that is too old, a bearer token, and patches of a status. It was not compared with a
+// real server, so these tests do not cover its other features (admission, RBAC, its own limits).
 
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -8,7 +8,7 @@ import { createServer as createTlsServer } from "node:https";
 const kGroup = "/apis/vllm.ai/v1alpha1/namespaces/";
 
 export class ApiServer {
-  /// `tls` {key, cert}: HTTPS.
+  /// `tls` {key, cert} enables HTTPS.
   static async start({ token = "secret", namespace = "models", port = 0, tls } = {}) {
     const server = new ApiServer();
     Object.assign(server, { token, namespace, version: 100, oldest: 0, objects: new Map(), watches: new Set() });
@@ -43,7 +43,7 @@ export class ApiServer {
   status(plural, name) {
     return this.objects.get(`${plural}/${name}`).status;
   }
-  /// Forgets what was before now, as compaction does.
+  /// Forgets earlier events, as compaction does.
   compact() {
     this.log = [];
     this.oldest = ++this.version;
@@ -53,7 +53,7 @@ export class ApiServer {
     for (const { plural, response } of this.watches)
       this.#write(response, "BOOKMARK", { kind: plural, metadata: { resourceVersion: String(this.version) } });
   }
-  /// Ends all watches: as a server does by itself now and then, or in the middle of a line.
+  /// Ends all watches, either cleanly, as a server does from time to time, or in the middle of a line.
   endWatches(broken = false) {
     for (const { response } of this.watches) {
       if (!broken) response.end();
@@ -93,7 +93,7 @@ export class ApiServer {
     if (url.searchParams.get("watch") === "true") return this.#watch(response, plural, Number(url.searchParams.get("resourceVersion")));
     ++this.counts.list;
     const all = [...this.objects].filter(([key]) => key.startsWith(`${plural}/`)).map(([, object]) => object);
-    // One item a page, whatever is asked for: a client that reads one page only is found out.
+    // Returns one item per page, whatever the request, to detect clients that read only one page.
     const from = Number(url.searchParams.get("continue") ?? 0);
     const metadata = { resourceVersion: String(this.version), ...(from + 1 < all.length ? { continue: String(from + 1) } : {}) };
     response.writeHead(200, { "content-type": "application/json" });

@@ -1,4 +1,4 @@
-// Answers from the cache as a program with the official client sees them: whole, and as streams again.
+// Tests cached answers with the official client, both whole replies and streams.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,6 +1,6 @@
-// A collector of traces that stands in for OpenTelemetry's: takes OTLP as protobuf over HTTP and keeps the spans. Messages are
-// decoded by protobufjs with the fields of opentelemetry/proto/{trace,resource,common}/v1 that are looked at here; what
-// OpenTelemetry's own exporter sends is decoded by the same, so the fields are theirs.
+// A trace collector that stands in for OpenTelemetry's. It accepts OTLP as protobuf over HTTP and keeps the spans.
+// protobufjs decodes the messages with the fields of opentelemetry/proto/{trace,resource,common}/v1 that the tests use.
+// It also decodes the output of OpenTelemetry's own exporter, which confirms the field numbers.
 
 import { createServer } from "node:http";
 
@@ -37,7 +37,7 @@ const mapping = (attributes) => Object.fromEntries(attributes.map(({ key, value 
 
 export class Collector {
   spans = []; // {service, trace, id, parent, name, kind, began, ended (bigint, ns), attributes, status}
-  types = new Set(); // of bodies
+  types = new Set(); // content types of request bodies
 
   static async start() {
     const collector = new Collector();

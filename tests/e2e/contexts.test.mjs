@@ -1,5 +1,5 @@
-// Contexts with official clients: one stores, others refer to it, the daemon is killed in between, and the server behind
-// sees the same bytes all the time.
+// Tests contexts with official clients: one client stores them and others refer to them. The daemon is killed in
+// between, and the server must receive the same bytes throughout.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -76,7 +76,7 @@ test("a context survives a kill and begins the prompts of all who refer to it wi
   await ask(openai, "And of clause 8?");
   assert.equal(upstream.body.slice(0, upstream.body.indexOf("And of")), prompt);
 
-  // The same key, another API.
+  // The same key with another API.
   const message = { model: "auto", max_tokens: 9, messages: [{ role: "user", content: "x" }], metadata: { context_refs: stored.id } };
   await anthropic.messages.create(message);
   assert.deepEqual(upstream.asked.messages, [...messages, { role: "user", content: "x" }]);

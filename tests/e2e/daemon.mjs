@@ -1,4 +1,4 @@
-// Starts the real daemon on free ports and ends it, for tests that talk to it over real sockets.
+// Starts the real daemon on free ports and stops it, for tests that use real sockets.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,10 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-const kReadyMsMax = 60_000; // a sanitizer build on a busy machine
+const kReadyMsMax = 60_000; // allows for a sanitizer build on a busy machine
 const kStopMsMax = 20_000;
 
-// Below the ports that the system gives to connections, so that none takes one before it is used.
+// Returns ports below the range that the system assigns to connections, so that no connection takes a port before it is
+// used.
 async function onFreePort() {
   for (;;) {
     const server = createServer();
@@ -25,7 +26,7 @@ async function onFreePort() {
   }
 }
 
-/// Ports that were free a moment ago, all different.
+/// Returns different ports that were free a moment ago.
 export async function freePorts(count) {
   const servers = [];
   for (let i = 0; i < count; ++i) servers.push(await onFreePort());
@@ -34,7 +35,7 @@ export async function freePorts(count) {
   return ports;
 }
 
-/// The status of a GET, null where there is none. With an authority (PEM) over HTTPS.
+/// Returns the status of a GET, or null without a response. Uses HTTPS if there is an authority (PEM).
 async function statusOf(url, authority) {
   if (!authority) {
     const answer = await fetch(url).catch(() => null);
@@ -48,9 +49,9 @@ async function statusOf(url, authority) {
 }
 
 export class Daemon {
-  /// `configuration(port, managementPort)` returns the YAML. The program is the one that SIGNALBOX names. `put(file, text)`
-  /// lays the file down where it is to be more than a file. `authority` (PEM) has signed the management listener's certificate,
-  /// where it has one.
+  /// `configuration(port, managementPort)` returns the YAML. SIGNALBOX names the program. `put(file, text)` writes the
+  /// file if it is to be more than a plain file. `authority` (PEM) has signed the management listener's certificate, if
+  /// it has one.
   static async start(configuration, put = writeFile, authority = "") {
     assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
     const daemon = new Daemon();
@@ -83,7 +84,7 @@ export class Daemon {
     assert.fail(`the daemon did not become ready; its log:\n${this.log}`);
   }
 
-  /// Asks it to stop as an operator would. A leak or a race that a sanitizer found fails here, through the exit code.
+  /// Stops the daemon as an operator would. If a sanitizer found a leak or a race, the exit code makes this fail.
   async stop() {
     this.process.kill("SIGTERM");
     const timer = setTimeout(() => this.process.kill("SIGKILL"), kStopMsMax);

@@ -1,4 +1,4 @@
-// The configurations of deploy/, as tests run them: the same file, with the places of servers that exist.
+// Adapts the configurations of deploy/ for tests: the same files, with the addresses of existing servers.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -6,9 +6,10 @@ import { resolve } from "node:path";
 
 import { parse } from "yaml";
 
-export const kDeploy = resolve("../../deploy"); // of the folder that tests/e2e/run changes to
+export const kDeploy = resolve("../../deploy"); // relative to the folder of tests/e2e/run
 
-/// For Daemon.start: `name` under deploy/, each of its endpoints at the port that `ports` has for it. `change` may do more.
+/// For Daemon.start: reads `name` in deploy/, and replaces each endpoint by the port that `ports` gives for it.
+/// `change` can make further changes.
 export async function deployed(name, ports, change = () => {}) {
   const text = await readFile(`${kDeploy}/${name}`, "utf8");
   return (port, managementPort) => {

@@ -1,5 +1,6 @@
-// Envoy's part in external processing, for tests: the protocol by Envoy's own files and gRPC's own client, both from npm,
-// and a small proxy that does with an answer what those files say Envoy does. It is no Envoy: it is as strict as they are.
+// A stand-in for Envoy in external processing. It consists of Envoy's own protocol files and gRPC's own client, both
+// from npm, and of a small proxy that applies answers as those files describe. It is not Envoy, and only as strict as
+// the protocol files.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -21,7 +22,7 @@ const { ExternalProcessor } = grpc.loadPackageDefinition(definition).envoy.servi
 
 const text = (bytes) => Buffer.from(bytes ?? "").toString();
 
-/// A message with headers. Envoy sends values as text or, newer ones, as bytes.
+/// Makes a message with headers. Envoy sends values as text; newer versions send bytes.
 export const head = (headers, { end_of_stream = false, raw = true } = {}) => ({
   headers: {
     headers: Object.entries(headers).map(([key, value]) => ({ key, [raw ? "raw_value" : "value"]: raw ? Buffer.from(value) : value })),
@@ -42,7 +43,7 @@ export class Conversation {
       if (waiting) waiting(answer);
       else this.#answers.push(answer);
     });
-    this.#call.on("error", () => {}); // told by its status
+    this.#call.on("error", () => {}); // the status reports it
     this.status = new Promise((done) => this.#call.on("status", done));
     this.status.then((status) => this.#waiting.forEach((waiting) => waiting({ over: status })));
     this.status.then((status) => (this.over = status));
@@ -51,7 +52,7 @@ export class Conversation {
   send(message) {
     this.#call.write(message);
   }
-  /// The next answer, or {over: status} once there will be none.
+  /// Returns the next answer, or {over: status} after the last one.
   next() {
     if (this.#answers.length) return Promise.resolve(this.#answers.shift());
     if (this.over) return Promise.resolve({ over: this.over });
@@ -71,7 +72,7 @@ export class Conversation {
   }
 }
 
-/// The client's end, and as many conversations as are wanted.
+/// The client side of the protocol; opens any number of conversations.
 export class Processor {
   constructor(port, options = {}, credentials = grpc.credentials.createInsecure()) {
     this.client = new ExternalProcessor(`127.0.0.1:${port}`, credentials, options);
@@ -84,14 +85,14 @@ export class Processor {
   }
 }
 
-/// Headers as `mutation` makes them.
+/// Applies `mutation` to the headers.
 function mutated(headers, mutation) {
   const out = { ...headers };
   for (const name of mutation?.remove_headers ?? []) {
     assert.ok(!name.startsWith(":"), `${name}: cannot be removed`);
     delete out[name];
   }
-  // As Envoy reads it that does so by `append` alone, and as others do.
+  // Versions of Envoy that read only `append` and other versions must agree.
   for (const { header, append, append_action } of mutation?.set_headers ?? []) {
     assert.equal(append?.value ?? false, append_action === "APPEND_IF_EXISTS_OR_ADD", header.key);
     assert.equal(header.key, header.key.toLowerCase());
@@ -104,15 +105,15 @@ function mutated(headers, mutation) {
   return out;
 }
 
-/// The bytes that take the place of `bytes`.
+/// Returns the bytes that replace `bytes`.
 function replaced(bytes, mutation) {
   if (!mutation) return bytes;
   return mutation.clear_body ? Buffer.alloc(0) : Buffer.from(mutation.body);
 }
 
-/// A proxy whose one filter is ours. A route leads to the cluster that x-selected-model names.
+/// A proxy whose only filter is ours. A route leads to the cluster that x-selected-model names.
 export class Envoy {
-  /// `clusters` are ports by model; `modes` are {request, response}, each BUFFERED or STREAMED.
+  /// `clusters` maps models to ports; `modes` are {request, response}, each BUFFERED or STREAMED.
   static async start({ processor, clusters, modes = {}, overrides = true }) {
     const envoy = new Envoy();
     Object.assign(envoy, { processor, clusters, overrides, modes: { request: "BUFFERED", response: "BUFFERED", ...modes } });
@@ -139,7 +140,7 @@ export class Envoy {
     }
   }
 
-  // An answer to what was asked; undefined when it was a reply for the client.
+  // Returns the answer of the expected kind, or undefined if it was a reply for the client.
   #answer(answer, kind, response) {
     if (answer.immediate_response) {
       const { status, headers, body } = answer.immediate_response;
@@ -160,7 +161,7 @@ export class Envoy {
     let headers = { ":method": request.method, ":path": request.url, ":authority": host, ":scheme": "http", ...rest };
     if (this.modes.request === "STREAMED") delete headers["content-length"];
     const bare = body.length === 0;
-    // Found before anybody is asked; another only when told to look again.
+    // The route is found before the filter runs, and changes only if the filter clears the route cache.
     let route = this.clusters[headers["x-selected-model"]];
     let told = this.#answer(await stream.ask({ request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
     if (!told) return;
@@ -174,7 +175,7 @@ export class Envoy {
       told = this.#answer(await stream.ask(message), "request_body", response);
       if (!told) return;
       parts.push(replaced(part, told.body_mutation));
-      // Only a body that was held leaves its header to be changed.
+      // The headers can still change only if the body was buffered.
       if (this.modes.request === "STREAMED") continue;
       headers = mutated(headers, told.header_mutation);
       if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
@@ -246,8 +247,8 @@ const kConfiguration = [
   "envoy/extensions/upstreams/http/v3/http_protocol_options.proto",
 ];
 
-/// What in a configuration of Envoy's is not as its files have it: "listeners.0.adress: no such field". Knows names, enumerators
-/// and which values are mappings or lists; not which are allowed together.
+/// Returns the members of an Envoy configuration that its protocol files do not define: "listeners.0.adress: no such
+/// field". Checks names, enumerators, and which values are mappings or lists, but not which combinations are allowed.
 export function faultsOf(configuration) {
   const root = new protobuf.Root();
   root.resolvePath = (_, target) => {

@@ -1,5 +1,5 @@
-// The daemon as Envoy's external processor: official clients through a stand-in for Envoy, and the streams themselves,
-// also those that no Envoy would send. The protocol is that of Envoy's own files.
+// Tests the daemon as Envoy's external processor: official clients through a stand-in for Envoy, and raw streams,
+// including some that Envoy would never send. The protocol is defined by Envoy's own files.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -82,7 +82,7 @@ before(async () => {
   scripted = await ScriptedUpstream.start();
   const clusters = { repeat: repeat.port, scripted: scripted.port };
   buffered = await Envoy.start({ processor, clusters });
-  // A route that was chosen by the header stays: where bodies are streamed it has to be one for all models.
+  // The route that the header selected does not change: with streamed bodies, one route must serve all models.
   const one = { default: repeat.port };
   streaming = await Envoy.start({ processor, clusters: one, modes: { request: "STREAMED", response: "STREAMED" }, overrides: false });
 });
@@ -225,7 +225,7 @@ test("numbers and log lines are those of HTTP", async () => {
   assert.ok(!daemon.log.includes("count me"));
 });
 
-// --- streams themselves ---
+// --- raw streams ---
 
 const kHead = { ":method": "POST", ":path": "/v1/chat/completions", ":authority": "test", "content-type": "application/json" };
 const json = (value, end_of_stream = true) => ({ request_body: { body: Buffer.from(JSON.stringify(value)), end_of_stream } });

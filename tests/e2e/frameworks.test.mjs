@@ -1,5 +1,5 @@
-// Frameworks that programs are written in, unmodified, against the daemon: Vercel's ai with its provider for compatible
-// servers, and LangChain.
+// Tests unmodified application frameworks with the daemon: Vercel's ai with its provider for compatible servers, and
+// LangChain.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -113,7 +113,7 @@ const kEmbedder = fileURLToPath(new URL("../../models/minilm", import.meta.url))
 
 test("embeddings come in OpenAI's shape, as lists and as base64", { skip: existsSync(kEmbedder) ? false : "no model in models/minilm" }, async () => {
   const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
-  // The client asks for base64 by itself, and takes it apart.
+  // The client requests base64 by default and decodes it.
   const packed = await client.embeddings.create({ model: "auto", input: ["a cat", "a kitten"] });
   const listed = await client.embeddings.create({ model: "auto", input: ["a cat", "a kitten"], encoding_format: "float" });
   assert.equal(packed.object, "list");
@@ -125,7 +125,7 @@ test("embeddings come in OpenAI's shape, as lists and as base64", { skip: exists
   assert.equal((await embeddings.embedDocuments(["a cat", "a kitten"]))[1].length, 384);
 });
 
-// --- a server that speaks Anthropic's API, behind a client that speaks OpenAI's ---
+// --- a server with Anthropic's API behind a client with OpenAI's ---
 
 const message = (content, reason, more = {}) => ({
   body: {

@@ -1,12 +1,12 @@
-// A llama model of random weights as a GGUF file of half a megabyte, for a real llama.cpp server: it says nonsense, in letters.
-// The vocabulary is one of sentencepiece's kind with a token a byte, so it reads any text.
+// Makes a llama model of random weights as a GGUF file of half a megabyte, for a real llama.cpp server. It generates
+// random letters. The vocabulary is of sentencepiece's kind with one token per byte, so it can read any text.
 
 const kWidth = 64;
 const kLayers = 2;
 const kHeads = 4;
 const kInner = 128;
 const kAlignment = 32;
-const kTypes = { u32: 4, i32: 5, f32: 6, string: 8, array: 9 }; // of metadata values
+const kTypes = { u32: 4, i32: 5, f32: 6, string: 8, array: 9 }; // type numbers of metadata values
 
 class Bytes {
   parts = [];
@@ -42,7 +42,7 @@ class Bytes {
   }
 }
 
-/// Numbers from -1 to 1 that are the same each time.
+/// Returns a repeatable sequence of numbers from -1 to 1.
 function random(seed) {
   let state = seed;
   return () => ((state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 31 - 1) * 0.5;
@@ -50,7 +50,8 @@ function random(seed) {
 
 export function tinyLlama() {
   const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, "0")}>`);
-  // What it may say: letters, each with a blank or none before it. Whatever else there is has an output row of zeros.
+  // The tokens that it can generate: letters, each with or without a leading space. All other tokens have an output row
+  // of zeros.
   const letters = [..."abcdefghijklmnopqrstuvwxyz"].flatMap((letter) => [letter, `\u2581${letter}`]);
   const tokens = ["<unk>", "<s>", "</s>", ...bytes, ...letters];
   const kinds = tokens.map((_, i) => (i === 0 ? 2 : i < 3 ? 3 : i < 3 + bytes.length ? 6 : 1)); // unknown, control, byte, normal

@@ -1,5 +1,5 @@
-// Replies that are watched while they stream, as programs with the official clients see them: a made-up number under each
-// action, and how long after the end of its sentence the client is told.
+// Tests the guard on streaming replies with the official clients: an invented number under each action, and the delay
+// between the end of its sentence and the notice to the client.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

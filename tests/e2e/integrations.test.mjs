@@ -1,5 +1,5 @@
-// The configurations of deploy/integrations in front of stand-ins for what they are for (serving.mjs): the model is chosen here,
-// and all else arrives as its sender wrote it, in both directions.
+// Tests the configurations of deploy/integrations in front of stand-ins for their servers (serving.mjs). The router
+// chooses the model, and everything else must arrive unchanged in both directions.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -23,14 +23,14 @@ afterEach(async () => {
 const keep = (one) => (running.push(one), one);
 const start = async (...options) => keep(await Daemon.start(await deployed(...options)));
 
-/// A body as it is; the answer's bytes as they come.
+/// Sends a body unchanged, and returns the bytes of the reply.
 async function post(daemon, body, headers = {}) {
   const all = { "content-type": "application/json", ...headers };
   const response = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: all, body });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/// The only thing that differs between what was sent and what arrived has to be the model.
+/// Checks that the received body differs from the sent one only in the model.
 function assertOnlyModelDiffers(sent, arrived, model) {
   assert.equal(sent.split('"auto"').length, 2, "the test's own body");
   assert.equal(arrived, sent.replace('"auto"', `"${model}"`));
@@ -47,10 +47,10 @@ const becomes = async (what, isTrue) => {
   assert.fail(what);
 };
 
-// What a metric comes to: an answer is counted when it has been sent, which a client may see first.
+// Waits until a metric has a value. A reply is counted after it was sent, so the client may see the reply first.
 const counts = (daemon, name, wanted) => becomes(`${name} is not ${wanted}`, async () => (await metric(daemon, name)) === wanted);
 
-// What no client library writes, and every one may: the order of keys, white space, escapes, big numbers, empty objects.
+// Valid JSON that no client library writes: unusual key order, white space, escapes, big numbers, empty objects.
 const kOdd = `{ "stream":true,"messages" :[{"role":"system","content":"You are \\u00e4 \\ud83d\\ude00 <b>&amp;"},\t{"content":[{"type":"text",
   "text":"What is 2 + 2?\\/"}],"role":"user","name":""}], "model":"auto","seed":12345678901234567890123,"temperature":1.0e0,"logit_bias":{},
   "top_p":0.10, "user":null}\n`;
@@ -87,14 +87,15 @@ test("Production Stack: a conversation's prompt begins with the prompt before, a
   const stack = keep(await ProductionStack.start(["meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-70B-Instruct"], "prefix"));
   const daemon = await start("integrations/production_stack.yaml", { "vllm-router-service:80": stack.port });
   const system = { role: "system", content: "You know the theorems of the house. ".repeat(20) };
-  // Three conversations take turns. What the last turn says decides, so the second is of another model from its third turn on.
+  // Three conversations take turns. The last message decides, so the second conversation uses another model from its
+  // third turn on.
   const turns = ["Good morning", "What is there to see?", "Prove it"];
   const conversations = Array.from({ length: 3 }, (_, i) => [{ ...system, content: `${i}: ${system.content}` }]);
   const before = conversations.map(() => ({ texts: "", engine: undefined }));
   for (const [turn, question] of turns.entries()) {
     for (const [i, messages] of conversations.entries()) {
       messages.push({ role: "user", content: i === 1 ? question : `Tell me ${turn} "quoted" \u2014 ${i}` });
-      // With white space and escapes, which a proxy that writes bodies anew would lose.
+      // The white space and escapes would be lost in a proxy that serialises bodies again.
       const sent = JSON.stringify({ messages, model: "auto", max_tokens: 5 }, null, i).replaceAll("\u2014", "\\u2014");
       const { status, text } = await post(daemon, sent);
       assert.equal(status, 200, text);
@@ -138,7 +139,7 @@ test("Dynamo: nvext, its headers and its events pass untouched", async () => {
   assert.equal(streamed.text, dynamo.sent);
   assert.match(streamed.text, /^event: worker_id\n: "worker_id of 7"\n\n/);
 
-  // What the official client makes of it, whole and streamed.
+  // The official client reads the reply, whole and streamed.
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
   const asked = { model: "auto", messages: [{ role: "user", content: "hello" }], nvext: { extra_fields: ["timing"], decode_worker_id: 2 } };
   const whole = await client.chat.completions.create(asked);
@@ -182,12 +183,12 @@ test("vLLM: its own fields pass both ways, its errors come back, a prompt finds 
   for await (const chunk of await client.chat.completions.create({ ...asked, stream: true, stream_options: { include_usage: true } }))
     usage = chunk.usage ?? usage;
   assert.equal(usage.total_tokens, 14);
-  await counts(daemon, "llm_model_prompt_tokens_total", 33); // also of a stream that counts in every chunk
+  await counts(daemon, "llm_model_prompt_tokens_total", 33); // includes a stream that reports usage in every chunk
   const refused = await post(daemon, JSON.stringify({ ...asked, max_tokens: 100_000 }));
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /^\{"object":"error","message":"This model's maximum context/); // of vLLM's own shape, so no client reads it
+  assert.match(refused.text, /^\{"object":"error","message":"This model's maximum context/); // the error has vLLM's own shape, which no client parses
 
-  // Long prompts go where they were, until that server says that requests wait there.
+  // Long prompts go to the same server as before, until its metrics report waiting requests.
   const long = { model: "auto", messages: [{ role: "user", content: "A long story. ".repeat(300) }] };
   const asker = async () => {
     const seen = servers.map((server) => server.calls.length);
@@ -230,7 +231,7 @@ test("llama.cpp: a server that loads its model is left out, its comments, timing
   assertOnlyModelDiffers(sent, server.calls.at(-1).body, "local");
   assert.equal(reply.text, server.sent);
   assert.match(reply.text, /^: ping/);
-  await counts(daemon, "llm_model_completion_tokens_total", 3 * (answered + 1)); // its usage stands beside a choice
+  await counts(daemon, "llm_model_completion_tokens_total", 3 * (answered + 1)); // the chunk with its usage also contains a choice
   let text = "";
   let timings;
   for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {

@@ -1,5 +1,5 @@
-// Models and routes as resources of Kubernetes: followed on a double of an API server through everything that a watch may
-// meet, under traffic of which no request fails; and in files.
+// Tests models and routes as Kubernetes resources. The daemon follows a double of an API server through every event
+// that a watch can meet, under traffic of which no request may fail. It also reads resources from files.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -67,7 +67,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   server.put("intelligentpools", "p", pool);
   server.put("intelligentroutes", "r", route("one"));
   const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}"`));
-  // Ready with its routes.
+  // The daemon is ready with its routes.
   assert.deepEqual(await ask(daemon), { decision: "one", model: "large" });
   await becomes("Ready", () => ready(server, "intelligentroutes")?.status === "True" && ready(server, "intelligentpools")?.status === "True");
   assert.equal(server.status("intelligentroutes", "r").statistics.decisions, 1);
@@ -80,7 +80,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   server.put("intelligentroutes", "r", route("two"));
   await decides(daemon, "two");
 
-  // The watch ends, by itself and in the middle of a line; it goes on from where it was.
+  // The watch ends, once cleanly and once in the middle of a line, and resumes at the same version.
   const lists = server.counts.list;
   server.bookmark();
   server.endWatches();
@@ -91,14 +91,14 @@ test("routes follow an API server under traffic, and no request fails", async ()
   server.put("intelligentroutes", "r", route("four"));
   await decides(daemon, "four");
 
-  // It comes back too late: 410, and everything is listed.
+  // The watch resumes too late: the server returns 410, and the daemon lists everything.
   server.endWatches();
   server.put("intelligentroutes", "r", route("five"));
   server.compact();
   await decides(daemon, "five");
   assert.ok(server.counts.gone > 0 && server.counts.list > lists);
 
-  // The server goes away for a while, and what it has has changed when it is back.
+  // The server is away for a while, and its resources have changed when it returns.
   const port = server.port;
   await server.stop();
   await pause(300);
@@ -107,7 +107,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   await server.listen(port);
   await decides(daemon, "six");
 
-  // The token is renewed; the old one is of no use.
+  // The token is renewed, and the old one becomes invalid.
   server.token = "renewed";
   server.endWatches();
   server.put("intelligentroutes", "r", route("seven"));
@@ -115,14 +115,14 @@ test("routes follow an API server under traffic, and no request fails", async ()
   await writeFile(join(account, "token"), "renewed");
   await decides(daemon, "seven");
 
-  // One that is wrong changes nothing, and says so.
+  // An invalid resource changes nothing, and its status reports the error.
   server.put("intelligentroutes", "r", route("eight", "word", "unknown"));
   await becomes("refused", () => ready(server, "intelligentroutes")?.status === "False");
   assert.equal(ready(server, "intelligentroutes").reason, "ValidationFailed");
   assert.match(ready(server, "intelligentroutes").message, /unknown/);
   assert.equal((await ask(daemon)).decision, "seven");
   assert.match(await (await fetch(`${daemon.managementUrl}/metrics`)).text(), /llm_config_updates_total\{result="failed"\} [1-9]/);
-  // A second one is a conflict; without it, and mended, it is taken up.
+  // A second resource is a conflict. After it is removed, the corrected first one takes effect.
   server.put("intelligentroutes", "another", route("nine"));
   await becomes("a conflict", () => ready(server, "intelligentroutes")?.reason === "Conflict");
   assert.equal((await ask(daemon)).decision, "seven");
@@ -131,12 +131,12 @@ test("routes follow an API server under traffic, and no request fails", async ()
   await decides(daemon, "ten");
   await becomes("Ready", () => ready(server, "intelligentroutes")?.status === "True");
 
-  // None is no configuration: what serves goes on.
+  // Without any resource there is no configuration, so the current one stays in effect.
   server.remove("intelligentroutes", "r");
   await becomes("said", () => daemon.log.includes("has no IntelligentRoute"));
   assert.equal((await ask(daemon)).decision, "ten");
 
-  // The file may change meanwhile; the routes stay on top of it.
+  // The file may change in the meantime; the routes remain on top of it.
   const text = await readFile(daemon.file, "utf8");
   await writeFile(`${daemon.file}.new`, text.replace("timeout: 60s", "timeout: 50s"));
   await rename(`${daemon.file}.new`, daemon.file);
@@ -148,7 +148,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   over = true;
   await Promise.all(traffic);
   assert.ok(asked > 100, `${asked} requests`);
-  // Its own patches do not make it work: as many as verdicts, for two resources.
+  // The daemon's own patches must not trigger work: there are no more patches than verdicts for two resources.
   assert.ok(server.counts.patch < 60, `${server.counts.patch} patches`);
   assert.ok(!daemon.log.includes("secret") && !daemon.log.includes("renewed"));
   await daemon.stop();
@@ -185,7 +185,7 @@ test("TLS is checked against the service account's authority", async (closing) =
   const daemon = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${secure}"`));
   closing.after(() => daemon.stop());
   assert.equal((await ask(daemon)).decision, "secure");
-  // Without the authority nothing is read, and the file's own routes serve.
+  // Without the authority, the daemon reads no resources, and the file's own routes serve.
   const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}", wait_at_start: 500ms`));
   closing.after(() => other.stop());
   assert.equal((await ask(other)).model, "fallback");

@@ -1,6 +1,6 @@
-// llama.cpp's real server behind the router, with a model of random weights: what it streams through the router is what it
-// streams to who asks it directly. The program is the one that LLAMA_SERVER names, or llama-server on PATH; Debian 12 has none,
-// later Debian's is in llama.cpp-tools.
+// Tests llama.cpp's real server behind the router, with a model of random weights: a stream through the router must
+// equal a direct one. LLAMA_SERVER names the program; the default is llama-server on PATH. Debian 12 has no package for
+// it; later releases have llama.cpp-tools.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -33,7 +33,7 @@ before(async () => {
   await writeFile(model, tinyLlama());
   let other;
   [serverPort, other] = await freePorts(2);
-  // Started first, so that the daemon finds a server that does not listen yet, and one that never will.
+  // The daemon starts first, so that it meets a server that does not listen yet, and one that never will.
   const ports = { "box-1.models.internal:8080": serverPort, "box-2.models.internal:8080": other };
   daemon = await Daemon.start(
     await deployed("integrations/llama_cpp.yaml", ports, ({ providers }) => {
@@ -88,7 +88,7 @@ test("and its stream is its stream, usage and timings included", { skip: kSkip }
   assert.deepEqual([here.usage.prompt_tokens, here.usage.completion_tokens], [there.usage.prompt_tokens, 24]);
   assert.equal(here.timings.predicted_n, 24);
   const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  assert.match(metrics, /llm_model_completion_tokens_total\{model="local"\} 48\n/); // of both answers so far
+  assert.match(metrics, /llm_model_completion_tokens_total\{model="local"\} 48\n/); // both answers so far
 });
 
 test("its grammar is obeyed, its errors come back", { skip: kSkip }, async () => {
@@ -104,12 +104,12 @@ test("Anthropic's client streams from it, a client that leaves stops it", { skip
   assert.equal(message.usage.output_tokens, 8);
   assert.ok(message.content[0].text.length > 0);
 
-  await pause(50); // for what the server says of the one before
+  await pause(50); // wait for the server's log of the previous request
   const leaving = await routed.chat.completions.create({ model: "auto", messages: kMessages, stream: true, max_tokens: 400 });
   const before = log.length;
   for await (const chunk of leaving) if (chunk.choices[0]?.delta.content) break;
   leaving.controller.abort();
-  // The server says of each request how long its text was in the end; this one's would be over 400 tokens.
+  // The server logs the final length of each request's text; without the abort it would exceed 400 tokens.
   const ended = () => log.slice(before).match(/stop processing: n_tokens = (\d+)/);
   for (const end = Date.now() + kWaitMsMax; !ended(); await pause(20)) assert.ok(Date.now() < end, "it goes on for nobody");
   assert.ok(Number(ended()[1]) < 400, ended()[0]);

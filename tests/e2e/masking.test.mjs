@@ -1,5 +1,5 @@
-// Personal data that leaves as placeholders and comes back as it was: what the model server sees, and what a program with
-// the official client sees.
+// Tests the masking of personal data: the model server must receive placeholders, and the official client must receive
+// the original values.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

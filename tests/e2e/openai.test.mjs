@@ -1,5 +1,5 @@
-// The official client of the OpenAI API, unmodified, against the daemon: what a program that changes nothing but its
-// base URL sees.
+// Tests the unmodified official client of the OpenAI API with the daemon, as a program sees it that changes only its
+// base URL.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,5 +1,5 @@
-// What an operator does to a daemon that serves: change its file, signal it, use its management API; and the embeddings
-// that OpenAI's client asks for.
+// Tests what operators do to a running daemon: they change its file, send signals and use its management API. Also
+// tests embeddings with OpenAI's client.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,7 +12,7 @@ import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 
-const kModel = resolve("../../models/minilm"); // of the folder that tests/e2e/run changes to
+const kModel = resolve("../../models/minilm"); // relative to the folder of tests/e2e/run
 const kWaitMsMax = 20_000;
 
 const configuration = (decision) => (port, managementPort) => `# a remark

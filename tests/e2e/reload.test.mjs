@@ -1,5 +1,5 @@
-// Configurations that change while requests come without a pause: by the swap of symbolic links that a kubelet makes of a
-// ConfigMap, and by the management API. Not one request may fail, whole or streaming.
+// Changes configurations under continuous traffic: by swapping symbolic links as a kubelet does for a ConfigMap, and
+// with the management API. No request may fail, whole or streamed.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -37,8 +37,8 @@ global:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 
-// A ConfigMap as a kubelet lays it down: config.yaml -> ..data/config.yaml, ..data -> ..TIME, which holds the file. A change is a new
-// ..TIME, a new link beside ..data that takes its place by renaming, and the old ..TIME removed.
+// A ConfigMap volume as a kubelet writes it: config.yaml -> ..data/config.yaml, and ..data -> ..TIME, which contains
+// the file. A change writes a new ..TIME, renames a new link over ..data, and removes the old ..TIME.
 class Volume {
   #time = 0;
   async put(file, text) {
@@ -58,7 +58,7 @@ class Volume {
   }
 }
 
-// Clients that ask one after the other, each on one connection, every second request as a stream.
+// Clients that send one request after the other, each on one connection; every second request is a stream.
 class Traffic {
   #over = false;
   #agent = new Agent({ keepAlive: true, maxSockets: kClients });
@@ -94,7 +94,7 @@ class Traffic {
     await this.#clients;
     this.#agent.destroy();
   }
-  /// The number of requests, none of which may have failed.
+  /// Stops, checks that no request failed, and returns the number of requests.
   async end() {
     await this.#stop();
     assert.deepEqual(this.failures, []);

@@ -1,4 +1,4 @@
-// OpenAI's own client against what stands beside chat completions: responses with their state, and completions.
+// Tests OpenAI's own client with the APIs other than chat completions: responses with their state, and completions.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -232,7 +232,7 @@ test("a response streams, calls of tools too, and is stored like any other", asy
   ];
   assert.deepEqual(upstream.asked.messages, expected);
 
-  // The same from a client that keeps the state itself.
+  // The same conversation from a client that keeps the state itself.
   const input = [user("Weather?"), ...response.output, ...outputs];
   await client.responses.create({ model: "auto", input, store: false, tools: [kTool] });
   expected[1].reasoning_content = "Hm.";

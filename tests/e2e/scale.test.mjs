@@ -1,6 +1,6 @@
-// Several routers behind a balancer, as deploy/scale has them: three daemons, a real Redis, a real HAProxy, OpenAI's client.
-// A router is killed, one is stopped and one is added under traffic, and every request that failed has to be one that the dead
-// one had begun to answer.
+// Tests several routers behind a balancer, as in deploy/scale: three daemons, a real Redis, a real HAProxy, and
+// OpenAI's client. Under traffic, a router is killed, one is stopped and one is added. Only requests that the killed
+// router had begun to answer may fail.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -22,11 +22,11 @@ const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error ==
 const missing = ["haproxy", "redis-server"].filter((program) => !isThere(program)).join(", ");
 const kSkip = missing !== "" && `${missing} not installed`;
 
-const kWorkers = 8; // requests of the traffic at a time
-const kGapMs = 15; // between two deltas of a stream, so that a death finds streams in the middle
+const kWorkers = 8; // concurrent requests
+const kGapMs = 15; // between two deltas of a stream, so that streams are interrupted in the middle
 const kWaitMsMax = 20_000;
 
-/// A model's server: says what was last said, word by word, and counts who asked by x-request-id.
+/// A model server that repeats the last message word by word, and counts requests by x-request-id.
 class Worker {
   static async start() {
     const worker = new Worker();
@@ -81,7 +81,7 @@ async function listens(port) {
 }
 
 let folder, small, large, redis, redisPort, balancer, haproxy, balancerPort, client;
-const routers = []; // in the order of their names: router-1 is the first
+const routers = []; // in order of their names, starting with router-1
 
 async function startRouter() {
   const ports = {
@@ -92,7 +92,7 @@ async function startRouter() {
   const configuration = await deployed("scale/signalbox.yaml", ports, ({ global }) => {
     assert.equal(global.stores.response_cache.redis.address, "cache.internal:6379");
     global.stores.response_cache.redis.address = `127.0.0.1:${redisPort}`;
-    global.services.response_api.enabled = true; // something that must not be sent twice
+    global.services.response_api.enabled = true; // a request that must not be sent twice
   });
   const daemon = await Daemon.start(configuration);
   routers.push(daemon);
@@ -101,7 +101,7 @@ async function startRouter() {
 
 const portOf = (daemon) => new URL(daemon.url).port;
 
-/// Writes the balancer's configuration for the routers that there are. Who served a request is told in a header.
+/// Writes the balancer's configuration for the current routers. A header names the router that served a request.
 async function configure() {
   let text = await readFile(`${kDeploy}/scale/haproxy.cfg`, "utf8");
   const servers = routers.map((daemon, i) => `    server router-${i + 1} 127.0.0.1:${portOf(daemon)}\n`).join("");
@@ -146,7 +146,7 @@ after(async () => {
 
 const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
 
-/// One request, whole or streamed, with what became of it: {id, began, by, failed?}.
+/// Sends one request, whole or streamed, and returns its outcome: {id, began, by, failed?}.
 async function ask(id, text, stream, at = client) {
   const out = { id, began: performance.now() };
   try {
@@ -171,7 +171,7 @@ async function ask(id, text, stream, at = client) {
   return out;
 }
 
-/// Traffic until stop() is called: new questions and old ones, whole and streamed, on kept connections.
+/// Sends traffic until stop() is called: new and repeated questions, whole and streamed, on persistent connections.
 function traffic(name) {
   const done = [];
   let over = false;
@@ -184,7 +184,7 @@ function traffic(name) {
   const all = Promise.all(Array.from({ length: kWorkers }, (_, i) => worker(i)));
   return {
     done,
-    /// Until so many more have an answer, with none of those that were on their way when it is called.
+    /// Waits for `count` more answers, not counting requests that were in flight at the call.
     more: async (count) => {
       const enough = done.length + kWorkers + count;
       for (const end = Date.now() + kWaitMsMax; done.length < enough && Date.now() < end; ) await pause(20);
@@ -206,7 +206,7 @@ test("three routers share the work, and answers in Redis", { skip: kSkip }, asyn
   const calls = small.calls.length;
   assert.equal((await ask("first", "What is asked everywhere", false, direct[0])).hit, false);
   for (const [i, stream] of [[1, false], [2, true]]) {
-    const end = Date.now() + kWaitMsMax; // the answer is written behind the client's back
+    const end = Date.now() + kWaitMsMax; // the answer is stored after the client has received it
     let second;
     do second = await ask(`again-${i}`, "What is asked everywhere", stream, direct[i]);
     while (!second.hit && Date.now() < end);
@@ -240,7 +240,7 @@ test("a session has the same worker, whichever router it comes by", { skip: kSki
 test("what is killed fails only what it had begun to answer", { skip: kSkip }, async () => {
   const running = traffic("kill");
   await running.more(10);
-  // Requests that wait for their first byte: of calls that may be repeated, and of some that may not.
+  // Requests that wait for their first byte, some of them calls that may be repeated and some that may not.
   const silent = Array.from({ length: kWorkers }, (_, i) => ask(`silent-${i}`, `slow ${i}`, i % 2 === 0));
   const kept = Array.from({ length: kWorkers }, async (_, i) => {
     const options = { headers: { "x-request-id": `kept-${i}` } };

@@ -1,12 +1,12 @@
-// Stand-ins for what serves models behind the router: a vLLM server, llama.cpp's server, the request router of the vLLM
-// Production Stack with engines of its own, and the frontend of NVIDIA Dynamo. None is the real thing: they answer in the
-// shapes, and choose by what, their documentation and sources say the real ones do. llama.cpp's own server is tried by
-// llama.test.mjs where it is installed; vLLM, the stack and Dynamo were not tried.
+// Stand-ins for the model servers behind the router: a vLLM server, llama.cpp's server, the request router of the vLLM
+// Production Stack with its engines, and the frontend of NVIDIA Dynamo. Their replies have the shapes, and their
+// routing follows the rules, that the documentation and sources of the real ones give. llama.test.mjs tests the real
+// llama.cpp server if it is installed; vLLM, the stack and Dynamo themselves were not tested.
 
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
-/// What all of them are: a server that keeps what it was asked, byte for byte.
+/// The common base: a server that records its requests byte for byte.
 class Serving {
   calls = []; // {path, headers, body, asked} of every POST
   healthy = true;
@@ -53,7 +53,7 @@ const event = (value) => `data: ${JSON.stringify(value)}\n\n`;
 const kDone = "data: [DONE]\n\n";
 const kWords = ["It ", "follows", " at once."];
 
-/// A vLLM server: its fields in replies and streams, its metrics, its two shapes of errors.
+/// A vLLM server: its fields in replies and streams, its metrics, and its two shapes of errors.
 export class Vllm extends Serving {
   waiting = 0;
   constructor(model, name = "engine") {
@@ -96,8 +96,8 @@ export class Vllm extends Serving {
   }
 }
 
-/// llama.cpp's server: its model loads first, its last chunk has usage and timings beside a choice, comments keep a
-/// connection open.
+/// llama.cpp's server: it loads its model first, its last chunk contains usage and timings with a choice, and comments
+/// keep a connection open.
 export class LlamaCpp extends Serving {
   constructor(name) {
     super();
@@ -128,8 +128,8 @@ export class LlamaCpp extends Serving {
   }
 }
 
-/// The Production Stack's request router with three engines: `session` by a header (or member) of a name, `prefix` by pieces of 128
-/// characters of all messages' texts.
+/// The Production Stack's request router with three engines. `session` routes by a header or member; `prefix` routes by
+/// pieces of 128 characters of the text of all messages.
 export class ProductionStack extends Serving {
   constructor(models, policy, sessionKey = "x-user-id") {
     super();
@@ -167,7 +167,8 @@ export class ProductionStack extends Serving {
   }
 }
 
-/// Dynamo's frontend: nvext and headers say which worker, hints and which extra fields; annotations come as events of a name.
+/// Dynamo's frontend: nvext and headers select the worker, give hints and request extra fields; annotations arrive as
+/// named events.
 export class Dynamo extends Serving {
   constructor(models) {
     super();

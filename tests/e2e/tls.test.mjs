@@ -1,5 +1,5 @@
-// TLS of the management listener and of the one for Envoy, as others see it: curl, and gRPC's own client. The listeners for
-// clients are held by tests/router/net/tls_test.cc.
+// Tests TLS on the management listener and on the listener for Envoy, with curl and gRPC's own client.
+// tests/router/net/tls_test.cc tests the listeners for clients.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
@@ -64,7 +64,7 @@ before(async () => {
 
 after(async () => rm(folder, { recursive: true }));
 
-/// What Envoy hears when a client says hello.
+/// Returns what Envoy receives after it opens a stream.
 async function greeting(port, credentials) {
   const processor = new Processor(port, {}, credentials);
   try {

@@ -1,5 +1,5 @@
-// One trace from a client over the router to a worker: client and worker are traced by OpenTelemetry's own SDK, each sends its
-// spans as that does, and the collector (a stand-in, collector.mjs) has to have one tree of all.
+// Tests one trace from a client through the router to a worker. OpenTelemetry's own SDK traces the client and the
+// worker; each sends its spans itself, and the collector (a stand-in, collector.mjs) must receive a single tree.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ const kSecret = "the theorem of Ada";
 const propagator = new W3CTraceContextPropagator();
 const kHeaders = { get: (headers, name) => headers[name], keys: (headers) => Object.keys(headers), set: (headers, name, value) => (headers[name] = value) };
 
-/// A tracer of a service's own, by the SDK.
+/// Returns a tracer of the SDK for a service of its own.
 function traced(service, collectorPort) {
   const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${collectorPort}/v1/traces` });
   const provider = new BasicTracerProvider({
@@ -32,7 +32,7 @@ function traced(service, collectorPort) {
   return { provider, tracer: provider.getTracer(service) };
 }
 
-/// A worker with a span for each request, a child of whatever traceparent says, and one for what it computes.
+/// A worker with a span for each request, a child of the span in traceparent, and one for its computation.
 class TracedWorker {
   static async start(collectorPort) {
     const worker = new TracedWorker();
@@ -118,7 +118,7 @@ after(async () => {
   await collector?.stop();
 });
 
-/// Calls with a span of the client's around it, and waits until the collector has the spans of all three.
+/// Sends a request within a client span, and waits until the collector has the spans of all services.
 async function traceOf(content, more = {}, services = 3) {
   const span = client.tracer.startSpan("ask", { kind: SpanKind.CLIENT });
   const headers = {};
@@ -145,7 +145,7 @@ const named = (spans, name) => {
 };
 const ours = (spans, name) => named(spans, `semantic_router.${name}`);
 
-/// Every span but the client's has a parent in the same trace, which encloses it in time.
+/// Checks that every span except the client's has a parent in the same trace that encloses it in time.
 function assertTree({ id, client: root, spans }) {
   for (const span of spans) {
     assert.equal(span.trace, id);
@@ -156,7 +156,7 @@ function assertTree({ id, client: root, spans }) {
     }
     const parent = spans.find((other) => other.id === span.parent);
     assert.ok(parent, `${span.service} ${span.name} hangs from nothing`);
-    // Services read a clock each; a millisecond is what they round to.
+    // Each service reads its own clock, and rounds to a millisecond.
     assert.ok(span.began >= parent.began - 2_000_000n, `${span.name} began before ${parent.name}`);
     assert.ok(span.ended <= parent.ended + 2_000_000n || parent.service !== span.service, `${span.name} ended after ${parent.name}`);
   }
@@ -172,7 +172,7 @@ test("a request is one tree over client, router and worker", async () => {
   const received = ours(spans, "request.received");
   assert.equal(received.parent, told.client);
   assert.equal(received.service, "router");
-  assert.equal(received.kind, 2); // of a server
+  assert.equal(received.kind, 2); // kind: server
   assert.equal(received.attributes["http.status_code"], 200);
   assert.equal(received.attributes["http.path"], "/v1/chat/completions");
   assert.equal(received.attributes["model.name"], "prover");
@@ -192,14 +192,14 @@ test("a request is one tree over client, router and worker", async () => {
 
   const upstream = ours(spans, "upstream.request");
   assert.equal(upstream.parent, received.id);
-  assert.equal(upstream.kind, 3); // of a client
+  assert.equal(upstream.kind, 3); // kind: client
   assert.equal(upstream.attributes["model.prompt_tokens"], 7);
   assert.equal(upstream.attributes["model.completion_tokens"], 3);
   const work = named(spans, "llm_request");
   assert.equal(work.service, "worker");
   assert.equal(work.parent, upstream.id);
   assert.equal(named(spans, "generate").parent, work.id);
-  // The worker took 20 ms; whoever waited for it took as long.
+  // The worker took 20 ms, so the spans that waited for it took at least as long.
   for (const span of [work, upstream, received]) assert.ok(span.ended - span.began >= 15_000_000n, span.name);
 });
 
@@ -246,7 +246,7 @@ test("what the client does not sample passes on unsampled, what nobody samples i
     await response.arrayBuffer();
     assert.match(worker.headers.traceparent, new RegExp(`^00-${id}-[0-9a-f]{16}-00$`));
     assert.equal(worker.headers.tracestate, "vendor=1");
-    await pause(1_500); // longer than a batch waits
+    await pause(1_500); // longer than the exporter's batch delay
     assert.deepEqual(collector.of(id).filter(({ service }) => service === "router"), []);
   } finally {
     await other.stop();

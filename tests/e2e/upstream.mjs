@@ -1,5 +1,5 @@
-// Model servers for tests: one whose stream never ends by itself, so that a test can see what reaches it and when its
-// caller goes, and one that repeats what it is told.
+// Model servers for tests: one whose stream never ends by itself, so that a test can check what reaches it and when its
+// caller disconnects, and one that repeats its input.
 
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -33,7 +33,7 @@ export class EndlessUpstream {
   }
 }
 
-// A model server that says back what the last user has said, in deltas of a few characters, and calls a tool with it.
+// A model server that repeats the last user message in deltas of a few characters, and calls a tool with it.
 export class RepeatingUpstream {
   static async start() {
     const upstream = new RepeatingUpstream();
@@ -87,8 +87,8 @@ export class RepeatingUpstream {
   }
 }
 
-// A model server that answers as a test tells it: `answer(asked)` returns {status, headers, body} or {events: [...]},
-// texts that are sent as they are, or objects that become events.
+// A model server whose replies a test defines: `answer(asked)` returns {status, headers, body} or {events: [...]},
+// where events are texts, which are sent as they are, or objects, which are sent as events.
 export class ScriptedUpstream {
   static async start(port = 0) {
     const upstream = new ScriptedUpstream();
@@ -102,7 +102,7 @@ export class ScriptedUpstream {
     let body = "";
     request.setEncoding("utf8").on("data", (text) => (body += text));
     request.on("end", () => {
-      if (request.url === "/v1/traces") return response.end(); // it may be named as collector, too
+      if (request.url === "/v1/traces") return response.end(); // tests may name it as a trace collector, too
       this.path = request.url;
       this.headers = request.headers;
       this.body = body;
@@ -126,7 +126,8 @@ export class ScriptedUpstream {
   }
 }
 
-// A model server that says the same tokens each time, so many milliseconds apart, and notes when each went out.
+// A model server that sends the same tokens each time at fixed intervals in milliseconds, and records when it sent
+// each.
 export class PacedUpstream {
   static async start(tokens, gapMs) {
     const upstream = new PacedUpstream();
@@ -166,7 +167,7 @@ export class PacedUpstream {
   }
 }
 
-/// A chat completion, and one as a stream, for ScriptedUpstream.
+/// Returns a chat completion, or one as a stream, for ScriptedUpstream.
 export function completion(message, reason = "stop", usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }) {
   const choice = { index: 0, message: { role: "assistant", ...message }, finish_reason: reason };
   return { body: { id: "c", object: "chat.completion", created: 1, model: "scripted", choices: [choice], usage } };

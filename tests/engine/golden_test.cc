@@ -1,4 +1,4 @@
-// ModernBERT against Hugging ClientApi's own modelling code: hidden states and logits of random
+// ModernBERT against Hugging Face's own modelling code: hidden states and logits of random
 // networks, within 1e-4 of the largest value in single precision, near in fewer bits. Skips, saying
 // so, without the shared material.
 

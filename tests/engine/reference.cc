@@ -18,7 +18,7 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
 }
 
-// Typed access with the defaults of Hugging ClientApi's classes.
+// Typed access with the defaults of Hugging Face's classes.
 struct Keys {
   json::Value root;
 
@@ -193,7 +193,7 @@ class Network {
     for (int64_t t = 0; t < tokens_; ++t) {
       for (int64_t first = t * hidden_; first < (t + 1) * hidden_; first += dim) {
         for (int64_t i = first; i < first + half; ++i) {
-          // In single precision as Hugging ClientApi does it, where checkpoints were trained.
+          // In single precision as Hugging Face does it, where checkpoints were trained.
           const double angle =
               static_cast<float>(t) * static_cast<float>(by.frequencies[i - first]);
           const double a = x[i], b = x[i + half];

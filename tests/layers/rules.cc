@@ -1,5 +1,5 @@
-// Rules on text, line by line. No C++ is parsed: an include in a comment or a raw string counts as
-// one, which has not mattered yet and keeps this readable.
+// Checks rules line by line, without parsing C++. An include in a comment or a raw string counts as
+// an include; so far this has not mattered, and it keeps the code readable.
 
 #include "tests/layers/rules.h"
 
@@ -42,15 +42,16 @@ bool is_source(const File& file) {
   return is_cpp(file.path) || file.path.ends_with(".mjs") || file.text.starts_with("#!");
 }
 
-/// "router/decision" holds router/decision/rule.h and router/decision.h, and not
-/// router/decisions/x.h; a prefix that ends in '_' holds what begins so.
+/// Returns whether a path is at or below a prefix: "router/decision" contains
+/// router/decision/rule.h and router/decision.h, but not router/decisions/x.h. A prefix that ends
+/// in '_' contains every path that begins with it.
 bool is_under(std::string_view path, std::string_view prefix) {
   if (!path.starts_with(prefix)) return false;
   const std::string_view rest = path.substr(prefix.size());
   return rest.empty() || prefix.ends_with('_') || rest.starts_with('/') || rest.starts_with('.');
 }
 
-/// The longest key that `fits`; the table's end when none does.
+/// Returns the longest key for which `fits` is true, or the end of the table.
 template <class Fits>
 Table::const_iterator longest(const Table& table, Fits fits) {
   auto best = table.end();
@@ -346,7 +347,7 @@ Problems check_opening(const File& file) {
 }
 
 Problems check_words(const File& file) {
-  // Each in two pieces, so that this file keeps the rule too.
+  // Each note is split in two, so that this file obeys the rule, too.
   static const std::array<std::string, 4> kNotes{
       "TO"
       "DO",

@@ -1,7 +1,7 @@
 #pragma once
-// The rules about the tree itself: which way includes point, how files open, what never stands in
-// one. Each rule is a function from one file to its problems, so that a test can show a rule
-// failing on a string.
+// Rules about the source tree itself: the direction of includes, how files open, and words that no
+// file may contain. Each rule is a function from one file to its problems, so that tests can show a
+// rule failing on a string.
 
 #include <filesystem>
 #include <functional>
@@ -18,39 +18,38 @@ struct File {
   std::string text;
 };
 
-/// One line each: "engine/bert.cc:7: includes router/router.h: engine may include base, kernels,
-/// ...".
+/// Problems, one line each: "engine/bert.cc:7: includes router/router.h: engine may include base,
+/// kernels, ...".
 using Problems = std::vector<std::string>;
 
-/// A data file of "key: value value ..." lines; '#' opens a comment.
+/// A data file of "key: value value ..." lines; '#' starts a comment.
 using Table = std::map<std::string, std::set<std::string>, std::less<>>;
 Table parse_table(std::string_view text);
 
-/// Every file of the tree that people wrote, sorted by path. Build trees, models and fetched
-/// packages are left out.
+/// Returns every hand-written file of the tree, sorted by path. Skips build trees, models and
+/// fetched packages.
 std::vector<File> read_tree(const std::filesystem::path& root);
 
-/// `#include "..."` names a file by its path from the root, and only of rooms that `rooms` allows.
+/// `#include "..."` must give a path from the root, and may only name a file of a room that `rooms`
+/// allows.
 Problems check_arrows(const File& file, const Table& rooms);
-/// The rooms that include each other in a circle, one line a circle; "*" counts as no arrow.
+/// A header that `libraries` confines may be included with `#include <...>` only there.
 Problems check_acyclic(const Table& rooms);
-/// Every source file of `root` ("router") lies in a room below it, and no room has more than 45.
 Problems check_rooms(const std::vector<File>& tree, const Table& rooms, std::string_view root);
-/// `#include <...>` of a header that `libraries` confines happens only there.
 Problems check_libraries(const File& file, const Table& libraries);
-/// No room includes a header that `purity` denies to it.
+/// A room must not include a header that `purity` denies to it.
 Problems check_purity(const File& file, const Table& purity);
 
-/// Each .cc is named by the CMakeLists.txt of a directory above it, or lies in a folder that such a
-/// list names beside a file(GLOB): a test that nobody builds passes.
+/// Each .cc must be named by the CMakeLists.txt of a directory above it, because a test that is
+/// never built always passes.
 Problems check_built(const std::vector<File>& tree);
-/// At most 600 lines of source.
+/// Source files must not exceed 600 lines.
 Problems check_length(const File& file);
-/// No function defined at the left margin is longer than 80 lines.
+/// Headers must start with `#pragma once`. In every source file, a comment must then describe the
+/// file.
 Problems check_functions(const File& file);
-/// Headers start with `#pragma once`; then, in every source file, a comment says what the file is.
 Problems check_opening(const File& file);
-/// No note to self, no path of one machine, no emoji.
+/// Files must not contain notes to self, paths of one machine, or emoji.
 Problems check_words(const File& file);
 
 }  // namespace signalbox::layers

@@ -1,4 +1,4 @@
-// Each rule about the tree is shown to fail on what it forbids and to pass on what it allows.
+// Shows that each rule about the tree fails on what it forbids and passes on what it allows.
 
 #include "tests/layers/rules.h"
 

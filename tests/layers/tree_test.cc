@@ -1,4 +1,4 @@
-// The rules about the tree, applied to the tree. A failure lists every place at once.
+// Applies the rules to the tree. A failure lists all problems at once.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# How often a jailbreak verdict changes when 30 KB of prose surround the text, or benign words are appended: asks a
-# running daemon. The prose is this project's own documents or what --prose names, without the paragraphs that quote
-# attacks: they are none of a harmless text.
+# Measures how often a jailbreak verdict of a running daemon changes if 30 KB of prose surround the text, or if benign
+# words are appended to it. The prose comes from this project's documents or from the files of --prose, without the
+# paragraphs that quote attacks, because those are not harmless.
 #
 # usage: tests/quality/padding.py [--url http://localhost:8080] [--count 100] [--prose FILE]... FILE.jsonl...
 import argparse
@@ -18,17 +18,17 @@ QUOTES = re.compile(r"(?i)(ignore|disregard|forget) (all |any )?(previous|prior)
 
 
 def main():
-    args = argparse.ArgumentParser(description="usage: see the head of the file")
+    args = argparse.ArgumentParser(description="see the comment at the top of this file")
     args.add_argument("--url", default="http://localhost:8080")
-    args.add_argument("--count", type=int, default=100, help="texts of each label and file")
-    args.add_argument("--prose", action="append", type=Path, help="a file to take it from; several times")
+    args.add_argument("--count", type=int, default=100, help="texts per label and file")
+    args.add_argument("--prose", action="append", type=Path, help="a file with prose; repeatable")
     args.add_argument("files", nargs="+", type=Path)
     args = args.parse_args()
     sources = args.prose or sorted(Path(__file__).resolve().parents[2].glob("docs/*.md"))
     documents = "\n\n".join(p.read_text(encoding="utf-8", errors="replace") for p in sources)
     prose = "\n\n".join(part for part in re.split(r"\n\s*\n", documents) if not QUOTES.search(part))
     if not prose:
-        raise SystemExit("--prose: no paragraph is without a quoted attack; paragraphs end at empty lines")
+        raise SystemExit("--prose: every paragraph quotes an attack (paragraphs end at empty lines)")
     rng = random.Random(1)
     for path in args.files:
         rows = [json.loads(line) for line in path.open(encoding="utf-8")]

@@ -1,6 +1,6 @@
 #pragma once
-// An authority of the test's own and certificates that it has signed, made by the openssl command
-// once a process and gone with it.
+// A certificate authority for tests with certificates that it has signed. The openssl command makes
+// them once per process, and they are removed with the process.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,15 +12,15 @@
 
 namespace signalbox::test {
 
-/// Files are PEM: ca.pem; stranger.pem, an authority that has signed nothing; NAME.pem and NAME.key
-/// of "localhost", of "elsewhere" (elsewhere.test), of "address" (127.0.0.1) and of "client".
+/// The files are PEM: ca.pem; stranger.pem, an authority that has signed nothing; and NAME.pem with
+/// NAME.key for "localhost", "elsewhere" (elsewhere.test), "address" (127.0.0.1) and "client".
 class Certificates {
  public:
   static const Certificates& all() {
     static const Certificates made;
     return made;
   }
-  /// For GTEST_SKIP; "": they are there.
+  /// The reason for GTEST_SKIP, or "" if the files exist.
   static std::string missing() { return all().made_ ? "" : "openssl is not installed"; }
   static std::string path(std::string_view name) { return (all().folder_ / name).string(); }
 

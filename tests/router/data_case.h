@@ -1,6 +1,6 @@
 #pragma once
-// What lines of data about requests have in common: the members of a row that stand for models, a
-// request and its headers, and the files that rows come from.
+// Helpers for lines of data about requests: the members that describe models, a request and its
+// headers, and the files that contain the lines.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,8 @@
 
 namespace signalbox::routing {
 
-/// JSON text of a member, or `fallback`. "DATA" at the start of a string stands for the folder.
+/// Returns the JSON text of a member, or `fallback`. "DATA" at the start of a string stands for the
+/// folder.
 inline std::string member_text(const json::Value& row, std::string_view key,
                                std::string_view fallback, const std::filesystem::path& data) {
   const auto found = row.find(key);
@@ -26,8 +27,8 @@ inline std::string member_text(const json::Value& row, std::string_view key,
   return out;
 }
 
-/// "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails": true?,
-/// "raw": true?}}?
+/// Reads "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails":
+/// true?, "raw": true?}}?
 inline models::Models models_of(const json::Value& row) {
   models::Models out;
   if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
@@ -47,7 +48,7 @@ inline models::Models models_of(const json::Value& row) {
   return out;
 }
 
-/// "request": {...}, or "text": ... as the user's only message.
+/// Reads "request": {...}, or "text": ..., which becomes the only user message.
 inline Result<request::ChatRequest> request_of(const json::Value& row) {
   if (const auto request = row.find("request"))
     return request::ChatRequest::parse(std::string(request->raw()));
@@ -58,7 +59,7 @@ inline Result<request::ChatRequest> request_of(const json::Value& row) {
   return request::ChatRequest::parse(out.end_object().end_array().end_object().take());
 }
 
-/// "headers": {...}? The row outlives it.
+/// Reads "headers": {...}? The row must outlive the result.
 inline signals::HeaderLookup headers_of(const json::Value& row) {
   return [headers = row.find("headers")](std::string_view name) -> std::optional<std::string_view> {
     const auto found = headers ? headers->find(name) : std::nullopt;
@@ -67,7 +68,7 @@ inline signals::HeaderLookup headers_of(const json::Value& row) {
   };
 }
 
-/// Runs every line of the folder's *.jsonl, of which there is one at least.
+/// Runs every line of the folder's *.jsonl files, of which at least one must exist.
 inline void run_cases(const std::filesystem::path& folder,
                       const std::function<void(const json::Value& row)>& run) {
   size_t files = 0;

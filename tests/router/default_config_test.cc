@@ -1,4 +1,4 @@
-// The configuration that ships: it loads without a word, and routes what it promises to.
+// Tests that the default configuration loads without a notice and routes as documented.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(DefaultConfig, has_the_fourteen_domains) {
                                    "psychology", "philosophy", "history", "health", "other"}));
 }
 
-// With the models that it names, where they are pulled.
+// Uses the models that the configuration names, if they were pulled.
 class DefaultConfigModels : public testing::Test {
  protected:
   void SetUp() override {
@@ -109,7 +109,7 @@ TEST_F(DefaultConfigModels, keep_identifiers_from_models_that_may_not_see_them) 
   EXPECT_EQ(plan.guarded.pii_types, std::vector<std::string>{"CREDIT_CARD"}) << words_;
 }
 
-// A long harmless text around an attack does not hide it.
+// A long harmless text around an attack must not hide it.
 TEST_F(DefaultConfigModels, find_an_attack_in_thirty_kilobytes_of_prose) {
   std::string prose;
   while (prose.size() < 15'000) {

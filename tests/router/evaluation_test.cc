@@ -1,5 +1,5 @@
-// What of a request's signals is computed, in which order and how often; what an explanation then
-// says of the rest.
+// Tests which signals of a request are computed, in which order and how often, and how the
+// explanation describes the others.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ std::string decision_of(const Evaluation& evaluation) {
   return evaluation.decision() == nullptr ? "none" : evaluation.decision()->name;
 }
 
-// A member of a condition of a decision, in the explanation's trace.
+// Returns a member of a decision's condition in the explanation's trace.
 std::string told(const Evaluation& evaluation, std::string_view decision, std::string_view member) {
   const auto document = json::Document::parse(evaluation.explain_json());
   for (const json::Value& each : document->root().find("trace")->items()) {
@@ -210,7 +210,7 @@ TEST(signals::Inputs, run_a_model_once_however_many_threads_ask) {
 
 TEST(Evaluation, tells_a_full_queue_before_other_errors) {
   std::mutex mutex;
-  mutex.lock();  // holds the one pass that may run
+  mutex.lock();  // holds up the single pass that may run
   const auto slow = classes({"yes", "no"}, [&] { const std::lock_guard wait(mutex); });
   const auto served = engine::serve(slow, {.workers = 1, .requests_max = 1});
   ASSERT_TRUE(served) << served.error().message;
@@ -273,7 +273,7 @@ TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses) {
   EXPECT_EQ(decide(fails, "hello"), "refuse: the model failed, which counts as a match");
   EXPECT_EQ(decide(works, "hello"), "rest: nothing");
   EXPECT_EQ(decide(works, "PERSON"), "refuse: nothing");
-  EXPECT_EQ(decide(fails, "alpha"), "refuse: nothing");  // enough without the guard
+  EXPECT_EQ(decide(fails, "alpha"), "refuse: nothing");  // the result is clear without the guard
 }
 
 TEST(Evaluation, on_error_is_told) {
@@ -364,7 +364,7 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
   EXPECT_EQ(decided("hello", prose + " a jailbreak"), "none");  // 0.9 in one of its many windows
 }
 
-// Sure of every text, and surer of one that says so.
+// Is sure of every text, and more so of one that contains the label.
 class SureGuard : public FakeClassifier {
  public:
   SureGuard() : FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
@@ -402,7 +402,7 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
   EXPECT_EQ(decided("sure", "surer"), "d");
 }
 
-// Reads the first bytes of a text, a token each.
+// Reads only the first bytes of a text; a byte is a token.
 class ShortEmbedder : public FakeEmbedder {
  public:
   int32_t tokens_max() const override { return 80; }
@@ -458,7 +458,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
       config::load(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "deploy/config/confidential.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_TRUE(loaded->notices.empty()) << loaded->notices[0];
-  // Names that no pulled model has.
+  // Uses names that no pulled model has.
   loaded->config.system_models.domain_classifier = "fakes/domain";
   loaded->config.system_models.pii_classifier = "fakes/pii";
   const auto domain = classes({"business", "economics", "other"});
@@ -496,7 +496,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
             std::string::npos)
       << words;
 
-  // The same report on nothing confidential is the classifiers' to judge.
+  // The same report without anything confidential is left to the classifiers.
   const request::ChatRequest other =
       request_with("Prepare the quarterly financial report of PERSON");
   Evaluation open = (*router)->evaluate(other);

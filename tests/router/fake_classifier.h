@@ -1,5 +1,5 @@
 #pragma once
-// A text model without a network: a label that occurs in the text as a word gets most of the
+// A text model without a network. A label that occurs in the text as a word gets most of the
 // probability, and each occurrence is an entity of that type.
 
 #include <string>
@@ -52,7 +52,7 @@ class FakeClassifier : public engine::TextModel {
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return fail(Code::kUnsupported, "a fake has no tokens");
   }
-  // A byte is a token, but of white space, which may be without a width.
+  // Every byte is a token, except for white space, which may have no width.
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
     std::vector<std::string_view> out;

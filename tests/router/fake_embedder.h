@@ -1,6 +1,6 @@
 #pragma once
-// A text embedder without a model: texts that share words are similar. Counts its work, and fails
-// when told to.
+// A text embedder without a model. Texts that share words are similar. Counts its calls, and can be
+// made to fail.
 
 #include <atomic>
 #include <cmath>
@@ -15,7 +15,7 @@ class FakeEmbedder : public engine::TextEmbedder {
  public:
   static constexpr int32_t kDim = 64;
 
-  /// `calls` counts embedded texts; `fail` makes every later call an error.
+  /// `calls` counts embedded texts; while `fail` is true, every call returns an error.
   explicit FakeEmbedder(std::atomic<int>* calls = nullptr, std::atomic<bool>* fail = nullptr)
       : calls_(calls), fail_(fail) {}
 
@@ -30,7 +30,7 @@ class FakeEmbedder : public engine::TextEmbedder {
   }
 
  private:
-  // Each word is one axis; equal words lie on the same one.
+  // Each word is one axis; equal words share an axis.
   static void embed_one(std::string_view text, std::span<float> out) {
     std::fill(out.begin(), out.end(), 0.0f);
     for (size_t begin = 0; begin < text.size();) {

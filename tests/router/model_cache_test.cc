@@ -1,4 +1,4 @@
-// Which models a second configuration takes over from the first.
+// Tests which models a second configuration takes over from the first.
 
 #include "router/models/model_cache.h"
 
@@ -27,7 +27,7 @@ class Cache : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
   }
-  // As tools that replace models do: a new file by the old name.
+  // Replaces a file as tools for models do: with a new file of the same name.
   void replace(std::string_view name, std::string_view text) const {
     write("new", text);
     fs::rename(folder_ / "new", folder_ / name);

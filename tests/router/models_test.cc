@@ -1,5 +1,5 @@
-// Models that a configuration names and that are not there: who serves must not take a guard's
-// silence for its consent.
+// Tests configurations that name missing models. A guard without its model must not be taken for a
+// guard that admits a request.
 
 #include "router/models/models.h"
 
@@ -41,7 +41,7 @@ Result<ModelCache::Model> open_fake(const std::string&) {
                                                 engine::HeadKind::kSequence, false);
 }
 
-/// What serving the configuration is refused for; "" when it is not.
+/// Returns the reason why the configuration is refused, or "".
 std::string refusal(const config::Config& config) {
   const auto models = open_models(config, MissingModels::kRefuse, open_fake);
   if (models) return "";

@@ -1,17 +1,18 @@
-// Plans as data: every line of plans/*.jsonl is a configuration, a request and what becomes of it.
+// Tests plans from data: every line of plans/*.jsonl is a configuration, a request and the expected
+// plan.
 //
 //   {"name": ..., "models": [...]?, "families": {...}?, "routing": {...}?, "global": {...}?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
 //    "request": {...} or "text": ..., "headers": {...}?, "draw": 0 to 1?,
 //    "failed": [MODEL, ...]?,
 //    "figures": {MODEL: {"ttft_ms": [...], "tpot_ms": [...], "in_flight": n}}?,
-//    "invalid": part of the message if there is no router for it?, "body": exact JSON text?,
+//    "invalid": part of the message if no router can be created?, "body": exact JSON text?,
 //    "answer": ...?, "refused": ...?, "error": part of the message?, "plan": {member: value}?,
 //    "response": {HEADER: value or null}?, "notice": part of one?,
-//    "words": how people are told?}
+//    "words": the plan as text for people?}
 //
-// Without "models" there is one, "m". Its family, where it has one, is one of "families". A
-// directory of test files is written "DATA".
+// The default for "models" is one model, "m". A model's family is one of "families". "DATA" stands
+// for a directory of test files.
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,7 @@ std::string plan_json(const Plan& plan) {
   return out.member("selection_reason", plan.selection_reason).end_object().take();
 }
 
-// Of what is expected, what is not so.
+// Compares the expected members with the actual ones, and reports the differences.
 void compare(const json::Value& expected, const json::Value& actual) {
   for (const json::Member& each : expected.members()) {
     const auto found = actual.find(each.key);

@@ -1,5 +1,5 @@
 #pragma once
-// A real PostgreSQL for tests, whose answers may lie on a disk that can be filled.
+// Runs a real PostgreSQL for tests. Its answers can be on a disk that tests can fill.
 
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@ namespace signalbox::test {
 
 class PostgresProcess {
  public:
-  /// For GTEST_SKIP; "": it can be had.
+  /// The reason for GTEST_SKIP, or "" if the server is available.
   static std::string missing() {
     return program("postgres").empty() ? "PostgreSQL is not installed" : "";
   }
@@ -26,7 +26,7 @@ class PostgresProcess {
     std::filesystem::remove(server_.folder() / "data" / "postmaster.pid");
     server_.start({program("postgres"), "-D", data, "-p", std::to_string(server_.port()), "-h",
                    "127.0.0.1", "-k", server_.folder().string(), "-F"});
-    // It listens before it is ready, and refuses who asks meanwhile.
+    // The server listens before it is ready, and rejects connections until then.
     for (int i = 0; i < 200 && !run("SELECT 1"); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (!has_disk() || database_ != kPostgres) return;
@@ -35,8 +35,9 @@ class PostgresProcess {
     ASSERT_TRUE(run("CREATE DATABASE answers TABLESPACE small"));
     database_ = "answers";
   }
-  /// Puts its answers on a disk of their own, while its log stays where it is. Before start(),
-  /// which has to be on this thread. Returns why it cannot be had, for GTEST_SKIP; "": it is there.
+  /// Puts the answers on a separate disk, while the log stays in place. Must be called before
+  /// start(), on this thread. Returns the reason for GTEST_SKIP if there can be no such disk,
+  /// otherwise "".
   std::string add_small_disk() {
     const auto folder = server_.folder() / "small";
     EXPECT_TRUE(server_.run({"/bin/mkdir", folder.string()}));
@@ -47,7 +48,7 @@ class PostgresProcess {
   const SmallDisk& disk() const { return *disk_; }
 
   const std::string& database() const { return database_; }
-  /// Where a router finds it, as keys of a configuration; by way of another port than its own.
+  /// Returns the configuration keys for a router, with another port in between.
   std::string keys(uint16_t port) const {
     return fmt::format("host: 127.0.0.1, port: {}, database: {}, user: tester, ssl_mode: disable",
                        port, database_);
@@ -57,7 +58,7 @@ class PostgresProcess {
 
  private:
   static constexpr const char* kPostgres = "postgres";
-  static constexpr size_t kDiskMegabytes = 24;  // an empty database has 8
+  static constexpr size_t kDiskMegabytes = 24;  // an empty database takes 8
 
   bool run(const std::string& statement) const {
     return server_.run({program("psql"), "-h", "127.0.0.1", "-p", std::to_string(server_.port()),
@@ -70,7 +71,7 @@ class PostgresProcess {
     return test::program(places);
   }
   ServerProcess server_{"postgres", "postgres"};
-  std::unique_ptr<SmallDisk> disk_;  // null: none
+  std::unique_ptr<SmallDisk> disk_;  // null: no separate disk
   std::string database_ = kPostgres;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A real Redis for tests, in the clear or with TLS and nothing else.
+// Runs a real Redis for tests, either without TLS or with TLS only.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@ namespace signalbox::test {
 
 class RedisProcess {
  public:
-  /// For GTEST_SKIP; "": it can be had.
+  /// The reason for GTEST_SKIP, or "" if the server is available.
   static std::string missing(bool is_secure = false) {
     if (program().empty()) return "redis-server is not installed";
     return is_secure ? Certificates::missing() : "";
   }
   explicit RedisProcess(bool is_secure) : is_secure_(is_secure) {}
 
-  /// Keeps nothing on the disk unless `more`, further options, say so.
+  /// Starts the server without persistence, unless the further options `more` enable it.
   void start(const std::vector<std::string>& more = {}, std::string_view certificate = "localhost",
              bool asks_for_certificates = false) {
     const std::string port = std::to_string(server_.port());
@@ -40,13 +40,13 @@ class RedisProcess {
     server_.start(std::move(command));
   }
 
-  /// How a router finds it, with the limits that a router has.
+  /// Returns the server's address, with the limits that a router uses.
   stores::RedisServer address() const {
     stores::RedisServer out{.host = "localhost", .port = server_.port()};
     if (is_secure_) out.tls = *stores::Tls::create({.authorities = Certificates::path("ca.pem")});
     return out;
   }
-  /// The same as keys of a configuration, perhaps by way of another port.
+  /// Returns the same as configuration keys, optionally with another port in between.
   std::string keys(uint16_t port = 0) const {
     const std::string tls =
         is_secure_ ? fmt::format(", use_tls: true, tls_ca_path: {}", Certificates::path("ca.pem"))

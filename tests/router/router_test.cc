@@ -1,4 +1,5 @@
-// The router from request to plan: fusion of signals, short cuts, failures, explanations, headers.
+// Tests the router from request to plan: fusion of signals, short cuts, failures, explanations and
+// headers.
 
 #include "router/routing/router.h"
 
@@ -130,7 +131,7 @@ TEST_F(RouterTest, without_a_keyword_meaning_decides) {
 
 TEST_F(RouterTest, two_keywords_of_equal_rank_need_no_model_either) {
   const Plan plan = plan_for("a proof in court");
-  EXPECT_EQ(plan.decision, "law");  // one of one keyword is more than one of two
+  EXPECT_EQ(plan.decision, "law");  // one of one keyword outweighs one of two
   EXPECT_EQ(calls_, 0);
 }
 
@@ -323,7 +324,7 @@ TEST(Router, the_model_says_which_routing_decides) {
     return fmt::format("{} {} {}", plan->recipe, plan->decision, plan->model->name);
   };
   EXPECT_EQ(told("other"), "second second big");
-  EXPECT_EQ(told("auto"), "second second big");  // an entrypoint may take an automatic name
+  EXPECT_EQ(told("auto"), "second second big");  // an entrypoint may use an automatic name
   EXPECT_EQ(told("MoM"), "default first small");
   EXPECT_EQ(told("top"), "default first small");
   EXPECT_EQ(told("big"), "  big");

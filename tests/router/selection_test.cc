@@ -1,5 +1,5 @@
-// Selection where data does not reach: trained models as they come, figures of running models over
-// time, times out of the bytes of a reply.
+// Tests the parts of selection that data files cannot express: trained models in their file
+// formats, figures of running models over time, and times measured from the bytes of a reply.
 
 #include <gtest/gtest.h>
 
@@ -145,12 +145,12 @@ TEST(RuntimeStats, is_told_and_asked_by_many_threads) {
   EXPECT_EQ(stats.figures("m", TimePoint{}).in_flight, 0U);
 }
 
-// Fed in pieces of every size, a reply comes to the same.
+// A reply must give the same times when fed in pieces of any size.
 replies::ReplyMeter::Times times_of(std::string_view bytes, bool events, size_t piece,
                                     bool at_once = false) {
   replies::ReplyMeter meter(TimePoint{}, events);
   for (size_t at = 0; at < bytes.size(); at += piece) {
-    // One byte a millisecond, after the first hundred.
+    // One byte per millisecond, after the first hundred milliseconds.
     const auto end = static_cast<int64_t>(std::min(at + piece, bytes.size()));
     meter.feed(bytes.substr(at, piece), TimePoint{} + milliseconds(at_once ? 100 : 100 + end));
   }
@@ -161,7 +161,7 @@ TEST(replies::ReplyMeter, times_a_stream_by_its_events) {
   const std::string event = "data: {\"x\":\"data:\"}\n\n";
   const std::string stream = event + event + event + event + event + "data: [DONE]\n\n";
   const auto fine = times_of(stream, true, 1);
-  EXPECT_EQ(fine.ttft_ms, 105);  // where "data:" is there
+  EXPECT_EQ(fine.ttft_ms, 105);  // when "data:" is complete
   ASSERT_TRUE(fine.tpot_ms);
   EXPECT_NEAR(*fine.tpot_ms, static_cast<double>(stream.size() - 5) / 4, 1e-9);
   for (const size_t piece : {2U, 7U, 64U}) EXPECT_TRUE(times_of(stream, true, piece).tpot_ms);

@@ -1,6 +1,6 @@
 #pragma once
-// Real servers for tests, from Debian's packages: each in a folder of its own, on a port of its
-// own, gone with the test.
+// Runs real servers for tests, from Debian's packages. Each has its own folder and port, and ends
+// with the test.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ inline bool is_open(uint16_t port) {
   return open;
 }
 
-/// "": there is none.
+/// Returns the first existing program, or "".
 inline std::string program(const std::vector<std::string>& places) {
   for (const std::string& place : places) {
     if (::access(place.c_str(), X_OK) == 0) return place;
@@ -75,14 +75,16 @@ class ServerProcess {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ASSERT_TRUE(is_open(port_)) << "the server does not listen; its log ends:\n" << log_end();
   }
-  /// To it and to what it has started, which may be in groups of their own.
+  /// Sends a signal to the server and to all processes that it has started, which may be in their
+  /// own process groups.
   void signal(int number) const {
     for (const pid_t pid : family()) ::kill(pid, number);
   }
-  /// As by kill -9. All are gone then: PostgreSQL does not start over memory that one still holds.
+  /// Kills all of them as by kill -9. All must be gone, because PostgreSQL does not start while a
+  /// process still holds its shared memory.
   void end() {
     if (pid_ <= 0) return;
-    ::kill(pid_, SIGSTOP);  // or it could start another between the look at them and their end
+    ::kill(pid_, SIGSTOP);  // otherwise it could start another process before it is killed
     const std::vector<pid_t> all = family();
     for (const pid_t pid : all) ::kill(pid, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
@@ -101,12 +103,13 @@ class ServerProcess {
     }
     return out;
   }
-  /// Not those either that nobody has asked how they ended.
+  /// Zombies, which nobody has waited for yet, do not count as alive.
   static bool is_alive(pid_t pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string stat;
     if (!std::getline(file, stat)) return false;
-    const size_t name_end = stat.rfind(')');  // of the program, which may hold anything
+    const size_t name_end =
+        stat.rfind(')');  // the end of the program's name, which can contain any character
     return name_end + 2 < stat.size() && stat[name_end + 2] != 'Z';
   }
   std::string log_end() const {
@@ -130,7 +133,7 @@ class ServerProcess {
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
-    ::close_range(3, ~0U, 0);  // or it would hold connections of the test open
+    ::close_range(3, ~0U, 0);  // otherwise it would keep connections of the test open
     ::execv(words.front(), words.data());
     ::_exit(127);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A disk of a few megabytes for servers of tests, which can be filled to the last byte: memory that
-// is mounted on a folder, in a mount namespace of the test's own, so that it goes with the process.
+// A disk of a few megabytes for the servers of tests, which tests can fill completely. It is memory
+// mounted on a folder, in the test's own mount namespace, so it vanishes with the process.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -17,11 +17,11 @@ namespace signalbox::test {
 
 class SmallDisk {
  public:
-  /// On a folder that is there, with the owner that it has; see `missing`.
+  /// Mounts on an existing folder and keeps its owner; see `missing`.
   SmallDisk(std::filesystem::path folder, size_t megabytes) : folder_(std::move(folder)) {
     struct stat before {};
     ::stat(folder_.c_str(), &before);
-    // Of this thread and of the processes that it starts from now on.
+    // The namespace applies to this thread and to the processes that it starts from now on.
     const bool mounted = ::unshare(CLONE_NEWNS) == 0 &&
                          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          ::mount("tmpfs", folder_.c_str(), "tmpfs", 0,
@@ -35,11 +35,11 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  /// For GTEST_SKIP; "": it is there.
+  /// The reason for GTEST_SKIP, or "" if the disk exists.
   const std::string& missing() const { return missing_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Takes all the room that is left; true once there is none.
+  /// Uses up all remaining space; returns true once there is none left.
   bool fill() const {
     std::ofstream out(folder_ / kFiller, std::ios::binary | std::ios::app);
     for (const std::string page(4096, 'x'); out.write(page.data(), 4096) && out.flush();) {

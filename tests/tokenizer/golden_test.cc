@@ -1,4 +1,4 @@
-// Against Hugging ClientApi's own answers, where both they and the tokenizer files are at hand: 425
+// Against Hugging Face's own answers, where both they and the tokenizer files are at hand: 425
 // texts for each family of tokenizer.
 
 #include <fmt/format.h>

@@ -60,7 +60,7 @@ inline Ranges byte_offsets(const Encoding& encoding) {
   return out;
 }
 
-/// Offsets in code points, as Hugging ClientApi gives them.
+/// Offsets in code points, as Hugging Face gives them.
 inline Ranges code_point_offsets(const Encoding& encoding, std::string_view first,
                                  std::string_view second = {}) {
   Ranges out;

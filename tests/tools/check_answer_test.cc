@@ -1,4 +1,4 @@
-// check-answer from outside: rows in, rows out, with and without models; exit codes.
+// Runs `signalbox check-answer` with and without models, and checks its output rows and exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ TEST(CheckAnswerCommand, needs_no_model_and_counts_code_points) {
                                                "\n");
 }
 
-TEST(CheckAnswerCommand, a_question_that_is_null_is_none) {
+TEST(CheckAnswerCommand, a_null_question_counts_as_missing) {
   EXPECT_EQ(run("", "{\"context\": \"a\", \"question\": null, \"answer\": \"a\"}\n").out,
             "{\"spans\":[],\"supported\":1,\"layers\":[\"facts\"]}\n");
 }
@@ -92,8 +92,8 @@ TEST(CheckAnswerCommand, runs_the_models_that_are_named) {
   EXPECT_EQ(spans, 1u);  // at a threshold of 0
 }
 
-// As an adapter has a head that tags and one that infers.
-TEST(CheckAnswerCommand, takes_of_a_model_with_several_heads_the_one_that_infers) {
+// A model can have both a head that tags and one that infers, as an adapter does.
+TEST(CheckAnswerCommand, uses_the_head_that_infers_if_a_model_has_several) {
   const RandomNetwork marks =
       network("ModernBertForTokenClassification",
               R"({"0":"supported","1":"hallucinated","2":"a","3":"b","4":"c"})");
@@ -119,7 +119,7 @@ TEST(CheckAnswerCommand, takes_of_a_model_with_several_heads_the_one_that_infers
   EXPECT_NE(outcome.out.find(R"("layers":["facts","nli"])"), std::string::npos) << outcome.out;
 }
 
-TEST(CheckAnswerCommand, names_what_is_wrong) {
+TEST(CheckAnswerCommand, names_the_mistake) {
   EXPECT_EQ(run("", "{\"context\": \"a\"}\n").err, "signalbox: line 1: answer: missing\n");
   EXPECT_EQ(run("", "{\"context\": 1, \"answer\": \"a\"}\n").err,
             "signalbox: line 1: context: expected a string, found number\n");

@@ -1,5 +1,5 @@
-// The program from outside: a sentencepiece model in, a tokenizer.json out, and what is said when
-// that cannot be. The models are the ones that the fuzz target starts from.
+// Runs `signalbox convert` on sentencepiece models and checks the tokenizer.json, or the error
+// message. The models come from the corpus of the fuzz target.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -76,7 +76,7 @@ TEST_F(Convert, compiles_a_tokenizer_and_a_sentencepiece_model) {
   EXPECT_EQ(ids("t.sbtok", "ab"), std::vector<int32_t>{5});
 }
 
-TEST_F(Convert, replaces_what_is_there_or_leaves_it) {
+TEST_F(Convert, replaces_an_existing_file_or_keeps_it_on_failure) {
   std::ofstream(folder_ / "t.json") << "old";
   EXPECT_EQ(run(model("truncated") + " t.json"), 1);
   EXPECT_EQ(read(folder_ / "t.json"), "old");
@@ -84,7 +84,7 @@ TEST_F(Convert, replaces_what_is_there_or_leaves_it) {
   EXPECT_EQ(ids("t.json", "a"), std::vector<int32_t>{4});
 }
 
-TEST_F(Convert, says_which_file_is_wrong_and_where) {
+TEST_F(Convert, names_the_invalid_file_and_the_place) {
   EXPECT_EQ(run(model("truncated") + " t.json"), 1);
   EXPECT_TRUE(err_.starts_with("signalbox: " + model("truncated") + ": offset ")) << err_;
   EXPECT_EQ(run("nothing.model t.json"), 1);
@@ -94,7 +94,7 @@ TEST_F(Convert, says_which_file_is_wrong_and_where) {
   EXPECT_EQ(err_, "signalbox: x: expected a sentencepiece model or a tokenizer.json\n");
   std::ofstream(folder_ / "y") << " {}";
   EXPECT_EQ(run("y t.json"), 1);
-  EXPECT_EQ(err_, "signalbox: y: is a tokenizer.json already: OUT must end in .sbtok\n");
+  EXPECT_EQ(err_, "signalbox: y: already is a tokenizer.json: OUT must end in .sbtok\n");
   EXPECT_EQ(run("y t.sbtok"), 1);
   EXPECT_EQ(err_, "signalbox: y: the tokenizer.json: model: missing\n");
   std::ofstream(folder_ / "file") << "";
@@ -111,7 +111,7 @@ TEST_F(Convert, does_not_wait_for_a_pipe) {
   EXPECT_NE(err_.find("pipe: "), std::string::npos) << err_;
 }
 
-TEST_F(Convert, asks_for_both_names) {
+TEST_F(Convert, requires_both_names) {
   EXPECT_EQ(run("t.json"), 2);
   EXPECT_NE(err_.find("--out is missing"), std::string::npos) << err_;
   EXPECT_EQ(run("a b c"), 2);

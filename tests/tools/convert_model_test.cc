@@ -1,6 +1,6 @@
-// `signalbox convert` on models, from outside: one network written in every format comes out as the
-// same tensors and the same hidden states; what is missing is named. The real gte-small gives the
-// rank correlation on STS dev that ONNX Runtime gives.
+// Runs `signalbox convert` on models. One network, written in every format, must give the same
+// tensors and the same hidden states, and errors must name what is missing. The real gte-small must
+// give the same rank correlation on STS dev as ONNX Runtime.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -69,7 +69,8 @@ bool is_product(const std::string& name, const TestTensor& tensor) {
   return tensor.shape.size() == 2 && !name.starts_with("embeddings.");
 }
 
-// As torch.onnx writes it: weights of products transposed and called by a number.
+// Writes a checkpoint as torch.onnx does: weights of matrix products are transposed and have
+// numbers for names.
 std::string onnx_of(const Checkpoint& tensors) {
   std::vector<std::string> nodes, constants;
   for (const auto& [name, tensor] : tensors) {
@@ -127,7 +128,7 @@ std::string gguf_name(std::string name) {
   return name;
 }
 
-// Those of the tests' letter tokenizer, as llama.cpp keeps them.
+// The tokens of the tests' letter tokenizer, in llama.cpp's form.
 std::vector<std::string> gguf_tokens() {
   std::vector<std::string> out = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
   for (const char* prefix : {"\u2581", ""}) {
@@ -207,7 +208,7 @@ class ConvertModel : public testing::Test {
   std::string err_;
 };
 
-TEST_F(ConvertModel, makes_the_same_model_of_every_format) {
+TEST_F(ConvertModel, makes_the_same_model_from_every_format) {
   const Checkpoint& tensors = network_.tensors();
   const auto middle = std::next(tensors.begin(), static_cast<ptrdiff_t>(tensors.size() / 2));
   const Checkpoint first(tensors.begin(), middle), second(middle, tensors.end());
@@ -255,11 +256,12 @@ TEST_F(ConvertModel, makes_the_same_model_of_every_format) {
   }
 }
 
-TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
+TEST_F(ConvertModel, needs_only_the_file_of_a_gguf_model) {
   write(folder_ / "m.gguf", gguf_of(network_.tensors()));
   ASSERT_EQ(run("m.gguf new"), 0) << err_;
   expect_same_model(folder_ / "new");
-  // pooling_type 2 is the first token's, which a model without modules.json would not take.
+  // pooling_type 2 means the first token, which is not the default for a model without
+  // modules.json.
   std::vector<float> vector(36);
   const std::string_view text = "ab";
   const auto model = engine::TextModel::open(folder_ / "new");
@@ -270,28 +272,28 @@ TEST_F(ConvertModel, needs_nothing_but_the_file_of_a_gguf) {
   EXPECT_NEAR(vector[0], states[0] / std::sqrt(norm), 1e-6f);
 }
 
-TEST_F(ConvertModel, says_what_of_a_gguf_it_cannot_make) {
+TEST_F(ConvertModel, names_the_unsupported_part_of_a_gguf) {
   const auto convert = [&](const GgufChoices& choices) {
     write(folder_ / "m.gguf", gguf_of(network_.tensors(), choices));
     return run("m.gguf new");
   };
   ASSERT_EQ(convert({.pooling = 1, .tokenizer = "gpt2"}), 0) << err_;
-  EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
+  EXPECT_TRUE(err_.starts_with("found no tokenizer.json")) << err_;
   EXPECT_FALSE(fs::exists(folder_ / "new/modules.json"));
   std::vector<std::string> cased = gguf_tokens();
   cased.back() = "Z";
   ASSERT_EQ(convert({.tokens = cased}), 0) << err_;
   EXPECT_NE(read(folder_ / "new/tokenizer.json").find("\"lowercase\":false"), std::string::npos);
   EXPECT_EQ(convert({.pooling = 4}), 1);
-  EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not built (built: 0 to 3)\n");
+  EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not supported (supported: 0 to 3)\n");
   EXPECT_EQ(convert({.tokens = {"[CLS]", "[SEP]", "[UNK]", "a", "a"}}), 1);
-  EXPECT_EQ(err_, "signalbox: m.gguf: token 4 of the vocabulary, \"##a\", is there already\n");
+  EXPECT_EQ(err_, "signalbox: m.gguf: vocabulary token 4: duplicate \"##a\"\n");
   write(folder_ / "m.gguf", weights::GgufWriter().string("general.architecture", "bert").file());
   EXPECT_EQ(run("m.gguf new"), 1);
   EXPECT_EQ(err_, "signalbox: m.gguf: metadata \"bert.block_count\" is missing\n");
 }
 
-TEST_F(ConvertModel, finds_the_files_of_a_model_as_hubs_lay_them_out) {
+TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
   write(folder_ / "hub/onnx/model.onnx", onnx_of(network_.tensors()));
   copy("config.json", "hub");
   copy("tokenizer.json", "hub");
@@ -310,7 +312,7 @@ TEST_F(ConvertModel, finds_the_files_of_a_model_as_hubs_lay_them_out) {
             "beside it\n");
 }
 
-TEST_F(ConvertModel, makes_a_tokenizer_of_a_vocabulary) {
+TEST_F(ConvertModel, makes_a_tokenizer_from_a_vocabulary) {
   write(folder_ / "m/pytorch_model.bin", torch_of(network_.tensors()));
   copy("config.json", "m");
   std::string vocabulary = "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n";
@@ -328,29 +330,29 @@ TEST_F(ConvertModel, makes_a_tokenizer_of_a_vocabulary) {
   write(folder_ / "m/vocab.txt", "[CLS]\n[SEP]\n");
   EXPECT_EQ(run("m other"), 1);
   EXPECT_EQ(err_,
-            "signalbox: m/pytorch_model.bin: vocab.txt: the vocabulary has no [UNK], which a "
-            "BERT's has\n");
+            "signalbox: m/pytorch_model.bin: vocab.txt: the vocabulary lacks [UNK], which "
+            "BERT requires\n");
 }
 
-TEST_F(ConvertModel, takes_the_config_that_is_named) {
+TEST_F(ConvertModel, uses_the_config_that_is_named) {
   write(folder_ / "m.onnx", onnx_of(network_.tensors()));
   write(folder_ / "c", kConfig);
   EXPECT_EQ(run("m.onnx new"), 1);
-  EXPECT_EQ(err_, "signalbox: m.onnx: no config.json beside it, which --config would name\n");
+  EXPECT_EQ(err_, "signalbox: m.onnx: found no config.json next to it; name one with --config\n");
   ASSERT_EQ(run("m.onnx new --config c"), 0) << err_;
   EXPECT_EQ(read(folder_ / "new/config.json"), kConfig);
-  EXPECT_TRUE(err_.starts_with("no tokenizer.json beside it")) << err_;
+  EXPECT_TRUE(err_.starts_with("found no tokenizer.json")) << err_;
 }
 
-TEST_F(ConvertModel, says_when_the_engine_does_not_open_what_was_made) {
+TEST_F(ConvertModel, reports_that_the_engine_cannot_open_the_result) {
   copy("model.safetensors", "m");
   write(folder_ / "m/config.json", R"({"model_type": "bert", "hidden_act": "relu"})");
   ASSERT_EQ(run("m new"), 0) << err_;
-  EXPECT_NE(err_.find("the engine does not open it: "), std::string::npos) << err_;
+  EXPECT_NE(err_.find("the engine cannot open it: "), std::string::npos) << err_;
   EXPECT_NE(out_.find("\"opens\":false"), std::string::npos) << out_;
 }
 
-TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
+TEST_F(ConvertModel, refuses_a_small_file_with_many_large_tensors) {
   std::vector<weights::TorchTensor> views;
   for (int i = 0; i < 100; ++i) {
     views.push_back({fmt::format("t{}", i), "FloatStorage", "0", 25000, 0, {25000}, {1}});
@@ -359,26 +361,29 @@ TEST_F(ConvertModel, refuses_a_small_file_of_many_large_tensors) {
         weights::torch_file(weights::torch_pickle(views), {{"0", std::string(100000, 'x')}}));
   write(folder_ / "config.json", kConfig);
   EXPECT_EQ(run("m.bin new"), 1);
-  EXPECT_EQ(err_, "signalbox: m.bin: its tensors take 10000000 bytes, 16 times the file at most\n");
+  EXPECT_EQ(
+      err_,
+      "signalbox: m.bin: its tensors take 10000000 bytes; the limit is 16 times the file's size\n");
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
-TEST_F(ConvertModel, says_which_file_is_wrong_and_leaves_what_is_there) {
+TEST_F(ConvertModel, names_the_invalid_file_and_keeps_existing_ones) {
   copy("model.safetensors", "m");
   copy("config.json", "m");
   EXPECT_EQ(run("m m"), 1);
-  EXPECT_EQ(err_, "signalbox: m/model.safetensors: is what would be written\n");
+  EXPECT_EQ(err_,
+            "signalbox: m/model.safetensors: this is the output file itself; choose another OUT\n");
   EXPECT_EQ(run("m x.json"), 1);
-  EXPECT_EQ(err_, "signalbox: x.json: of a model, OUT is a directory\n");
+  EXPECT_EQ(err_, "signalbox: x.json: IN is a model, so OUT must be a directory\n");
   fs::create_directories(folder_ / "empty");
   EXPECT_EQ(run("empty new"), 1);
-  EXPECT_EQ(err_, "signalbox: empty: no file of weights in it that is known by its name\n");
+  EXPECT_EQ(err_, "signalbox: empty: no weights file with a known name in it\n");
   write(folder_ / "bad.gguf", "GGUFxxxx");
   EXPECT_EQ(run("bad.gguf m"), 1);
   EXPECT_TRUE(err_.starts_with("signalbox: bad.gguf: version ")) << err_;
   write(folder_ / "bad.onnx",
         weights::onnx_model({}, {weights::onnx_tensor("\x1b[2J", 8, {}, "")}));
-  EXPECT_EQ(run("bad.onnx m"), 1);  // the name of a tensor does not clear the screen
+  EXPECT_EQ(run("bad.onnx m"), 1);  // no control character reaches the terminal
   EXPECT_EQ(err_, "signalbox: bad.onnx: tensor \"?[2J\": data_type 8 is not built\n");
   write(folder_ / "bad.onnx", "");
   EXPECT_EQ(run("bad.onnx m"), 1);

@@ -1,5 +1,5 @@
-// Evaluation: figures that were worked out by hand, rows that are wrong, and models of random
-// weights whose answers are known because they were asked first.
+// Tests evaluation with figures calculated by hand, with invalid rows, and with models of random
+// weights whose answers the test computes first.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Each line of a file under tests/tools/eval.
+// Calls `one` for each line of a file in tests/tools/eval.
 void for_each_case(const char* file, const std::function<void(const json::Value&)>& one) {
   std::istringstream lines(
       read(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/tools/eval" / file));
@@ -53,7 +53,7 @@ std::vector<T> numbers(const json::Value& row, const char* name) {
   return out;
 }
 
-// null stands for what is no number, or for infinity.
+// null stands for NaN or infinity.
 void expect_figure(const json::Value& row, const char* name, double found) {
   const auto expected = row.find(name).value();
   if (expected.is_null()) {
@@ -96,7 +96,7 @@ void expect_paired(const json::Value& row) {
   expect_figure(row, "high", accuracy_difference(hits).high);
 }
 
-TEST(Figures, are_as_worked_out_by_hand) {
+TEST(Figures, match_calculations_by_hand) {
   for_each_case("figures.jsonl", [](const json::Value& row) {
     if (row.find("scores")) return expect_roc(row);
     if (row.find("x")) return expect_correlations(row);
@@ -114,7 +114,7 @@ TEST(Figures, are_as_worked_out_by_hand) {
   });
 }
 
-TEST(Figures, of_a_row_that_counts_twice_are_those_of_two_rows) {
+TEST(Figures, count_a_row_of_weight_two_like_two_rows) {
   const std::vector<double> x{0.1, 0.7, 0.4, 0.7, 0.9}, y{1, 0, 3, 2, 2};
   const std::vector<uint8_t> positive{0, 1, 0, 0, 1};
   const std::vector<uint32_t> weights{2, 1, 0, 3, 1};
@@ -133,7 +133,7 @@ TEST(Figures, of_a_row_that_counts_twice_are_those_of_two_rows) {
   EXPECT_NEAR(Spearman(x, y)(weights), Spearman(x2, y2)(once), 1e-12);
 }
 
-TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
+TEST(Figures, repeat_samples_for_a_seed_and_surround_the_value) {
   std::vector<SpanCounts> texts;
   for (int i = 0; i < 300; ++i) texts.push_back({2, 2, i % 3 == 0 ? 1 : 2});
   const Figure f1{"f1", [&](Weights weights) { return span_f1(texts, weights); }};
@@ -141,9 +141,9 @@ TEST(Figures, of_samples_are_the_same_for_a_seed_and_surround_the_whole) {
   EXPECT_EQ(samples, resampled({&f1, 1}, texts.size(), 7));
   EXPECT_NE(samples, resampled({&f1, 1}, texts.size(), 8));
   ASSERT_EQ(samples[0].size(), 1000u);
-  // F1 is 5/6; one text's share has a standard deviation of sqrt(2)/6, so the mean of 300 one of
-  // 0.0136.
-  const Interval interval = middle(samples[0]);
+  // F1 is 5/6. The share of one text has a standard deviation of sqrt(2)/6, so the mean of 300 has
+  // one of 0.0136.
+  const Interval interval = percentile_interval(samples[0]);
   EXPECT_NEAR(interval.low, 5.0 / 6 - 1.96 * 0.0136, 0.004);
   EXPECT_NEAR(interval.high, 5.0 / 6 + 1.96 * 0.0136, 0.004);
 }
@@ -159,7 +159,7 @@ TEST(Figures, percentiles_are_values_that_occurred) {
 
 TEST(SpanCounter, a_span_found_twice_is_one_hit_and_one_mistake) {
   SpanCounter counter;
-  const std::vector<Marked> truth{{"A", 0, 3}, {"B", 5, 6}};
+  const std::vector<LabelledSpan> truth{{"A", 0, 3}, {"B", 5, 6}};
   const std::vector<engine::Entity> found{
       {"A", 0, 3, 1}, {"A", 0, 3, 1}, {"A", 5, 6, 1}, {"B", 5, 7, 1}};
   const SpanCounts counts = counter.add(truth, found);
@@ -180,7 +180,7 @@ RowKind kind_of(std::string_view name) {
                             : RowKind::kScore;
 }
 
-TEST(Rows, say_what_is_wrong_with_a_line) {
+TEST(Rows, report_the_mistake_in_a_line) {
   for_each_case("hostile.jsonl", [](const json::Value& row) {
     std::istringstream lines{std::string(row.find("lines")->text())};
     const auto done = read_labelled(lines, {.kind = kind_of(row.find("kind")->text())});
@@ -190,7 +190,7 @@ TEST(Rows, say_what_is_wrong_with_a_line) {
   });
 }
 
-TEST(Rows, begin_behind_a_byte_order_mark) {
+TEST(Rows, begin_after_a_byte_order_mark) {
   std::istringstream lines("\xEF\xBB\xBF{\"text\":\"a\",\"label\":\"x\"}\n");
   const auto rows = read_labelled(lines, {});
   ASSERT_TRUE(rows) << rows.error().message;
@@ -212,7 +212,7 @@ TEST(Rows, labels_are_mapped_and_left_out) {
   EXPECT_EQ(rows->place(2), "lines: line 5");
 }
 
-TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
+TEST(Rows, pairs_have_the_member_names_of_published_sets) {
   std::istringstream lines(
       "{\"a\":\"x\",\"b\":\"y\",\"score\":2.5}\n"
       "{\"premise\":\"x\",\"hypothesis\":\"y\",\"score\":1}\n"
@@ -223,10 +223,10 @@ TEST(Rows, pairs_go_by_the_names_that_published_sets_use) {
   EXPECT_EQ(rows->rows[0].score, 2.5);
 }
 
-TEST(Rows, of_answers_take_no_label) {
+TEST(Rows, answers_need_no_label) {
   const auto done = read_labelled({.kind = RowKind::kAnswer, .data = {"yes=/nowhere"}});
   EXPECT_EQ(done ? "" : done.error().message,
-            "yes=/nowhere: cannot be read; LABEL=FILE is for tasks with labels");
+            "yes=/nowhere: cannot be read; LABEL=FILE works only for tasks with labels");
 }
 
 // --- models ---
@@ -260,7 +260,7 @@ std::unique_ptr<const engine::TextModel> open(
   return *std::move(model);
 }
 
-// The label that a model gives, or with `wrong` another one.
+// Returns the label that a model predicts, or a different label if `wrong`.
 std::string label_of(const engine::TextModel& model, std::string_view text, bool wrong = false) {
   const engine::Input input{.text = text};
   const auto answers = model.answer({&input, 1}).value();
@@ -284,7 +284,7 @@ struct Outcome {
   std::string out, err;
 };
 
-// `signalbox eval MORE`, with `lines` in a file that MORE names DATA.
+// Runs `signalbox eval MORE`, with `lines` in a file that MORE refers to as DATA.
 Outcome eval(const std::string& lines, std::string more) {
   const TemporaryDirectory folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
@@ -329,7 +329,7 @@ TEST(EvalCommand, counts_a_classifiers_right_answers) {
   EXPECT_EQ(rows, 8);
 }
 
-TEST(EvalCommand, sees_two_classes_through_positive_labels) {
+TEST(EvalCommand, forms_two_classes_from_positive_labels) {
   const auto model = open(classifier());
   std::string lines;
   for (const char* text : kTexts) lines += row_of(text, label_of(*model, text));
@@ -344,7 +344,7 @@ TEST(EvalCommand, sees_two_classes_through_positive_labels) {
   EXPECT_EQ(number(two, "rows"), static_cast<double>(positive));
 }
 
-TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
+TEST(EvalCommand, reports_files_separately_and_gives_each_its_label) {
   const auto model = open(classifier());
   const std::string label = label_of(*model, "b");
   const auto done = parsed(
@@ -358,11 +358,11 @@ TEST(EvalCommand, tells_files_apart_and_gives_each_its_label) {
   EXPECT_EQ(shares, (std::vector<double>{1, 0}));
 }
 
-TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
+TEST(EvalCommand, reports_that_there_is_only_one_class) {
   const std::string with = fmt::format("--task classify --model {} --positive law --data ",
                                        classifier().directory().string());
   const Outcome none = eval("{\"text\":\"b\"}\n", with + "maths=DATA");
-  EXPECT_NE(none.out.find("law: no row is to be found\n"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find("law: no row has this label\n"), std::string::npos) << none.out;
   const Outcome all = eval("{\"text\":\"b\"}\n", with + "law=DATA");
   EXPECT_NE(all.out.find("law: every row is, and none could"), std::string::npos) << all.out;
   for (const Outcome& each : {none, all}) {
@@ -371,7 +371,7 @@ TEST(EvalCommand, says_when_there_is_nothing_to_tell_apart) {
   }
 }
 
-TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
+TEST(EvalCommand, prints_a_label_without_control_characters) {
   const RandomNetwork odd = network("ModernBertForSequenceClassification",
                                     R"({"0":"a\u001b[2J","1":"b","2":"c","3":"d","4":"e"})");
   const Outcome outcome =
@@ -383,7 +383,7 @@ TEST(EvalCommand, prints_a_label_without_what_moves_the_cursor) {
 }
 
 TEST(EvalCommand, judges_spans_by_type_and_bounds) {
-  // Every letter is one span of some type.
+  // The model marks every letter as a span of some type.
   const auto model = open(tagger());
   std::string lines;
   for (const std::string text : {"x a", "h t y"}) {
@@ -402,7 +402,7 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   const std::string with =
       fmt::format("--task tag --model {} --json --data DATA", tagger().directory().string());
   const auto done = parsed(eval(lines, with));
-  // Two letters and three; of one the end is another.
+  // Five letters in total; one of the labelled spans has another end.
   EXPECT_EQ(number(done.root(), "support"), 5);
   EXPECT_DOUBLE_EQ(number(done.root(), "f1"), 0.8);
   EXPECT_EQ(number(done.root(), "clean_flagged"), 0);
@@ -411,8 +411,8 @@ TEST(EvalCommand, judges_spans_by_type_and_bounds) {
   EXPECT_DOUBLE_EQ(number(none.root(), "clean_flagged"), 1);
 }
 
-TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
-  // Every letter is one token, so only white space is out of reach.
+TEST(EvalCommand, counts_the_spans_that_no_answer_can_match) {
+  // Every letter is a token, so only white space is unreachable.
   const std::string lines =
       R"({"text":"x a","entities":[{"type":"A","start":0,"end":2},{"type":"A","start":2,"end":3}]})";
   const std::string with =
@@ -421,7 +421,7 @@ TEST(EvalCommand, says_how_many_spans_no_answer_can_have) {
   EXPECT_NE(eval(lines, with).out.find("\n1 span begins or ends inside a word"), std::string::npos);
 }
 
-TEST(EvalCommand, says_how_many_rows_were_cut) {
+TEST(EvalCommand, counts_the_truncated_rows) {
   const std::string text(700, '.'), lines = row_of(text, "law") + row_of("b", "law");
   const std::string with = " --data DATA --model " + classifier().directory().string();
   EXPECT_EQ(number(parsed(eval(lines, "--task classify --json" + with)).root(), "cut"), 1);
@@ -479,14 +479,14 @@ TEST(EvalCommand, compares_two_models_line_by_line) {
   EXPECT_EQ(number(*same.root().find("difference"), "macro_f1"), 0);
 }
 
-TEST(EvalCommand, never_tells_a_text) {
+TEST(EvalCommand, never_prints_a_text) {
   const auto model = open(classifier());
   const std::string lines = row_of("sesame", "nonsense");
   const std::string with =
       fmt::format("--task classify --model {} --data DATA", classifier().directory().string());
   const Outcome wrong = eval(lines, with);
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_NE(wrong.err.find("data.jsonl: line 1: label \"nonsense\" is none of the model's (law, "),
+  EXPECT_NE(wrong.err.find("data.jsonl: line 1: the model has no label \"nonsense\" (known: law, "),
             std::string::npos)
       << wrong.err;
   const Outcome right = eval(lines, with + " --map nonsense=law --compare-dtype int8");
@@ -502,16 +502,16 @@ TEST(EvalCommand, refuses_options_by_name) {
   } cases[] = {
       {"--task poetry", "--task: expected one of route, classify, domain"},
       {"--task classify", "--data is missing"},
-      {"--task route", "--model: not with --task route"},
+      {"--task route", "--model: cannot be used with --task route"},
       {"--task classify --data DATA --map law", "--map: expected OLD=NEW, found \"law\""},
       {"--task classify --data DATA --threshold 2", "--threshold: expected 0 to 1, found 2"},
       {"--task classify --data DATA --dtype f64", "--dtype: expected f32, bf16 or int8"},
-      {"--task tag --data DATA --svg x.svg", "--svg: not with --task tag"},
-      {"--task embedding --data DATA --map a=b", "--map: not with --task embedding"},
+      {"--task tag --data DATA --svg x.svg", "--svg: cannot be used with --task tag"},
+      {"--task embedding --data DATA --map a=b", "--map: cannot be used with --task embedding"},
       {"--task classify --data DATA --compare-dtype f64",
        "--compare-dtype: expected f32, bf16 or int8"},
-      {"--task classify --data DATA --config c", "--config: not with --task classify"},
-      {"--task tag --data DATA --map A=", "--map: a span cannot be left out"},
+      {"--task classify --data DATA --config c", "--config: cannot be used with --task classify"},
+      {"--task tag --data DATA --map A=", "--map: NEW must not be empty for spans"},
   };
   for (const auto& [options, message] : cases) {
     const Outcome outcome = eval("", with + " " + options);
@@ -534,7 +534,7 @@ TEST(EvalCommand, refuses_options_by_name) {
   }
 }
 
-TEST(Answers, are_judged_with_a_baseline_beside) {
+TEST(Answers, are_compared_with_a_baseline) {
   std::istringstream lines(
       "{\"context\":\"It rains.\",\"question\":\"Does it?\",\"answer\":\"It snows.\","
       "\"spans\":[{\"start\":3,\"end\":8}]}\n"
@@ -545,7 +545,7 @@ TEST(Answers, are_judged_with_a_baseline_beside) {
   const auto rows = read_labelled(lines, {.kind = RowKind::kAnswer});
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_EQ(rows->rows[1].context, "Is it red?");
-  EXPECT_EQ(rows->rows[2].spans, (std::vector<Marked>{{"", 5, 14}}));
+  EXPECT_EQ(rows->rows[2].spans, (std::vector<LabelledSpan>{{"", 5, 14}}));
   const CheckAnswer check = [](const std::string& context, const std::string&,
                                const std::string&) -> Result<CheckedAnswer> {
     if (context == "It rains.") return CheckedAnswer{0.2, {{"", 0, 6}}};
@@ -556,10 +556,10 @@ TEST(Answers, are_judged_with_a_baseline_beside) {
   std::map<std::string, double> figures;
   for (const Measured& each : found->figures) figures[each.name] = each.value;
   EXPECT_EQ(found->not_supported, 2);
-  EXPECT_DOUBLE_EQ(figures["f1"], 2.0 / 3);              // one of two, no false alarm
+  EXPECT_DOUBLE_EQ(figures["f1"], 2.0 / 3);              // one of two found, no false positive
   EXPECT_DOUBLE_EQ(figures["auc"], 0.5);                 // 0.8 and 0.1 against 0.3
-  EXPECT_DOUBLE_EQ(figures["span_bytes_f1"], 6.0 / 20);  // 3 shared of 5 + 9 and 6
-  EXPECT_DOUBLE_EQ(figures["baseline_auc"], 1);  // "snows" of two, none of three, all of three
+  EXPECT_DOUBLE_EQ(figures["span_bytes_f1"], 6.0 / 20);  // 3 bytes shared by 5 + 9 and 6
+  EXPECT_DOUBLE_EQ(figures["baseline_auc"], 1);  // share of new words: 1 of 2, 0 of 3, 3 of 3
   EXPECT_DOUBLE_EQ(figures["all_f1"], 0.8);
   EXPECT_EQ(found->at_threshold->positive.hits, 1);
 }
@@ -591,7 +591,7 @@ TEST(Reliability, a_diagram_has_a_point_for_each_bin_with_rows) {
   const std::string svg = reliability_svg({&one, 1});
   size_t circles = 0;
   for (size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; ++at) ++circles;
-  EXPECT_EQ(circles, 2u + 1u);  // two bins, and the legend's
+  EXPECT_EQ(circles, 2u + 1u);  // two bins, and the legend
   EXPECT_NE(svg.find("a&lt;b &amp; c in f32: calibration error"), std::string::npos);
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
 }

@@ -1,5 +1,5 @@
-// Fitting: the minimiser on a function with a known minimum, the regression against the slope of
-// its own loss, the temperature against one that was applied, files that are wrong, and heads that
+// Tests fitting: the minimiser on a function with a known minimum, the regression by the slope of
+// its own loss, the temperature against one that the test applied, invalid files, and heads that
 // the engine opens.
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Minimise, finds_the_end_of_a_curved_valley) {
   EXPECT_LT(found.iterations, 100);
 }
 
-TEST(Minimise, says_when_it_has_not_arrived) {
+TEST(Minimise, reports_that_it_has_not_converged) {
   const auto line = [](std::span<const double> x, std::span<double> gradient) {
     gradient[0] = 1;
     return x[0];
@@ -57,7 +57,7 @@ struct Clouds {
   }
 };
 
-TEST(SoftmaxRegression, ends_where_the_loss_is_flat_whatever_the_threads) {
+TEST(SoftmaxRegression, ends_where_the_loss_is_flat_for_any_number_of_threads) {
   const Clouds clouds(5000);  // three blocks
   const kernels::Table& kernels = *kernels::active_table().value();
   const Features features(kernels, Clouds::kDim, clouds.x);
@@ -83,7 +83,7 @@ TEST(SoftmaxRegression, ends_where_the_loss_is_flat_whatever_the_threads) {
   }
 }
 
-TEST(SoftmaxRegression, rare_labels_weigh_more_when_told) {
+TEST(SoftmaxRegression, balances_rare_labels_on_request) {
   Clouds clouds(3000);
   Clouds rare(0);
   for (size_t r = 0; r < clouds.labels.size(); ++r) {
@@ -123,7 +123,7 @@ TEST(Temperature, is_found_again) {
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
 }
 
-TEST(Temperature, of_few_rows_that_are_all_right_is_not_the_lowest) {
+TEST(Temperature, is_not_the_lowest_for_few_rows_without_errors) {
   const std::vector<float> logits{3, 0, 4, 1, 0, 3, 1, 5};
   const std::vector<int32_t> labels{0, 0, 1, 1};
   EXPECT_GT(fit_temperature(logits, labels, 2), 1);
@@ -145,10 +145,10 @@ class Fit : public testing::Test {
     out.trunk = trunk_.directory();
     out.data = data(lines);
     out.out = folder_.path() / "head";
-    out.say = [](const std::string&) {};
+    out.print = [](const std::string&) {};
     return out;
   }
-  // Rows that are learnt in a moment.
+  // Returns rows that can be learnt in a moment.
   static std::string rows_of_a_and_b(int count) {
     std::mt19937 random(1);
     std::string lines;
@@ -159,7 +159,7 @@ class Fit : public testing::Test {
     }
     return lines;
   }
-  // Words of letters; those of one class hold an a, those of the other a b.
+  // Returns a word of random letters. The words of one class contain an a, those of the other a b.
   static std::string word(std::mt19937& random, char with) {
     std::string out(2 + random() % 6, ' ');
     for (char& c : out) c = static_cast<char>('c' + random() % 20);
@@ -197,8 +197,8 @@ TEST_F(Fit, a_classifier_that_the_engine_opens) {
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
 }
 
-// Before anything is embedded, and nothing in it has changed.
-TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
+// The folder is refused before any text is embedded, and its contents do not change.
+TEST_F(Fit, a_folder_with_other_files_is_not_changed) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   const auto refused = [&](const std::filesystem::path& out, const char* why) {
     chosen.out = out;
@@ -230,8 +230,8 @@ TEST_F(Fit, a_folder_with_something_else_in_it_stays_what_it_is) {
   EXPECT_TRUE(fit_classifier(chosen)) << "over what was fitted";
 }
 
-// Of the same width, so that nothing else would stop it.
-TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
+// The other model has the same width, so no other check would refuse it.
+TEST_F(Fit, a_head_works_only_with_its_own_model) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
   const engine::TemporaryDirectory elsewhere;
@@ -242,20 +242,20 @@ TEST_F(Fit, a_head_answers_over_no_other_model_than_its_own) {
   EXPECT_NE(refused.error().message.find("a head for " + chosen.trunk.string() + ", not for"),
             std::string::npos)
       << refused.error().message;
-  // The same by other names.
+  // Other paths to the same model are accepted.
   std::filesystem::create_directory_symlink(chosen.trunk, elsewhere.path() / "link");
   for (const auto& same :
        {elsewhere.path() / "link", std::filesystem::relative(chosen.trunk), chosen.trunk / ""}) {
     const auto model = engine::TextModel::open(same, {.heads = {chosen.out}});
     EXPECT_TRUE(model) << same << ": " << model.error().message;
   }
-  // A head that was moved away from its model says nothing of it any more.
+  // A head that was moved away from its model no longer refers to it.
   std::filesystem::create_directory(elsewhere.path() / "deep");
   std::filesystem::copy(chosen.out, elsewhere.path() / "deep" / "head");
   EXPECT_TRUE(engine::TextModel::open(copy, {.heads = {elsewhere.path() / "deep" / "head"}}));
 }
 
-TEST_F(Fit, a_head_over_a_head_is_one_over_its_trunk) {
+TEST_F(Fit, a_head_fitted_over_a_head_uses_the_trunk) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
   chosen.trunk = chosen.out;
@@ -302,7 +302,7 @@ TEST_F(Fit, a_refit_whose_weights_cannot_be_put_in_place_leaves_the_configuratio
   EXPECT_FALSE(std::filesystem::exists(chosen.out / ".config.json.old"));
 }
 
-TEST_F(Fit, what_is_left_of_a_fit_that_ended_between_its_files_is_no_head_and_is_replaced) {
+TEST_F(Fit, the_remains_of_an_interrupted_fit_are_no_head_and_are_replaced) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
   std::filesystem::remove(chosen.out / "config.json");
@@ -311,7 +311,7 @@ TEST_F(Fit, what_is_left_of_a_fit_that_ended_between_its_files_is_no_head_and_is
   EXPECT_TRUE(engine::TextModel::open(chosen.out));
 }
 
-TEST_F(Fit, weights_that_nothing_says_more_of_are_not_replaced) {
+TEST_F(Fit, weights_of_unknown_origin_are_not_replaced) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   std::filesystem::create_directory(chosen.out);
   std::ofstream(chosen.out / "model.safetensors") << "another's";
@@ -323,13 +323,13 @@ TEST_F(Fit, weights_that_nothing_says_more_of_are_not_replaced) {
   EXPECT_EQ(read_file(chosen.out / "model.safetensors", 1 << 20).value(), "another's");
 }
 
-TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {
+TEST_F(Fit, few_texts_are_split_into_folds_with_equal_shares_of_each_label) {
   std::string lines = rows_of_a_and_b(80);
   const auto once = read_classified(data(lines)).value();
   const auto twice = read_classified(data(lines + lines)).value();
   ASSERT_GT(once.folds, 1);
   std::map<std::string, int32_t> folds;
-  std::map<std::pair<int32_t, int32_t>, int> counts;  // of label and fold
+  std::map<std::pair<int32_t, int32_t>, int> counts;  // by label and fold
   for (const auto* part : {&once.train, &once.validation}) {
     for (const Example& each : *part) {
       folds[each.text] = each.fold;
@@ -346,7 +346,7 @@ TEST_F(Fit, few_texts_are_dealt_into_folds_with_their_share_of_each_label) {
   EXPECT_EQ(read_classified(data(rows_of_a_and_b(2000))).value().folds, 0);
 }
 
-TEST_F(Fit, scores_after_few_texts_are_about_as_high_as_answers_are_right) {
+TEST_F(Fit, scores_fitted_to_few_texts_are_calibrated) {
   std::mt19937 random(3);
   double hits = 0, scores = 0;
   constexpr int kHeads = 5, kTexts = 200;
@@ -372,10 +372,11 @@ TEST_F(Fit, scores_after_few_texts_are_about_as_high_as_answers_are_right) {
   EXPECT_NEAR(scores / (kHeads * kTexts), hits / (kHeads * kTexts), 0.05);
 }
 
-TEST_F(Fit, a_head_whose_trunk_is_not_there_says_where_it_was_looked_for) {
+TEST_F(Fit, a_head_without_its_trunk_names_the_expected_place) {
   const auto head = folder_.path() / "head";
   std::filesystem::create_directory(head);
-  for (const char* trunk : {"../nowhere", "."}) {  // itself: a head is no trunk
+  for (const char* trunk :
+       {"../nowhere", "."}) {  // "." is the head itself, and a head is not a trunk
     std::ofstream(head / "config.json") << fmt::format(R"({{"signalbox_trunk": "{}"}})", trunk);
     const auto model = engine::TextModel::open(head);
     ASSERT_FALSE(model);
@@ -390,7 +391,8 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   std::mt19937 random(2);
   std::string lines;
   for (int i = 0; i < 400; ++i) {
-    // An umlaut in front: offsets are code points, and two bytes.
+    // The text begins with an umlaut, because offsets count code points and an umlaut has two
+    // bytes.
     const std::string before = word(random, 'c'), after = word(random, 'd');
     const size_t begin = before.size() + 3;
     lines += fmt::format(
@@ -407,11 +409,11 @@ TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
   EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
 }
 
-TEST_F(Fit, says_how_many_spans_no_head_could_find) {
+TEST_F(Fit, counts_the_spans_that_no_head_can_find) {
   std::string lines;
   std::mt19937 random(4);
   for (int i = 0; i < 60; ++i) {
-    // The word, a piece of it, and with a space.
+    // The word, a part of it, and the word with a space.
     constexpr std::pair<int, int> kBounds[] = {{0, 3}, {1, 3}, {0, 4}};
     const auto bounds = kBounds[i % 3];
     lines += fmt::format(
@@ -420,7 +422,7 @@ TEST_F(Fit, says_how_many_spans_no_head_could_find) {
   }
   FitOptions chosen = options(lines);
   std::string said;
-  chosen.say = [&](const std::string& line) { said += line + "\n"; };
+  chosen.print = [&](const std::string& line) { said += line + "\n"; };
   const auto report = fit_tagger(chosen);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_NE(said.find("\n40 spans begin or end inside"), std::string::npos) << said;
@@ -439,7 +441,7 @@ TEST_F(Fit, labels_are_integers_and_booleans_too) {
   EXPECT_EQ(examples->labels, (std::vector<std::string>{"12", "true", "x"}));
 }
 
-TEST_F(Fit, says_what_is_wrong_with_a_file) {
+TEST_F(Fit, reports_the_mistake_in_a_file) {
   struct Case {
     const char* lines;
     const char* message;
@@ -468,7 +470,7 @@ TEST_F(Fit, says_what_is_wrong_with_a_file) {
   for (int i = 0; i < 200; ++i) one += fmt::format("{{\"text\":\"{}\",\"label\":\"x\"}}\n", i);
   const auto done = fit_classifier(options(one));
   ASSERT_FALSE(done);
-  EXPECT_NE(done.error().message.find("one label only, \"x\""), std::string::npos);
+  EXPECT_NE(done.error().message.find("only one label, \"x\""), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "head"));
 }
 
@@ -481,12 +483,12 @@ TEST(Quality, counts_shares_and_calibration) {
   EXPECT_DOUBLE_EQ(quality.labels[0].recall(), 0.5);
   EXPECT_DOUBLE_EQ(quality.labels[1].precision(), 2.0 / 3);
   EXPECT_NEAR(quality.macro_f1, (2.0 / 3 + 0.8) / 2, 1e-12);
-  // |1 - 0.9| + |0 - 0.8| + |1 - 0.7| + |1 - 0.6|, a bin each.
+  // |1 - 0.9| + |0 - 0.8| + |1 - 0.7| + |1 - 0.6|; each row is in a bin of its own.
   EXPECT_NEAR(quality.calibration_error, (0.1 + 0.8 + 0.3 + 0.4) / 4, 1e-6);
   ASSERT_EQ(quality.confusions.size(), 1u);
   EXPECT_EQ(quality.confusions[0].truth, 0);
   EXPECT_NEAR(quality.confusions[0].score, 0.8, 1e-6);
-  // As published for 8 of 10.
+  // The published interval for 8 of 10.
   EXPECT_NEAR(wilson(8, 10).low, 0.4902, 1e-3);
   EXPECT_NEAR(wilson(8, 10).high, 0.9433, 1e-3);
 }

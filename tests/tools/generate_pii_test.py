@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Tests of tools/train/generate/pii.py: python3 tests/tools/generate_pii_test.py
-"""The rows keep what a trainer relies on: the same seed gives the same bytes, spans lie where they say, numbers with
-check digits are valid, every type and kind occurs, nothing is left unfilled."""
+"""Checks the properties that training relies on: the same seed gives the same bytes, spans have the right positions,
+numbers with check digits are valid, every type and kind occurs, and no slot is left unfilled."""
 
 import ipaddress
 import json
@@ -70,14 +70,14 @@ class PiiTest(unittest.TestCase):
         self.assertTrue(passes_luhn("4111111111111111"))
         self.assertFalse(passes_luhn("4111111111111112"))
 
-    def test_no_slot_is_left_open(self):
+    def test_no_slot_is_left_unfilled(self):
         for row in self.rows:
             self.assertNotIn("{{", row["text"])
 
     def test_texts_are_not_repeated(self):
         self.assertGreater(len({row["text"] for row in self.rows}), 0.995 * ROWS)
 
-    def test_the_share_of_negatives_is_what_was_asked_for(self):
+    def test_the_share_of_negatives_is_as_requested(self):
         negatives = sum(not row["entities"] for row in self.rows)
         self.assertAlmostEqual(negatives / ROWS, 0.45, delta=0.02)
         few = [json.loads(line) for line in run("--rows", 2000, "--negatives", 0.1).splitlines()]
@@ -100,7 +100,7 @@ class PiiTest(unittest.TestCase):
     def test_an_unknown_kind_is_refused(self):
         result = subprocess.run([sys.executable, "-B", SCRIPT, "--kinds", "poems"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
-        self.assertIn('"poems" is none of sentences, surroundings, negatives', result.stderr)
+        self.assertIn('"poems" is not one of sentences, surroundings, negatives', result.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Tests of the text generators in tools/train/generate: python3 tests/tools/generate_text_test.py
-"""The rows keep what a trainer relies on: a seed fixes every byte, labels are the declared ones and all
-occur, texts are short and long, spans lie inside the answer, every list that an entry names exists."""
+"""Checks the properties that training relies on: a seed fixes every byte, only the declared labels occur, and all of
+them do, texts are short and long, spans lie inside the answer, and every list that an entry names exists."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ import common
 import domain_plain
 
 ROWS = 1500
-# Each generator: its labels, the text whose length varies, what "short" and "long" are for it.
+# Each generator: its labels, the member whose length varies, and the lengths that count as short and long.
 TASKS = {
     "jailbreak": ({"benign", "jailbreak"}, "text", 50, 800),
     "domain_plain": (set(domain_plain.DOMAINS), "text", 20, 80),
@@ -29,7 +29,7 @@ TASKS = {
 FILES = {"jailbreak": ("attack", "harm", "innocent", "hard_negative"), "domain": ("domain_asks", "innocent"),
          "fact_check": ("fact_check", "domain_topics"), "feedback": ("feedback", "domain_topics"),
          "modality": ("modality", "innocent"), "facts": ("facts",)}
-# What a generator puts in place of a name itself.
+# The names for which a generator supplies values itself.
 GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text"}
 
 
@@ -92,7 +92,7 @@ class GenerateTextTest(unittest.TestCase):
                          {"prompt_injection", "instruction_override", "role_play", "social_engineering"})
         self.assertFalse([row for row in rows if row["label"] == "benign" and "type" in row])
 
-    def test_wishes_of_a_file_are_asked_plainly_and_in_attacks(self):
+    def test_requests_of_a_file_occur_plainly_and_in_attacks(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as wishes:
             wishes.write("Fold the {forbidden} napkin\n")
             wishes.flush()

@@ -1,7 +1,7 @@
-// What people do wrong on the command line, as data: every line of data/mistakes.jsonl is a
-// command, the rows that it reads if it reads any, or where from, where its output goes if not to
-// where it says things, its exit status, and what it says. It runs in a folder with an empty file
-// `empty.yaml`, a folder `folder`, a file `text` that is no model, and a configuration `good.yaml`.
+// Tests the messages for mistakes on the command line, as data. Each line of data/mistakes.jsonl
+// contains a command, its input (rows or a file), the target of its output unless it is captured,
+// its exit status, and its message. The command runs in a folder with an empty file `empty.yaml`, a
+// folder `folder`, a file `text` that is not a model, and a configuration `good.yaml`.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -46,17 +46,18 @@ class Mistakes : public testing::Test {
     std::ofstream(folder_ / "rows") << (rows ? rows->text() : "");
     const auto in = row.find("in"), out = row.find("out");
     const std::string line = fmt::format(
-        "cd {} && timeout 20 {} {} <{} 2>said >{}", folder_.string(), SIGNALBOX_PROGRAM, command,
+        "cd {} && timeout 20 {} {} <{} 2>message >{}", folder_.string(), SIGNALBOX_PROGRAM, command,
         in ? in->text() : std::string_view("rows"), out ? out->text() : std::string_view("&2"));
     const int status = std::system(line.c_str());
     EXPECT_EQ(WEXITSTATUS(status), *row.find("status")->integer()) << command;
-    EXPECT_EQ(read_file(folder_ / "said"), std::string(row.find("says")->text()) + "\n") << command;
+    EXPECT_EQ(read_file(folder_ / "message"), std::string(row.find("message")->text()) + "\n")
+        << command;
   }
 
   const fs::path folder_;
 };
 
-TEST_F(Mistakes, are_told_with_what_where_and_what_to_do) {
+TEST_F(Mistakes, are_reported_with_their_place_and_a_remedy) {
   std::ifstream file(fs::path(SIGNALBOX_SOURCE_DIR) / "tests/tools/data/mistakes.jsonl");
   size_t count = 0;
   for (std::string line; std::getline(file, line); ++count) {

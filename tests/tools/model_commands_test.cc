@@ -1,4 +1,4 @@
-// run, classify, tag, embed and bench from outside: rows in, rows out, exit codes.
+// Runs run, classify, tag, embed and bench, and checks their output rows and exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `signalbox COMMAND --model DIR MORE` on the rows of `input`.
+// Runs `signalbox COMMAND --model DIR MORE` on the rows of `input`.
 Outcome run(const char* command, const RandomNetwork& network, const std::string& input,
             const std::string& more = "") {
   const engine::TemporaryDirectory folder;
@@ -72,7 +72,7 @@ void expect_row(const json::Value& row, const double* expected, size_t count) {
   EXPECT_EQ(i, count);
 }
 
-TEST(RunCommand, writes_the_logits_of_a_sequence_and_its_hidden_states_when_asked) {
+TEST(RunCommand, writes_the_logits_of_a_sequence_and_its_hidden_states_on_request) {
   const RandomNetwork random = network(kSequence, "", false);  // ids need no tokenizer
   const auto expected = random.reference({5, 6, 7});
   const std::string input = "{\"ids\": [5, 6, 7]}\n";
@@ -87,7 +87,7 @@ TEST(RunCommand, writes_the_logits_of_a_sequence_and_its_hidden_states_when_aske
   EXPECT_EQ(row, 3u);
 }
 
-TEST(RunCommand, writes_a_row_of_logits_a_token) {
+TEST(RunCommand, writes_a_row_of_logits_per_token) {
   const RandomNetwork random = network(kTokens);
   const auto expected = random.reference({5, 6, 7});
   const auto found = parse(run("run", random, "{\"ids\": [5, 6, 7]}\n"));
@@ -152,7 +152,7 @@ TEST(ClassifyCommand, reads_pairs) {
   EXPECT_EQ(bad.err, "signalbox: line 1: pair: expected a string, found number\n");
 }
 
-TEST(ClassifyCommand, says_which_command_a_token_head_needs) {
+TEST(ClassifyCommand, names_the_command_that_a_token_head_needs) {
   const Outcome outcome = run("classify", network(kTokens), "");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("no head that classifies texts; its heads: "), std::string::npos)
@@ -180,11 +180,11 @@ TEST(TagCommand, counts_code_points) {
   EXPECT_EQ(ends, (std::vector<int64_t>{2, 4, 6, 8}));
 }
 
-TEST(TagCommand, a_text_of_nothing_has_no_entities) {
+TEST(TagCommand, an_empty_text_has_no_entities) {
   EXPECT_EQ(run("tag", network(kTokens), "{\"text\": \"\"}\n").out, "{\"entities\":[]}\n");
 }
 
-// Words of a letter, which is a token.
+// Returns words of one letter each; a letter is one token.
 std::string row_of_words(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += "x ";
@@ -194,7 +194,7 @@ std::string row_of_words(int count) {
 constexpr const char* kCut =
     "1 of 2 texts is longer than the model's 600 tokens; not all of it was read\n";
 
-TEST(ClassifyCommand, says_how_many_texts_were_cut) {
+TEST(ClassifyCommand, counts_the_truncated_texts) {
   const RandomNetwork random = network(kSequence, kLabels);
   const Outcome outcome = run("classify", random, row_of_words(700) + row_of_words(7));
   EXPECT_EQ(outcome.exit_code, 0);
@@ -202,7 +202,7 @@ TEST(ClassifyCommand, says_how_many_texts_were_cut) {
   EXPECT_EQ(run("classify", random, row_of_words(7)).err, "");
 }
 
-TEST(TagCommand, reads_all_of_a_text_as_the_router_does_or_says_that_it_was_cut) {
+TEST(TagCommand, reads_a_whole_text_like_the_router_or_reports_truncation) {
   const RandomNetwork random =
       network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
   const std::string rows = row_of_words(7) + row_of_words(700);
@@ -222,7 +222,7 @@ TEST(TagCommand, reads_all_of_a_text_as_the_router_does_or_says_that_it_was_cut)
   EXPECT_EQ(with_rules.err, "");
 }
 
-TEST(EmbedCommand, cuts_leaves_early_and_pools_as_told) {
+TEST(EmbedCommand, obeys_dim_layers_and_pooling) {
   const RandomNetwork random = network("ModernBertModel");
   const std::string input = "{\"text\": \"a small text\"}\n";
   const auto plain = parse(run("embed", random, input));
@@ -252,8 +252,8 @@ TEST(EmbedCommand, refuses_options_by_name) {
   EXPECT_EQ(layers.err, "signalbox: line 1: 9 layers, the model has 4\n");
 }
 
-// One layer of a small ModernBERT by hand: four products, and each pair of tokens within the window
-// twice.
+// The multiply-adds of one layer of a small ModernBERT: four matrix products, and two products for
+// each pair of tokens within the window.
 double multiply_adds_of_layer(int tokens, int window) {
   constexpr double kHidden = 48, kWide = 40;
   double pairs = 0;
@@ -263,7 +263,7 @@ double multiply_adds_of_layer(int tokens, int window) {
   return tokens * kHidden * (4 * kHidden + 3 * kWide) + 2 * kHidden * pairs;
 }
 
-TEST(BenchCommand, counts_what_is_computed_and_no_more) {
+TEST(BenchCommand, counts_exactly_the_operations_that_run) {
   const RandomNetwork random = network("ModernBertModel", "", false);
   const Outcome outcome = run("bench", random, "", "--tokens 2,40 --runs 4 --threads 2");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -282,7 +282,7 @@ TEST(BenchCommand, counts_what_is_computed_and_no_more) {
     EXPECT_GT(number("peak_share"), 0);
     EXPECT_LT(number("peak_share"), 1);
     EXPECT_GT(number("peak_rss_mb"), 1);
-    // Of four layers two look 4 tokens far.
+    // Two of the four layers have a window of 4 tokens.
     const double operations =
         2 * (2 * multiply_adds_of_layer(tokens, tokens) + 2 * multiply_adds_of_layer(tokens, 4));
     EXPECT_NEAR(number("gflops") * number("min_ms") * 1e6, operations, 1e-6 * operations);
@@ -304,7 +304,7 @@ TEST(BenchCommand, refuses_options_by_name_and_value) {
       {"--dtype f64", "signalbox bench: --dtype: expected f32, bf16 or int8, found \"f64\"\n", 2},
       {"--threads 0", "signalbox bench: --threads: expected 1 to 256, found 0\n", 2},
       {"--runs 0", "signalbox bench: --runs: expected 1 to 1000, found 0\n", 2},
-      {"--tokens 2,601", "signalbox: --tokens: 601, the model takes at most 600\n", 1},
+      {"--tokens 2,601", "signalbox: --tokens: 601 is above the model's limit of 600\n", 1},
   };
   for (const auto& [options, message, exit_code] : cases) {
     const Outcome outcome = run("bench", random, "", options);
@@ -351,7 +351,7 @@ TEST(ModelCommands, merge_an_adapter) {
   EXPECT_NE(missing.err.find("/nowhere/adapter_config.json"), std::string::npos) << missing.err;
 }
 
-TEST(ModelCommands, say_which_option_cannot_be_read) {
+TEST(ModelCommands, name_the_option_that_cannot_be_parsed) {
   const Outcome outcome = run("embed", network(kSequence), "", "--threads many");
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("--threads: cannot read \"many\""), std::string::npos) << outcome.err;

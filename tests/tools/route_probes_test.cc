@@ -1,5 +1,5 @@
-// Probe files: our own, whose outcome is known, and those of other routers' recipes where they are
-// at hand.
+// Tests our own probe files, whose outcome is known, and those of other routers' recipes if they
+// are available.
 
 #include "tools/route_probes.h"
 
@@ -34,7 +34,7 @@ ProbeReport run(const fs::path& config, const fs::path& probes) {
   return report ? *std::move(report) : ProbeReport{};
 }
 
-TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
+TEST(RouteProbes, count_passes_and_explain_failures) {
   const ProbeReport report = run(kOwn / "config.yaml", kOwn / "probes.yaml");
   EXPECT_EQ(report.variants.total, 7U);
   EXPECT_EQ(report.variants.passed, 3U);
@@ -63,7 +63,7 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
                                       "projection pressed does not match"}));
   EXPECT_EQ(report.failures[1].causes, (std::vector<std::string>{"conversation tools matches"}));
   EXPECT_EQ(report.failures[2].causes,
-            (std::vector<std::string>{"it matches, and another one comes first"}));
+            (std::vector<std::string>{"it matches, but another decision comes first"}));
   EXPECT_EQ(report.failures[3].causes,
             (std::vector<std::string>{"jailbreak attempt is unknown: there is no model at "
                                       "models/mmbert32k-jailbreak-detector-merged"}));
@@ -72,24 +72,24 @@ TEST(RouteProbes, count_what_passes_and_say_what_fails_why) {
   const auto json = json::Document::parse(probe_report_json(report));
   ASSERT_TRUE(json);
   EXPECT_EQ(json->root().find("variants")->raw(), R"({"passed":3,"total":7})");
-  EXPECT_NE(probe_report_words(report).find("3 of 7 variants pass\n"), std::string::npos);
+  EXPECT_NE(probe_report_text(report).find("3 of 7 variants pass\n"), std::string::npos);
 }
 
-TEST(RouteProbes, ask_the_recipe_that_they_name) {
+TEST(RouteProbes, use_the_recipe_that_they_name) {
   const ProbeReport report = run(kOwn / "config.yaml", kOwn / "recipes.yaml");
   EXPECT_EQ(report.variants.total, 4U);
-  EXPECT_EQ(report.variants.passed, 4U) << probe_report_words(report);
+  EXPECT_EQ(report.variants.passed, 4U) << probe_report_text(report);
 }
 
-TEST(RouteProbes, ask_the_recipe_that_their_model_leads_to) {
+TEST(RouteProbes, use_the_recipe_that_their_model_selects) {
   const ProbeReport report = run(kOwn / "config.yaml", kOwn / "models.yaml");
-  EXPECT_EQ(report.variants.passed, 3U) << probe_report_words(report);
+  EXPECT_EQ(report.variants.passed, 3U) << probe_report_text(report);
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(report.failures[0].checks,
             (std::vector<std::string>{"decision: expected urgent, found none"}));
 }
 
-TEST(RouteProbes, refuse_a_recipe_that_is_not_there) {
+TEST(RouteProbes, refuse_an_unknown_recipe) {
   auto loaded = config::load(kOwn / "config.yaml");
   ASSERT_TRUE(loaded);
   const auto router = routing::Router::create(std::move(loaded->config), {});
@@ -103,7 +103,7 @@ TEST(RouteProbes, refuse_a_recipe_that_is_not_there) {
   EXPECT_EQ(report.error().message, "a/b: unknown recipe \"shorts\" (known: default, short)");
 }
 
-TEST(RouteProbes, say_what_is_wrong_with_a_file) {
+TEST(RouteProbes, report_the_mistake_in_a_file) {
   const fs::path path = fs::temp_directory_path() / "signalbox_route_probes.yaml";
   const auto message = [&](std::string_view text) {
     std::ofstream(path) << text;
@@ -131,12 +131,12 @@ TEST(RouteProbes, say_what_is_wrong_with_a_file) {
             "decisions[0].expected_plugins: expected a list");
 }
 
-TEST(RouteProbes, the_accuracy_recipe_passes_whole) {
+TEST(RouteProbes, the_accuracy_recipe_passes_completely) {
   if (!fs::exists(kShared)) GTEST_SKIP() << "no material beside the repository";
   const ProbeReport report =
       run(kShared / "accuracy/config.yaml", kShared / "accuracy/probes.yaml");
   EXPECT_EQ(report.variants.total, 13U);
-  EXPECT_EQ(report.variants.passed, 13U) << probe_report_words(report);
+  EXPECT_EQ(report.variants.passed, 13U) << probe_report_text(report);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Text in ten languages out of data/words.txt, in a fixed sequence of pseudo-random choices: to
-// train small models on, and to try them with.
+// Makes text in ten languages from data/words.txt by a fixed sequence of pseudo-random choices, for
+// training small models and for testing them.
 
 #include <cstdint>
 #include <filesystem>
@@ -47,7 +47,7 @@ class SampleText {
     return text;
   }
 
-  /// A sentence in which some characters are taken out, doubled or put in.
+  /// Returns a sentence in which some characters are removed, doubled or inserted.
   std::string mutated() {
     std::string text = sentence();
     for (uint32_t changes = below(6); changes > 0 && !text.empty(); --changes) {
@@ -72,7 +72,7 @@ class SampleText {
   }
 
  private:
-  // Any character, more often one that NFKC changes.
+  // Returns any character, but more often one that NFKC changes.
   std::string character() {
     static constexpr std::u32string_view kChanged =
         U"\u00BD\u2122\u2160\u2460\u3000\u3300\uFB01\uFF21\uFF71\uFDFA\u00A0\u00AD\u200B\u0001\t\n"

@@ -1,4 +1,4 @@
-// Models by hand: what is read of them, and how they may be wrong.
+// Tests the reader with hand-made models, valid and invalid.
 
 #include "tools/sentencepiece_model.h"
 
@@ -71,23 +71,23 @@ TEST(SentencePieceModel, has_the_defaults_of_its_format) {
   EXPECT_EQ(model->kind, SentencePieceModel::Kind::kUnigram);
   EXPECT_TRUE(model->add_dummy_prefix && model->remove_extra_whitespaces);
   EXPECT_FALSE(model->byte_fallback);
-  EXPECT_EQ(model->begin_id, -1);  // there is no such piece
+  EXPECT_EQ(model->begin_id, -1);  // the model has no such piece
 }
 
-TEST(SentencePieceModel, is_told_by_its_first_bytes) {
+TEST(SentencePieceModel, is_recognised_by_its_first_bytes) {
   EXPECT_TRUE(SentencePieceModel::is_one(kUnknown));
   for (const char* other : {"", "{}", "\n", "\n{}", "\n\n\n\n{\"a\": 1}", "PK\x03\x04"}) {
     EXPECT_FALSE(SentencePieceModel::is_one(other)) << other;
   }
 }
 
-TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
-  EXPECT_EQ(error_of("").message, "none of the pieces is the unknown one");
-  EXPECT_EQ(error_of(piece("a")).message, "none of the pieces is the unknown one");
+TEST(SentencePieceModel, errors_name_the_place) {
+  EXPECT_EQ(error_of("").message, "no piece has type unknown");
+  EXPECT_EQ(error_of(piece("a")).message, "no piece has type unknown");
   EXPECT_EQ(error_of(kUnknown + piece("u", 0, 2)).message,
-            "pieces[0] and pieces[1] are both the unknown one");
+            "pieces[0] and pieces[1] are both of type unknown");
   EXPECT_EQ(error_of(kUnknown + piece("a") + piece("a")).message,
-            "pieces[2]: \"a\" is there twice");
+            "pieces[2]: duplicate piece \"a\"");
   EXPECT_EQ(error_of(kUnknown + piece("")).message,
             "pieces[1]: a piece of 0 bytes, expected 1 to 1024");
   EXPECT_EQ(error_of(kUnknown + piece(std::string(1025, 'a'))).message,
@@ -101,25 +101,25 @@ TEST(SentencePieceModel, what_is_wrong_is_said_with_its_place) {
   EXPECT_EQ(error_of(kUnknown + message(2, "\x18")).message,
             "trainer_spec: offset 1: a varint without an end");
   EXPECT_EQ(error_of(kUnknown + trainer(35, 1)).message,
-            "byte_fallback with pieces for 0 of the 256 bytes");
+            "byte_fallback with pieces for only 0 of 256 bytes");
   EXPECT_EQ(error_of(kUnknown.substr(0, 5)).code, Code::kCorrupt);
 }
 
-TEST(SentencePieceModel, what_a_tokenizer_json_cannot_say_is_refused) {
+TEST(SentencePieceModel, refuses_features_that_tokenizer_json_cannot_express) {
   for (const std::string& bytes :
        {piece("a", 0, 5), trainer(3, 3), trainer(3, 4), trainer(24, 1), normalizer(5, 0)}) {
     EXPECT_EQ(error_of(kUnknown + bytes).code, Code::kUnsupported);
   }
   EXPECT_EQ(error_of(kUnknown + trainer(3, 3)).message,
-            "trainer_spec: a model of words is not built (built: unigram, bpe)");
+            "trainer_spec: a model of words is not supported (supported: unigram, bpe)");
 }
 
-TEST(SentencePieceModel, without_an_end_of_text_none_can_be_added) {
+TEST(SentencePieceModel, without_an_end_piece_none_can_be_added) {
   const auto model = SentencePieceModel::parse(kUnknown);
   ASSERT_TRUE(model);
   const auto json = sentencepiece_to_hf(*model, {.begin = false, .end = true});
   ASSERT_FALSE(json);
-  EXPECT_EQ(json.error().message, "--eos: the model has no piece for the end of a text");
+  EXPECT_EQ(json.error().message, "--eos: the model has no end-of-text piece");
 }
 
 TEST(SentencePieceMerges, are_ordered_by_score_and_then_by_the_longer_left_piece) {

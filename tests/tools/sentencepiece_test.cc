@@ -1,8 +1,8 @@
-// Our tokenizers, made of sentencepiece's models by `signalbox convert`, against libsentencepiece:
-// small models of each kind are trained here, and thousands of texts must give the same ids. Where
-// tokenizer.json means something else than sentencepiece does, the text is left out, and each
-// reason is a function below. The library must not meet another protobuf, so this is a program of
-// its own.
+// Compares the tokenizers that `signalbox convert` makes from sentencepiece models with
+// libsentencepiece. Small models of each kind are trained here, and thousands of texts must give
+// the same ids. Texts for which tokenizer.json and sentencepiece differ by design are skipped; each
+// reason is a function below. The test is a program of its own because libsentencepiece must not be
+// linked with another protobuf.
 
 #include <gtest/gtest.h>
 #include <sentencepiece_processor.h>
@@ -50,7 +50,7 @@ std::string train(const std::string& options) {
   return model;
 }
 
-// One model in both hands.
+// The same model in both libraries.
 struct Pair {
   SentencePieceModel model;
   sentencepiece::SentencePieceProcessor theirs;
@@ -72,13 +72,15 @@ std::unique_ptr<Pair> pair_of(const std::string& bytes) {
   return pair;
 }
 
-// Pieces that sentencepiece never finds in text and a tokenizer.json does ("<s>", "<unk>",
-// "<0x0A>"), and the mark of a space itself, behind which sentencepiece puts another one.
+// Skips texts that contain pieces which sentencepiece never finds in text but a tokenizer.json does
+// ("<s>", "<unk>", "<0x0A>"), and texts that contain the space mark itself, after which
+// sentencepiece adds another one.
 bool names_a_piece(std::string_view text) {
   return text.find('<') != std::string_view::npos || text.find("\u2581") != std::string_view::npos;
 }
 
-// A Precompiled normalizer goes by clusters, and sentencepiece by the longest rule.
+// A Precompiled normalizer works on grapheme clusters, whereas sentencepiece applies the longest
+// rule.
 bool has_a_cluster(std::string_view text) {
   for (uint32_t i = 0; i < text.size();) {
     const uint32_t end = tokenizer::grapheme_end(text, i);
@@ -88,8 +90,8 @@ bool has_a_cluster(std::string_view text) {
   return false;
 }
 
-// Strip takes all white space off the end, and sentencepiece only spaces, to which its table of
-// normalisation makes the others; without a table they stay.
+// Strip removes all white space at the end. sentencepiece removes only spaces; its normalisation
+// table converts other white space to spaces, and without a table it remains.
 bool ends_in_other_white_space(std::string_view text) {
   char32_t last = 0;
   for (size_t i = 0; i < text.size();) {
@@ -100,7 +102,8 @@ bool ends_in_other_white_space(std::string_view text) {
   return tokenizer::unicode::is_whitespace(last);
 }
 
-// Metaspace takes it for the mark that it puts in front; sentencepiece puts another one there.
+// Metaspace takes the leading space for the mark that it would put in front; sentencepiece adds
+// another mark.
 bool begins_with_a_kept_space(const Pair& pair, std::string_view text) {
   return text.starts_with(' ') && !pair.model.remove_extra_whitespaces;
 }
@@ -116,7 +119,8 @@ double score(const Pair& pair, const std::vector<int32_t>& ids) {
   return sum;
 }
 
-// Of paths that are equally good sentencepiece, which adds in single precision, may choose another.
+// Among paths with equal scores, sentencepiece may choose another one, because it adds in single
+// precision.
 bool is_a_tie(const Pair& pair, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   return pair.model.kind == SentencePieceModel::Kind::kUnigram &&
          std::abs(score(pair, a) - score(pair, b)) < 1e-5 * (1 + std::abs(score(pair, a)));
@@ -196,14 +200,14 @@ TEST(SentencePieceOffsets, are_those_of_the_library_where_spaces_are_kept) {
     if (ours.ids != theirs(*pair, sample)) continue;  // a tie
     for (size_t j = 0; j < ours.ids.size(); ++j) {
       const auto piece = expected.pieces(static_cast<int>(j));
-      // The mark in front of the text: the character behind it here, and nothing there.
+      // The mark in front of the text: our offset is that of the first character, theirs is empty.
       if (piece.end() == 0) continue;
       ASSERT_EQ(ours.offsets[j], (tokenizer::Span{piece.begin(), piece.end()})) << sample;
     }
   }
 }
 
-TEST(SentencePieceSymbols, that_users_define_are_found_first_and_control_symbols_are_tokens) {
+TEST(SentencePieceSymbols, defined_by_users_are_found_first_and_control_symbols_are_tokens) {
   const auto pair =
       pair_of(train("--model_type=unigram --vocab_size=900 --user_defined_symbols=@@,[X] "
                     "--control_symbols=<ctl>"));
@@ -214,12 +218,12 @@ TEST(SentencePieceSymbols, that_users_define_are_found_first_and_control_symbols
     EXPECT_EQ(ours.ids, theirs(*pair, text)) << text;
   }
   Encoding ours;
-  pair->ours->encode("<ctl>the", {}, ours);  // which sentencepiece never finds in text
+  pair->ours->encode("<ctl>the", {}, ours);  // sentencepiece never finds it in text
   ASSERT_FALSE(ours.ids.empty());
   EXPECT_EQ(pair->model.pieces[static_cast<size_t>(ours.ids[0])].text, "<ctl>");
 }
 
-TEST(SentencePieceTemplate, puts_the_ends_of_a_text_around_it_when_asked) {
+TEST(SentencePieceTemplate, puts_begin_and_end_tokens_around_a_text_on_request) {
   const auto model = SentencePieceModel::parse(train("--model_type=bpe --vocab_size=900"));
   ASSERT_TRUE(model);
   const auto json = sentencepiece_to_hf(*model, {.begin = true, .end = true});

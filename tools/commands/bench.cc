@@ -1,5 +1,6 @@
-// `signalbox bench`: how long a model takes for texts of given lengths, and which share of the
-// processor's peak that is. Ids are made up: what a network costs depends on how many there are.
+// `signalbox bench`: measures how long a model takes for texts of given lengths, and which share of
+// the processor's peak it reaches. The token ids are made up, because the cost of a network depends
+// only on their number.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -22,7 +23,7 @@
 namespace signalbox::tools {
 namespace {
 
-constexpr double kMeasuredS = 1;  // that one length is repeated for
+constexpr double kMeasuredS = 1;  // how long one length is repeated
 constexpr int32_t kRunsMin = 3;
 constexpr int32_t kRunsMax = 1000;
 
@@ -30,12 +31,12 @@ struct BenchOptions {
   std::string dtype;
   std::vector<int32_t> tokens;
   int32_t threads = 1;
-  int32_t runs = 0;  // 0: as many as take kMeasuredS
+  int32_t runs = 0;  // 0: as many as fit in kMeasuredS
 };
 
 struct Times {
   std::vector<double> ms;   // (runs), sorted
-  double processor_ms = 0;  // all of them together
+  double processor_ms = 0;  // processor time of all runs together
 };
 
 using Clock = std::chrono::steady_clock;
@@ -60,26 +61,28 @@ double processor_ms() {
 
 std::vector<int32_t> ids_for(const engine::TextModel& model, int32_t tokens) {
   std::vector<int32_t> out(tokens);
-  // A step without a factor of common sizes of vocabularies, so that rows of the table differ.
+  // The step shares no factor with common vocabulary sizes, so the rows of the table differ.
   for (int64_t i = 0; i < tokens; ++i) out[i] = static_cast<int32_t>(i * 37 % model.vocabulary());
   return out;
 }
 
-// The first pass: makes scratch, reads the weights into the caches, and shows that the answer is
-// one. Returns its time.
+// Runs the first pass, which allocates scratch memory, reads the weights into the caches, and
+// checks that the result is finite. Returns its time.
 Result<double> first_pass(const engine::TextModel& model, std::span<const int32_t> ids) {
   const auto begin = Clock::now();
   SIGNALBOX_TRY(const engine::States states, model.states(ids));
   const double ms = milliseconds_since(begin);
   for (const float x : states.last_hidden_state) {
     if (!std::isfinite(x)) {
-      return fail(Code::kCorrupt, "{} tokens: hidden states are not finite: not timed", ids.size());
+      return fail(Code::kCorrupt,
+                  "{} tokens: the hidden states are not finite, so no time is reported",
+                  ids.size());
     }
   }
   return ms;
 }
 
-// first_pass() has shown that states() does not fail for these ids.
+// Precondition: first_pass() succeeded, so states() does not fail for these ids.
 Times repeat(const engine::TextModel& model, std::span<const int32_t> ids, int32_t runs) {
   Times out;
   const double before = processor_ms();
@@ -102,7 +105,7 @@ Result<std::string> measure(const engine::TextModel& model, const BenchOptions& 
                                                kMeasuredS * 1e3 / first_ms, kRunsMin, kRunsMax));
   const Times times = repeat(model, ids, runs);
   const double texts = static_cast<double>(times.ms.size());
-  // Of the fastest run, as the peak is.
+  // Uses the fastest run, because the peak is measured in the same way.
   const double gflops = 2e-6 * model.multiply_adds(tokens) / times.ms.front();
   json::Writer out;
   out.begin_object().member("tokens", tokens);
@@ -119,7 +122,7 @@ Result<void> bench(const engine::TextModel& model, const BenchOptions& options) 
   SIGNALBOX_TRY(const kernels::Table* table, kernels::active_table());
   for (const int32_t tokens : options.tokens) {
     if (tokens > model.tokens_max()) {
-      return fail(Code::kInvalid, "--tokens: {}, the model takes at most {}", tokens,
+      return fail(Code::kInvalid, "--tokens: {} is above the model's limit of {}", tokens,
                   model.tokens_max());
     }
   }
@@ -165,16 +168,17 @@ Result<BenchOptions> read_bench_options(const cxxopts::ParseResult& parsed) {
 int bench_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox bench",
-      "Times a model on made-up token ids, a line {\"tokens\", \"min_ms\", \"median_ms\", "
-      "\"gflops\",\n\"peak_share\", \"tier\", ...} a length. gflops counts matrix products and "
-      "attention of the fastest\nrun, peak_share is their share of what the cores do at best, "
-      "measured at the start; cpu_ms is\nthe processor's time for one text.");
+      "Times a model on made-up token ids and writes a line {\"tokens\", \"min_ms\", "
+      "\"median_ms\",\n\"gflops\", \"peak_share\", \"tier\", ...} for each length. gflops counts "
+      "the "
+      "matrix products and\nattention of the fastest run; peak_share is their share of the cores' "
+      "peak, which is measured\nat the start; cpu_ms is the processor time for one text.");
   add_model_options(options);
   auto add = options.add_options();
-  // A list for cxxopts would let "16,,32" pass.
+  // As a cxxopts list, "16,,32" would be accepted.
   add("tokens", "lengths, comma-separated",
       cxxopts::value<std::string>()->default_value("16,32,64,128,512"), "N,...");
-  add("runs", "times each length is run; default: for a second, and three times at least",
+  add("runs", "runs of each length; default: one second's worth, but at least three",
       cxxopts::value<int32_t>(), "N");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
@@ -190,6 +194,7 @@ int bench_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kBenchCommand = {"bench", "how long a model takes, by tokens", bench_command};
+const Command kBenchCommand = {"bench", "measures how long a model takes by number of tokens",
+                               bench_command};
 
 }  // namespace signalbox::tools

@@ -1,5 +1,5 @@
-// `signalbox check-answer`: contexts, questions and answers in, what in the answers their context
-// does not support out.
+// `signalbox check-answer`: reads contexts, questions and answers, and writes the parts of each
+// answer that its context does not support.
 
 #include <cmath>
 #include <cxxopts.hpp>
@@ -26,7 +26,7 @@ std::string to_json(std::string_view answer, const grounding::GroundingReport& r
     out.member("score", std::round(span.score * 1e6) / 1e6);
     out.member("verdict", grounding::verdict_name(span.verdict)).end_object();
   }
-  // 0.05 rather than all the digits of 1 - 0.95.
+  // Rounded, so that 1 - 0.95 is written as 0.05.
   out.end_array().member("supported", std::round(report.supported * 1e6) / 1e6);
   out.key("layers").begin_array();
   if (report.facts) out.string("facts");
@@ -49,7 +49,7 @@ Result<std::string> check_row(const grounding::GroundingChecker& checker, const 
   return to_json(answer, report);
 }
 
-// What an option ("--nli-model") names, or nothing.
+// Returns the model that an option ("--nli-model") names; empty if the option is absent.
 ModelChoice choice_of(const cxxopts::ParseResult& parsed, const char* option,
                       const engine::OpenOptions& options) {
   ModelChoice out{.model = {}, .options = options, .option = option};
@@ -76,15 +76,15 @@ Result<void> check_answers(const cxxopts::ParseResult& parsed,
 int check_answer_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox check-answer",
-      "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, writes {\"spans\": "
+      "Reads lines {\"context\": ..., \"question\": ...?, \"answer\": ...}, and writes {\"spans\": "
       "[{\"start\", \"end\", \"text\", \"score\", \"verdict\"}], \"supported\": p, \"layers\": "
-      "[...]}.\nOffsets count Unicode code points of the answer, the end is exclusive. Numbers, "
+      "[...]}.\nOffsets count Unicode code points of the answer; the end is exclusive. Numbers, "
       "dates, units and names are checked without a model.");
   options.add_options()("hallucination-model",
-                        "model that marks tokens of an answer: a directory or a name",
+                        "model that marks unsupported tokens of an answer: directory or name",
                         cxxopts::value<std::string>(), "DIR")(
-      "nli-model", "model of inference, asked about what was marked: a directory or a name",
-      cxxopts::value<std::string>(), "DIR")("threshold", "leave out spans with a lower score",
+      "nli-model", "inference (NLI) model that verifies the marked spans: directory or name",
+      cxxopts::value<std::string>(), "DIR")("threshold", "omit spans with a lower score",
                                             cxxopts::value<Number>()->default_value("0.5"));
   add_pass_options(options);
   return with_options(options, argc, argv, {}, [&](const cxxopts::ParseResult& parsed) {
@@ -102,6 +102,7 @@ int check_answer_command(int argc, char** argv) {
 }  // namespace
 
 const Command kCheckAnswerCommand = {
-    "check-answer", "what in answers their context does not support", check_answer_command};
+    "check-answer", "finds the parts of answers that their context does not support",
+    check_answer_command};
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// `signalbox classify`: texts in, the scores of a sequence head out.
+// `signalbox classify`: reads texts and writes the scores of a sequence head.
 
 #include <algorithm>
 #include <cxxopts.hpp>
@@ -6,9 +6,9 @@
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "tools/command.h"
-#include "tools/cut_texts.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "tools/truncation.h"
 
 namespace signalbox::tools {
 namespace {
@@ -23,7 +23,7 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
 }
 
 int classify(const engine::TextModel& model, size_t head) {
-  CutTexts cut;
+  TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
@@ -32,20 +32,20 @@ int classify(const engine::TextModel& model, size_t head) {
     }
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
     SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
-    cut.add(is_cut);
+    truncated.add(is_cut);
     return to_json(model.heads()[head], answers[head].scores);
   });
-  cut.tell("classify", fmt::format("the model's {} tokens", model.tokens_max()));
+  truncated.print("classify", fmt::format("the model's {} tokens", model.tokens_max()));
   return done ? kExitOk : report(done.error());
 }
 
 int classify_command(int argc, char** argv) {
   cxxopts::Options options("signalbox classify",
-                           "Reads lines {\"text\": ..., \"pair\": ...?}, writes {\"label\", "
-                           "\"score\", \"scores\": {label: "
-                           "score}}.\nA text is read at once, up to the model's limit of "
-                           "tokens; how many were longer is told at the\nend. The router reads "
-                           "windows of a long text instead.");
+                           "Reads lines {\"text\": ..., \"pair\": ...?} and writes {\"label\", "
+                           "\"score\", \"scores\": {label: score}}.\nReads each text in one pass, "
+                           "truncated to the model's limit of tokens, and reports the number of\n"
+                           "truncated texts at the end. (The router reads a long text in windows "
+                           "instead.)");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
@@ -56,7 +56,7 @@ int classify_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kClassifyCommand = {"classify", "labels of texts, or of pairs of texts",
+const Command kClassifyCommand = {"classify", "classifies texts, or pairs of texts",
                                   classify_command};
 
 }  // namespace signalbox::tools

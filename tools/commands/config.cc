@@ -1,5 +1,6 @@
-// `signalbox config check|migrate|schema|reference`: what is wrong with a configuration file and
-// what of it is not built, an older file in v0.3, and the format for editors and for people.
+// `signalbox config check|migrate|schema|reference`: reports errors and unsupported parts of a
+// configuration file, converts an older file to v0.3, or prints the format for editors and for
+// people.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -49,10 +50,10 @@ int print(const std::string& document) {
 int config_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox config",
-      "Checks a configuration file, turns an older one into v0.3, or prints the format, "
-      "as JSON Schema or as a page.");
+      "Checks a configuration file, converts an older one to v0.3, or prints the format as JSON "
+      "Schema or as a page.");
   options.positional_help("check FILE | migrate FILE | schema | reference");
-  options.add_options()("strict", "check: an unknown key is an error")(
+  options.add_options()("strict", "check: treat unknown keys as errors")(
       "words", "check FILE, migrate FILE, schema or reference",
       cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
@@ -76,7 +77,7 @@ int config_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kConfigCommand = {"config", "checks or migrates a configuration file",
-                                config_command};
+const Command kConfigCommand = {
+    "config", "checks or migrates a configuration file, or prints the format", config_command};
 
 }  // namespace signalbox::tools

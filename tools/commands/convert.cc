@@ -1,5 +1,5 @@
-// `signalbox convert`: a file of another kind into one that the engine reads. What IN is is seen in
-// its bytes, what OUT shall be in its name.
+// `signalbox convert`: converts a file of another format to one that the engine reads. The format
+// of IN is detected from its contents; the format of OUT follows from its name.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCompiled = ".sbtok";
 
-// The tokenizer.json that IN is, or that it becomes.
+// Returns IN itself if it is a tokenizer.json, or the tokenizer.json converted from it.
 Result<std::string> tokenizer_json(std::string_view in, const SentencePieceToHfOptions& options) {
   if (!SentencePieceModel::is_one(in)) return std::string(in);
   SIGNALBOX_TRY(const auto model, SentencePieceModel::parse(in));
@@ -32,19 +32,19 @@ Result<std::string> tokenizer_json(std::string_view in, const SentencePieceToHfO
 
 Result<std::string> converted(std::string_view in, bool compiled,
                               const SentencePieceToHfOptions& options) {
-  constexpr size_t kJsonBlanks = 64;  // how far its brace may be
+  constexpr size_t kJsonBlanks = 64;  // white space allowed in front of the opening brace
   const size_t brace = in.substr(0, kJsonBlanks).find_first_not_of(" \t\r\n");
   const bool is_json = brace != std::string_view::npos && in[brace] == '{';
   if (!is_json && !SentencePieceModel::is_one(in)) {
     return fail(Code::kUnsupported, "expected a sentencepiece model or a tokenizer.json");
   }
   if (is_json && !compiled) {
-    return fail(Code::kInvalid, "is a tokenizer.json already: OUT must end in {}", kCompiled);
+    return fail(Code::kInvalid, "already is a tokenizer.json: OUT must end in {}", kCompiled);
   }
   SIGNALBOX_TRY(std::string json, tokenizer_json(in, options));
   if (compiled) return tokenizer::Tokenizer::compile(json, "the tokenizer.json");
-  // What is written must be what the engine reads.
-  const auto read = tokenizer::Tokenizer::parse(json, "the tokenizer.json made of it");
+  // Check that the engine can read the result.
+  const auto read = tokenizer::Tokenizer::parse(json, "the converted tokenizer.json");
   if (!read) return tl::unexpected<Error>(read.error());
   return json;
 }
@@ -70,7 +70,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
                              {.begin = parsed.count("bos") > 0, .end = parsed.count("eos") > 0});
   }
   if (out.extension() == ".json" || out.extension() == kCompiled) {
-    return fail(Code::kInvalid, "{}: of a model, OUT is a directory", out.string());
+    return fail(Code::kInvalid, "{}: IN is a model, so OUT must be a directory", out.string());
   }
   ConvertModelOptions options;
   if (parsed.count("config") > 0) options.config = parsed["config"].as<std::string>();
@@ -83,7 +83,7 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
       return fail(Code::kInvalid, "--merge-lora: expected a directory, found nothing");
     }
   }
-  options.say = print_line;
+  options.print = print_line;
   SIGNALBOX_TRY(const std::string line, convert_model(file, *format, out, options));
   std::puts(line.c_str());
   return {};
@@ -92,31 +92,35 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
 int convert_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox convert",
-      "Converts a model IN to a directory OUT that the engine reads: ONNX, GGUF, PyTorch's .bin "
-      "or\n"
-      "safetensors, in one file or in those that an .index.json names, or a directory with one of\n"
-      "them. Files of the tokenizer and the pooling that lie beside it come along. Every tensor "
-      "is\n"
-      "read back and compared; a line of JSON sums up.\n\n"
-      "Converts IN, a sentencepiece model of kind unigram or bpe, to Hugging Face's tokenizer.json "
-      "OUT,\nor to OUT/tokenizer.json where OUT does not end in .json. Tokens are those that "
-      "sentencepiece\ngives; no <s> or </s> is added unless asked for.\n\nWhere OUT ends in "
-      ".sbtok, "
-      "writes the compiled form of IN, a tokenizer.json or such a model: whatever\nreads a "
-      "tokenizer.json reads it too, and opens it without building its tables. It is of this\n"
-      "version of signalbox: keep the tokenizer.json.\n");
+      "Converts a model IN to a directory OUT that the engine reads. IN is ONNX, GGUF, PyTorch's "
+      ".bin\n"
+      "or safetensors, as one file or as the files that an .index.json names, or a directory with "
+      "one of\n"
+      "these. Files of the tokenizer and the pooling next to IN are copied. Every tensor is read "
+      "back and\n"
+      "compared; a line of JSON summarises the result.\n\n"
+      "Converts a sentencepiece model IN (unigram or bpe) to a Hugging Face tokenizer.json: OUT, "
+      "or "
+      "\nOUT/tokenizer.json if OUT does not end in .json. The tokens are those of sentencepiece; "
+      "no "
+      "<s> or\n"
+      "</s> is added unless requested.\n\nIf OUT ends in .sbtok, writes the compiled form of IN, a "
+      "tokenizer.json or a sentencepiece model.\nIt can replace any tokenizer.json and opens "
+      "without "
+      "building its tables. Only this version of\nsignalbox reads it, so keep the "
+      "tokenizer.json.\n");
   options.positional_help("IN OUT");
   auto add = options.add_options();
   add("bos", "Put the model's <s> in front of every text");
-  add("config", "The model's config.json, instead of the one beside IN",
-      cxxopts::value<std::string>(), "FILE");
+  add("config", "Use this config.json instead of the one next to IN", cxxopts::value<std::string>(),
+      "FILE");
   add("dtype", "Pack a model's matrices for the kernels, in f32, bf16 or int8",
       cxxopts::value<std::string>(), "TYPE");
-  add("eos", "Put the model's </s> behind every text (T5 does)");
-  add("in", "What to convert; --in may be left out", cxxopts::value<std::string>(), "IN");
+  add("eos", "Put the model's </s> after every text (as T5 does)");
+  add("in", "Input; the word --in may be omitted", cxxopts::value<std::string>(), "IN");
   add("merge-lora", "Merge this PEFT adapter into the weights", cxxopts::value<std::string>(),
       "DIR");
-  add("out", "Where to; --out may be left out", cxxopts::value<std::string>(), "OUT");
+  add("out", "Output; the word --out may be omitted", cxxopts::value<std::string>(), "OUT");
   options.parse_positional({"in", "out"});
   return with_options(options, argc, argv, {"in", "out"}, [](const cxxopts::ParseResult& parsed) {
     const auto done = convert(parsed);
@@ -126,7 +130,7 @@ int convert_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kConvertCommand{"convert", "files of other kinds to those that the engine reads",
-                              convert_command};
+const Command kConvertCommand{
+    "convert", "converts models and tokenizers to files that the engine reads", convert_command};
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// `signalbox embed`: texts in, sentence embeddings out.
+// `signalbox embed`: reads texts and writes sentence embeddings.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -29,7 +29,7 @@ Result<engine::Pooling> parse_pooling(std::string_view name) {
   return fail(Code::kInvalid, "--pooling: expected mean, cls or last, found \"{}\"", name);
 }
 
-// A count of at least one; 0 when the option is not given.
+// Returns a count of at least one, or 0 if the option is absent.
 Result<int32_t> parse_count(const cxxopts::ParseResult& parsed, const char* name) {
   if (parsed.count(name) == 0) return 0;
   const auto value = parsed[name].as<int32_t>();
@@ -50,13 +50,13 @@ Result<engine::EmbedOptions> read_embed_options(const cxxopts::ParseResult& pars
 int embed_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox embed",
-      "Reads lines {\"text\": ...}, writes {\"embedding\": [...]}, L2-normalised.");
+      "Reads lines {\"text\": ...} and writes {\"embedding\": [...]}, L2-normalised.");
   add_model_options(options);
   auto add = options.add_options();
-  add("dim", "keep the first N numbers, for models trained so (matryoshka)",
+  add("dim", "keep the first N numbers, for models trained for this (matryoshka)",
       cxxopts::value<int32_t>(), "N");
-  add("layers", "leave the network after N layers", cxxopts::value<int32_t>(), "N");
-  add("pooling", "mean, cls or last; default: as the model directory says, or mean",
+  add("layers", "stop after N layers of the network", cxxopts::value<int32_t>(), "N");
+  add("pooling", "mean, cls or last; default: the model's own setting, or mean",
       cxxopts::value<std::string>(), "HOW");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
@@ -69,6 +69,6 @@ int embed_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kEmbedCommand = {"embed", "sentence embeddings of texts", embed_command};
+const Command kEmbedCommand = {"embed", "computes sentence embeddings of texts", embed_command};
 
 }  // namespace signalbox::tools

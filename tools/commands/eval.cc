@@ -1,4 +1,5 @@
-// `signalbox eval`: how well a configuration routes, or a model answers, what is labelled.
+// `signalbox eval`: measures how well a configuration routes probes, or how well a model predicts
+// labels.
 
 #include <unistd.h>
 
@@ -39,8 +40,8 @@ bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Whether an option says anything to the task (null: route).
-bool fits(std::string_view option, const EvalTask* task) {
+// Returns whether an option applies to the task (null: route).
+bool applies(std::string_view option, const EvalTask* task) {
   constexpr std::string_view kEvery[] = {"task", "json"};
   constexpr std::string_view kRoute[] = {"config", "probes", "embedder"};
   constexpr std::string_view kLabels[] = {"positive", "false-positives", "label-field", "svg"};
@@ -57,13 +58,13 @@ bool fits(std::string_view option, const EvalTask* task) {
   return task->rows != RowKind::kScore || !is_in(kAnswers, option);
 }
 
-// Ignoring an option would give other figures than were asked for.
+// Refuse unused options; ignoring them would give other figures than the user asked for.
 Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
   for (const auto& argument : parsed.arguments()) {
     if (argument.value().empty())
       return fail(Code::kInvalid, "--{}: expected a value, found none", argument.key());
-    if (fits(argument.key(), task)) continue;
-    return fail(Code::kInvalid, "--{}: not with --task {}", argument.key(),
+    if (applies(argument.key(), task)) continue;
+    return fail(Code::kInvalid, "--{}: cannot be used with --task {}", argument.key(),
                 task != nullptr ? task->name : "route");
   }
   return {};
@@ -75,7 +76,7 @@ Result<ProbeReport> run_probes(const ParseResult& parsed) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(text_option(parsed, "config")));
   if (const std::string embedder = text_option(parsed, "embedder"); !embedder.empty())
     loaded.config.embedding_model.path = model_directory(embedder).string();
-  // Nobody is served here; what is unavailable is told.
+  // No client is served here, so unavailable models are left out and reported.
   SIGNALBOX_TRY(models::Models models,
                 models::open_models(loaded.config, models::MissingModels::kLeaveOut,
                                     models::open_directly(loaded.config.http)));
@@ -97,7 +98,7 @@ int eval_route(const ParseResult& parsed) {
   const auto done = run_probes(parsed);
   if (!done) return report(done.error());
   const std::string text =
-      parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_words(*done);
+      parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_text(*done);
   std::fputs(text.c_str(), stdout);
   return done->failures.empty() ? kExitOk : kExitFailure;
 }
@@ -122,7 +123,7 @@ Result<RowOptions> row_options(const ParseResult& parsed, RowKind kind) {
     if (equals == std::string::npos || equals == 0)
       return fail(Code::kInvalid, "--map: expected OLD=NEW, found \"{}\"", rule);
     if (equals + 1 == rule.size() && kind == RowKind::kSpans)
-      return fail(Code::kInvalid, "--map: a span cannot be left out, found \"{}\"", rule);
+      return fail(Code::kInvalid, "--map: NEW must not be empty for spans, found \"{}\"", rule);
     out.labels[rule.substr(0, equals)] = rule.substr(equals + 1);
   }
   return out;
@@ -145,8 +146,8 @@ Result<EvalOptions> eval_options(const ParseResult& parsed, const EvalTask& task
   return out;
 }
 
-// The model, and the one that it is compared with: another one, or the same with what is named
-// changed.
+// Returns the model and, if requested, a second model to compare it with: another model, or the
+// same one with other options.
 Result<std::vector<ModelChoice>> models(const ParseResult& parsed, const EvalTask& task) {
   SIGNALBOX_TRY(ModelChoice first, model_choice(parsed));
   if (first.model.empty()) first.model = task.model;
@@ -207,7 +208,7 @@ int eval_model(const ParseResult& parsed) {
   if (parsed.count("json") != 0) {
     std::fputs(to_json(*outcome).c_str(), stdout);
   } else {
-    print_tables(to_words(*outcome));
+    print_tables(to_tables(*outcome));
   }
   if (svg.empty()) return kExitOk;
   const auto written = write_file(svg, reliability_svg(outcome->evaluated));
@@ -217,46 +218,51 @@ int eval_model(const ParseResult& parsed) {
 int eval_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox eval",
-      "Evaluates every probe of a file and says which pass, with the conditions that each failure "
-      "comes from, exit code 1 when one fails (--task route); or measures a model on labelled "
-      "lines: {\"text\", \"label\"} (classify, domain, jailbreak, fact-check, feedback, modality), "
-      "{\"text\", \"pair\", \"label\"} (nli), {\"text\", \"entities\": [{\"type\", \"start\", "
-      "\"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding), {\"context\", "
+      "With --task route, evaluates every probe of a file, reports which pass and which conditions "
+      "make the others fail, and exits with 1 if one fails. With any other task, measures a model "
+      "on "
+      "labelled lines: {\"text\", \"label\"} (classify, domain, jailbreak, fact-check, feedback, "
+      "modality), {\"text\", \"pair\", \"label\"} (nli), {\"text\", \"entities\": [{\"type\", "
+      "\"start\", \"end\"}]} (tag, pii), {\"text\", \"pair\", \"score\"} (embedding), "
+      "{\"context\", "
       "\"question\", \"answer\", \"spans\": [{\"start\", \"end\"}]} (hallucination).");
   add_model_options(options);
   const auto text = cxxopts::value<std::string>();
   const auto list = cxxopts::value<std::vector<std::string>>();
   auto add = options.add_options();
-  add("task", "what is evaluated", cxxopts::value<std::string>()->default_value("route"), "TASK");
+  add("task", "the task to evaluate", cxxopts::value<std::string>()->default_value("route"),
+      "TASK");
   add("config", "configuration file (route)", text, "FILE");
-  add("probes", "file of probes, YAML (route)", text, "FILE");
-  add("embedder", "embedding model instead of the configuration's (route)", text, "DIR");
-  add("data", "labelled lines; LABEL=FILE: all of that label; several times", list, "FILE");
-  add("text-field", "name of the text's member", text, "NAME");
-  add("pair-field", "name of the second text's", text, "NAME");
-  add("label-field", "name of the label's", text, "NAME");
+  add("probes", "YAML file of probes (route)", text, "FILE");
+  add("embedder", "embedding model that replaces the configuration's (route)", text, "DIR");
+  add("data", "labelled lines; LABEL=FILE gives all lines that label; repeatable", list, "FILE");
+  add("text-field", "name of the member with the text", text, "NAME");
+  add("pair-field", "name of the member with the second text", text, "NAME");
+  add("label-field", "name of the member with the label", text, "NAME");
   add("map",
-      "a label of the file to one of the model's; *: every other; NEW empty: left out; "
-      "several times",
+      "map a label of the file to one of the model's; *: all other labels; empty NEW: leave rows "
+      "out; repeatable",
       list, "OLD=NEW");
-  add("positive", "label to find, for figures of two classes; several times", list, "LABEL");
-  add("false-positives", "share of other rows that recall is given at",
+  add("positive", "label of the positive class, for two-class figures; repeatable", list, "LABEL");
+  add("false-positives", "false positive rate at which recall is reported",
       cxxopts::value<Number>()->default_value("0.01"), "X");
-  add("threshold", "score from which on an answer counts; default: the router's for the task",
+  add("threshold", "lowest score at which an answer counts; default: the router's for the task",
       cxxopts::value<Number>(), "X");
   add("rules",
-      "join a tagger's spans with what rules find of personal data (the default of pii; "
-      "--rules=false without)",
+      "join a tagger's spans with personal data found by rules (default for pii; --rules=false "
+      "turns it off)",
       cxxopts::value<bool>());
-  add("seed", "of the intervals' resampling", cxxopts::value<uint32_t>()->default_value("1"), "N");
-  add("compare", "another model on the same lines", text, "DIR");
-  add("compare-dtype", "the same, or that model, in other numbers", text, "TYPE");
-  add("compare-head", "with another head", text, "DIR");
-  add("compare-adapter", "with another adapter", text, "DIR");
-  add("hallucination-model", "model that marks tokens of an answer (hallucination)", text, "DIR");
-  add("nli-model", "model of inference (hallucination)", text, "DIR");
+  add("seed", "seed of the resampling for intervals",
+      cxxopts::value<uint32_t>()->default_value("1"), "N");
+  add("compare", "compare with another model on the same lines", text, "DIR");
+  add("compare-dtype", "compare with another number format", text, "TYPE");
+  add("compare-head", "compare with another head", text, "DIR");
+  add("compare-adapter", "compare with another adapter", text, "DIR");
+  add("hallucination-model", "model that marks unsupported tokens of an answer (hallucination)",
+      text, "DIR");
+  add("nli-model", "inference (NLI) model (hallucination)", text, "DIR");
   add("svg", "write a reliability diagram (classifiers)", text, "FILE");
-  add("json", "for programs");
+  add("json", "write JSON instead of tables");
   return with_options(options, argc, argv, {}, [](const ParseResult& parsed) {
     return parsed["task"].as<std::string>() == "route" ? eval_route(parsed) : eval_model(parsed);
   });
@@ -264,7 +270,7 @@ int eval_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kEvalCommand = {"eval", "how well a configuration routes, or a model answers",
-                              eval_command};
+const Command kEvalCommand = {
+    "eval", "measures how well a configuration routes or a model predicts", eval_command};
 
 }  // namespace signalbox::tools

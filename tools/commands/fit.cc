@@ -1,4 +1,4 @@
-// `signalbox fit`: a head for one's own labels, on a trunk that stays as it is.
+// `signalbox fit`: trains a head for the user's own labels on a trunk that does not change.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -27,12 +27,12 @@ std::string to_json(const FitOptions& options, const FitReport& report) {
   return out.end_object().end_object().take();
 }
 
-std::string to_words(const FitOptions& options, const FitReport& report) {
+std::string to_tables(const FitOptions& options, const FitReport& report) {
   return fmt::format(
-      "{}: learnt from {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were "
+      "{}: fitted to {} texts, penalty {:g}, temperature {:.3f}; measured on {} texts that were "
       "held out\n{}",
       options.out.string(), report.train + report.validation, report.l2, report.temperature,
-      report.held_out, report.quality ? words(*report.quality) : words(*report.spans));
+      report.held_out, report.quality ? to_tables(*report.quality) : to_tables(*report.spans));
 }
 
 Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
@@ -41,7 +41,8 @@ Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
   if (task != "classify" && task != "tag")
     return fail(Code::kInvalid, "--task: expected classify or tag, found \"{}\"", task);
   if (task == "tag" && parsed.count("pooling") != 0)
-    return fail(Code::kInvalid, "--pooling: not with --task tag, which looks at each token");
+    return fail(Code::kInvalid,
+                "--pooling: cannot be used with --task tag, which classifies each token");
   out.trunk = model_directory(parsed["trunk"].as<std::string>());
   out.data = parsed["data"].as<std::string>();
   out.out = parsed["out"].as<std::string>();
@@ -63,7 +64,7 @@ Result<FitOptions> read_fit_options(const cxxopts::ParseResult& parsed) {
     if (!(*out.l2 >= 0 && *out.l2 < 1e6))
       return fail(Code::kInvalid, "--l2: expected 0 to 1000000, found {}", *out.l2);
   }
-  out.say = [](const std::string& line) { print_line(line); };
+  out.print = [](const std::string& line) { print_line(line); };
   return out;
 }
 
@@ -79,7 +80,7 @@ int fit(const cxxopts::ParseResult& parsed) {
   if (parsed.count("json") != 0) {
     std::fputs((to_json(*options, *done) + "\n").c_str(), stdout);
   } else {
-    print_tables(to_words(*options, *done));
+    print_tables(to_tables(*options, *done));
   }
   return kExitOk;
 }
@@ -87,31 +88,32 @@ int fit(const cxxopts::ParseResult& parsed) {
 int fit_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox fit",
-      "Fits a linear head on a trunk that stays as it is, from lines {\"text\", \"label\"} or "
-      "{\"text\", \"entities\": [{\"type\", \"start\", \"end\"}]} (code points, end exclusive). A "
-      "tenth of the texts chooses the penalty and calibrates the scores (where that is under a "
-      "hundred, all that are learnt from do, a fifth at a time), a tenth is held out for the "
-      "report. What it writes is used with --head DIR.");
+      "Fits a linear head to labelled lines, without changing the trunk. The lines are {\"text\", "
+      "\"label\"} or {\"text\", \"entities\": [{\"type\", \"start\", \"end\"}]} (code points, end "
+      "exclusive). A tenth of the texts is used to choose the penalty and to calibrate the scores "
+      "(if that is under a hundred texts, five-fold cross-validation is used instead); another "
+      "tenth "
+      "is held out for the report. Use the result with --head DIR.");
   auto add = options.add_options();
   add("task", "classify or tag", cxxopts::value<std::string>(), "TASK");
-  add("trunk", "model directory or the name of a pulled model", cxxopts::value<std::string>(),
+  add("trunk", "model directory, or the name of a pulled model", cxxopts::value<std::string>(),
       "DIR");
   add("data", "labelled lines", cxxopts::value<std::string>(), "FILE");
   add("out", "directory for the head", cxxopts::value<std::string>(), "DIR");
-  add("dtype", "numbers to compute with: f32, bf16 or int8",
+  add("dtype", "number format to compute with: f32, bf16 or int8",
       cxxopts::value<std::string>()->default_value("f32"), "TYPE");
-  add("threads", "texts at the same time; 0: one a processor",
+  add("threads", "texts processed at the same time; 0: one per processor",
       cxxopts::value<int32_t>()->default_value("0"), "N");
-  add("pooling", "what a classifier sees: mean, or cls for the first token",
+  add("pooling", "a classifier's input: mean, or cls for the first token",
       cxxopts::value<std::string>()->default_value("mean"), "HOW");
-  add("balanced", "let each label count the same, however rare it is");
-  add("l2", "penalty; default: the best of a few", cxxopts::value<Number>(), "X");
-  add("json", "for programs");
+  add("balanced", "weight all labels equally, however rare they are");
+  add("l2", "penalty; default: the best of several", cxxopts::value<Number>(), "X");
+  add("json", "write JSON instead of tables");
   return with_options(options, argc, argv, {"task", "trunk", "data", "out"}, fit);
 }
 
 }  // namespace
 
-const Command kFitCommand = {"fit", "a head for one's own labels", fit_command};
+const Command kFitCommand = {"fit", "trains a head for your own labels", fit_command};
 
 }  // namespace signalbox::tools

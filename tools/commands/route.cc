@@ -1,4 +1,4 @@
-// `signalbox route`: what would be done with requests, without calling any upstream.
+// `signalbox route`: shows how requests would be routed, without calling an upstream server.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -16,13 +16,13 @@ namespace {
 
 struct Choices {
   bool all = false;      // compute every signal
-  bool explain = false;  // words for people instead of JSON
+  bool explain = false;  // text for people instead of JSON
 };
 
 Result<std::unique_ptr<const routing::Router>> open_router(const std::string& path) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
-  // Nobody is served here; what is unavailable is told.
+  // No client is served here, so unavailable models are left out and reported.
   SIGNALBOX_TRY(models::Models models,
                 models::open_models(loaded.config, models::MissingModels::kLeaveOut,
                                     models::open_directly(loaded.config.http)));
@@ -33,7 +33,7 @@ Result<std::unique_ptr<const routing::Router>> open_router(const std::string& pa
   return router;
 }
 
-// A row is a chat request, or {"text"}, which stands for a request with that one message.
+// A row is a chat request, or {"text"}, which stands for a request with this single message.
 Result<request::ChatRequest> request_of(const json::Value& row) {
   if (row.find("messages")) return request::ChatRequest::parse(std::string(row.raw()));
   if (!row.find("text")) {
@@ -47,8 +47,8 @@ Result<request::ChatRequest> request_of(const json::Value& row) {
   return request::ChatRequest::parse(out.end_array().end_object().take());
 }
 
-// A row may say what its request's header would: {"headers": {"x-authz-user-id": "ada"}}. Only our
-// own rows have that member; a request that is forwarded keeps it like any other it has.
+// A row may contain the headers of its request: {"headers": {"x-authz-user-id": "ada"}}. Only rows
+// of this command have this member; in a forwarded request it is passed on like any other member.
 signals::HeaderLookup headers_of(const json::Value& row) {
   return [row](std::string_view name) -> std::optional<std::string_view> {
     const auto headers = row.find("headers");
@@ -89,7 +89,8 @@ void write_error(const Error& error, json::Writer& out) {
   out.member("message", error.message).end_object();
 }
 
-std::string words_of(const routing::Evaluation& evaluation, const Result<routing::Plan>& plan) {
+std::string explanation_text(const routing::Evaluation& evaluation,
+                             const Result<routing::Plan>& plan) {
   return fmt::format("{}\n{}\n", evaluation.explain_words(),
                      plan ? routing::plan_words(*plan) : plan.error().message);
 }
@@ -104,7 +105,7 @@ std::string json_of(const routing::Evaluation& evaluation, const Result<routing:
   }
   std::string row = out.end_object().take();
   row.back() = ',';
-  return row.append(evaluation.explain_json(), 1);  // its members, and its closing brace
+  return row.append(evaluation.explain_json(), 1);  // appends the members and the closing brace
 }
 
 Result<std::string> route(const routing::Router& router, const Choices& choices,
@@ -117,7 +118,7 @@ Result<std::string> route(const routing::Router& router, const Choices& choices,
     SIGNALBOX_TRY_VOID(evaluation.run_needed());
   }
   const Result<routing::Plan> plan = evaluation.plan();
-  return choices.explain ? words_of(evaluation, plan) : json_of(evaluation, plan);
+  return choices.explain ? explanation_text(evaluation, plan) : json_of(evaluation, plan);
 }
 
 int route_all(const std::string& path, const Choices& choices) {
@@ -129,12 +130,13 @@ int route_all(const std::string& path, const Choices& choices) {
 }
 
 int route_command(int argc, char** argv) {
-  cxxopts::Options options(
-      "signalbox route",
-      "Reads lines {\"text\": ...} or whole chat requests, writes for each the decision, the "
-      "model, the signals and the body that would be sent.");
+  cxxopts::Options options("signalbox route",
+                           "Reads lines {\"text\": ...} or whole chat requests. For each, writes "
+                           "the decision, the model, "
+                           "the signals and the body that would be sent.");
   options.add_options()("config", "configuration file", cxxopts::value<std::string>())(
-      "all", "compute every signal, needed or not")("explain", "words for people instead of JSON");
+      "all", "compute every signal, whether needed or not")(
+      "explain", "write text for people instead of JSON");
   return with_options(options, argc, argv, {"config"}, [](const cxxopts::ParseResult& parsed) {
     return route_all(parsed["config"].as<std::string>(),
                      {.all = parsed.count("all") > 0, .explain = parsed.count("explain") > 0});
@@ -143,6 +145,7 @@ int route_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kRouteCommand = {"route", "how requests would be routed, and why", route_command};
+const Command kRouteCommand = {"route", "shows how requests would be routed, and why",
+                               route_command};
 
 }  // namespace signalbox::tools

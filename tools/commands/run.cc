@@ -1,4 +1,4 @@
-// `signalbox run`: token ids or texts through a model, its raw numbers out.
+// `signalbox run`: passes token ids or texts through a model and writes its raw numbers.
 
 #include <cstdio>
 #include <cxxopts.hpp>
@@ -31,7 +31,7 @@ Result<std::vector<int32_t>> ids_of(const engine::TextModel& model, const json::
   return out;
 }
 
-// [[...], ...] of `width` numbers each.
+// Writes [[...], ...], with `width` numbers in each inner array.
 void write_rows(std::span<const float> values, size_t width, json::Writer& out) {
   out.begin_array();
   for (size_t begin = 0; begin < values.size(); begin += width) {
@@ -65,8 +65,9 @@ std::string to_json(const engine::TextModel& model, const engine::States& states
 
 int run_model(const engine::TextModel& model, bool hidden) {
   if (model.heads().empty() && !hidden) {
-    return report({Code::kInvalid,
-                   "the model has no head to give logits; --hidden writes its hidden states"});
+    return report(
+        {Code::kInvalid,
+         "the model has no head that returns logits; use --hidden to write its hidden states"});
   }
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::vector<int32_t> ids, ids_of(model, row));
@@ -77,12 +78,12 @@ int run_model(const engine::TextModel& model, bool hidden) {
 }
 
 int run_command(int argc, char** argv) {
-  cxxopts::Options options(
-      "signalbox run",
-      "Reads lines {\"ids\": [...]} or {\"text\": ...}, writes {\"logits\": [...]}, or [[...], ...]"
-      "\nwith a row a token for a head that labels tokens.");
+  cxxopts::Options options("signalbox run",
+                           "Reads lines {\"ids\": [...]} or {\"text\": ...} and writes "
+                           "{\"logits\": [...]}, or [[...], ...]"
+                           "\nwith one row per token for a head that labels tokens.");
   add_model_options(options);
-  options.add_options()("hidden", "also write \"last_hidden_state\", a row a token");
+  options.add_options()("hidden", "also write \"last_hidden_state\", one row per token");
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
                       return run_model(model, parsed.count("hidden") != 0);
@@ -91,6 +92,7 @@ int run_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kRunCommand = {"run", "logits and hidden states of token ids or texts", run_command};
+const Command kRunCommand = {"run", "computes logits and hidden states of token ids or texts",
+                             run_command};
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// `signalbox serve`: the daemon, from its configuration to a quiet end.
+// `signalbox serve`: the daemon, from reading its configuration to a graceful shutdown.
 
 #include <pthread.h>
 #include <unistd.h>
@@ -23,25 +23,25 @@ namespace {
 
 constexpr const char* kDefaultConfig = "deploy/config/default.yaml";
 
-/// SIGINT and SIGTERM to end, SIGHUP to read the configuration again, taken by sigwait() alone: no
-/// handler, no interrupted system call.
+/// Receives SIGINT and SIGTERM (shut down) and SIGHUP (reload the configuration) with sigwait()
+/// alone, so no handler runs and no system call is interrupted.
 class Signals {
  public:
-  /// Before any thread is started, so that all of them inherit the mask.
+  /// Must be constructed before any thread starts, so that all threads inherit the mask.
   Signals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGHUP);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // a client that has gone is an error of the write
+    std::signal(SIGPIPE, SIG_IGN);  // a write to a disconnected client returns an error instead
   }
   int wait() const {
     int received = 0;
     sigwait(&set_, &received);
     return received;
   }
-  /// The next one that asks for the end brings it at once.
+  /// Restores the default actions, so that the next SIGINT or SIGTERM ends the process at once.
   void let_through() const {
     std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGINT, SIG_DFL);
@@ -64,7 +64,7 @@ int serve(const std::filesystem::path& file, models::MissingModels missing) {
     log::info("config", "notice: {}", notice);
   }
   if (!inspection.config) return report(inspection.config.error());
-  // Shared by all configurations that the daemon reads in its life.
+  // All configurations that the daemon loads during its life share this cache.
   const auto cache =
       std::make_shared<models::ModelCache>(models::open_served(inspection.config->http));
   const auto open = [cache, missing](const config::Config& config) {
@@ -85,8 +85,8 @@ int serve(const std::filesystem::path& file, models::MissingModels missing) {
 
   while (signals.wait() == SIGHUP) (*daemon)->reload();
   signals.let_through();
-  log::info("serve", "ending: requests in flight may finish; a second signal ends them");
-  if (!(*daemon)->drain()) log::warn("serve", "ending with requests unfinished");
+  log::info("serve", "shutting down: requests in flight may finish; a second signal aborts them");
+  if (!(*daemon)->drain()) log::warn("serve", "shutting down with unfinished requests");
   return kExitOk;
 }
 
@@ -94,17 +94,17 @@ int serve_command(int argc, char** argv) {
   cxxopts::Options options("signalbox serve", "Runs the router until SIGINT or SIGTERM.");
   auto config = cxxopts::value<std::string>();
   std::error_code ignored;
-  // In a checkout the default configuration is meant; anywhere else none is guessed.
+  // In a source checkout, the default configuration is used. Elsewhere there is no default.
   if (std::filesystem::exists(kDefaultConfig, ignored)) config->default_value(kDefaultConfig);
   options.add_options()("config", "configuration file", std::move(config));
   options.add_options()("missing-models",
-                        "refuse, or ignore: serve although decisions rest on models that are not "
-                        "there; conditions on their signals, guards too, then never match",
+                        "refuse, or ignore: serve even if decisions depend on missing models; "
+                        "conditions on their signals, including guards, then never match",
                         cxxopts::value<std::string>()->default_value("refuse"));
   options.add_options()("log-level", "debug, info, warn or error",
                         cxxopts::value<std::string>()->default_value("info"));
   options.add_options()(
-      "log-format", "json, or text, which is the default on a terminal",
+      "log-format", "json or text; default: text on a terminal, otherwise json",
       cxxopts::value<std::string>()->default_value(::isatty(STDERR_FILENO) != 0 ? "text" : "json"));
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     if (parsed.count("config") == 0 && !parsed["config"].has_default()) {
@@ -138,6 +138,6 @@ int serve_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kServeCommand = {"serve", "the daemon", serve_command};
+const Command kServeCommand = {"serve", "runs the router", serve_command};
 
 }  // namespace signalbox::tools

@@ -1,5 +1,5 @@
-// `signalbox tag`: texts in, the spans that a token head marks out, with what rules find where
-// personal data is looked for.
+// `signalbox tag`: reads texts and writes the spans that a token head marks; for personal data,
+// joined with what rules find.
 
 #include <cxxopts.hpp>
 #include <filesystem>
@@ -10,9 +10,9 @@
 #include "router/text/windows.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
-#include "tools/cut_texts.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "tools/truncation.h"
 
 namespace signalbox::tools {
 namespace {
@@ -44,12 +44,12 @@ std::string to_json(std::string_view text, const std::vector<pii::PiiEntity>& en
   return out.end_array().end_object().take();
 }
 
-/// The model of that name finds personal data, and is no more than half of what does.
+/// The model `pii` finds only about half of the personal data without the rules.
 bool has_rules_by_default(std::string_view model) {
   return std::filesystem::path(model).filename() == "pii";
 }
 
-// In windows and with rules, as the router reads it.
+// Reads texts in windows and with rules, as the router does.
 int tag_with_rules(const engine::TextModel& model, size_t head) {
   const signals::PiiFinder finder({&model, head, model.heads()[head].labels});
   const auto ask = [&](std::string_view window) -> Result<std::vector<engine::Entity>> {
@@ -57,45 +57,47 @@ int tag_with_rules(const engine::TextModel& model, size_t head) {
     SIGNALBOX_TRY(auto answers, model.answer({&input, 1}));
     return std::move(answers[head].entities);
   };
-  CutTexts cut;
+  TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
     SIGNALBOX_TRY(const signals::PiiFound found, finder.entities({text}, ask));
-    cut.add(!found.whole);
+    truncated.add(!found.whole);
     return to_json(text, found.in.front());
   });
-  cut.tell("tag", fmt::format("{} windows of the model", text::kWindowsMax));
+  truncated.print("tag", fmt::format("{} windows of the model", text::kWindowsMax));
   return done ? kExitOk : report(done.error());
 }
 
 int tag(const engine::TextModel& model, size_t head) {
-  CutTexts cut;
+  TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     engine::Input input;
     SIGNALBOX_TRY(input.text, string_member(row, "text"));
     SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
     SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
-    cut.add(is_cut);
+    truncated.add(is_cut);
     return to_json(input.text, answers[head].entities);
   });
-  cut.tell("tag", fmt::format("the model's {} tokens", model.tokens_max()));
+  truncated.print("tag", fmt::format("the model's {} tokens", model.tokens_max()));
   return done ? kExitOk : report(done.error());
 }
 
 int tag_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tag",
-      "Reads lines {\"text\": ...}, writes {\"entities\": [{\"type\", \"start\", \"end\", "
+      "Reads lines {\"text\": ...} and writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
-      "\"score\"}]}.\nOffsets count Unicode code points, the end is exclusive. With --rules each "
-      "has a\n\"source\": rule, model or both, and a long text is read in windows, as the router "
-      "does; without, it is\nread up to the model's limit of tokens, and how many were longer is "
-      "told at the end.");
+      "\"score\"}]}.\nOffsets count Unicode code points; the end is exclusive. With --rules, each "
+      "entity has a\n\"source\" (rule, model or both), and a long text is read in windows, as the "
+      "router does. Without, a\ntext is truncated to the model's limit of tokens, and the number "
+      "of "
+      "truncated texts is reported at\nthe end.");
   add_model_options(options);
-  options.add_options()("rules",
-                        "merge what rules find of personal data and secrets (the default for a "
-                        "model called pii; --rules=false without)",
-                        cxxopts::value<bool>());
+  options.add_options()(
+      "rules",
+      "join the result with personal data and secrets found by rules (default for "
+      "a model called pii; --rules=false turns it off)",
+      cxxopts::value<bool>());
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
         const auto head = chosen_head(parsed, model, engine::HeadKind::kTokens);
@@ -109,6 +111,6 @@ int tag_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kTagCommand = {"tag", "spans that a model marks in texts", tag_command};
+const Command kTagCommand = {"tag", "marks entities in texts", tag_command};
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// `signalbox tokenize`: rows of text in, rows of ids out.
+// `signalbox tokenize`: reads rows of text and writes rows of token ids.
 
 #include <cxxopts.hpp>
 
@@ -25,8 +25,8 @@ using tokenizer::Tokenizer;
 using tokenizer::TruncationSide;
 using tokenizer::TruncationStrategy;
 
-// What a row's windows may come to together: with a stride almost as long as a window, they are
-// many times the text.
+// The limit on all tokens of a row's windows. If the stride is almost as long as a window, the
+// windows together are many times as long as the text.
 constexpr size_t kWindowTokensMax = size_t{1} << 22;
 
 struct Options {
@@ -34,11 +34,11 @@ struct Options {
   bool windows = false;
 };
 
-// One row's text or texts.
+// The text or the two texts of a row.
 struct Row {
   std::string_view first;
   std::optional<std::string_view> second;
-  std::vector<uint32_t> before_first;  // code points
+  std::vector<uint32_t> before_first;  // code points before each byte
   std::vector<uint32_t> before_second;
 };
 
@@ -53,7 +53,7 @@ Result<Row> read_row(const json::Value& row) {
   return out;
 }
 
-// The members of an object.
+// Writes members into an object that the caller has begun.
 void write(const Encoding& encoding, const Row& row, json::Writer& out) {
   out.key("ids").begin_array();
   for (const int32_t id : encoding.ids) out.integer(id);
@@ -69,7 +69,7 @@ void write(const Encoding& encoding, const Row& row, json::Writer& out) {
   out.end_array();
 }
 
-// The first window is the row itself.
+// Writes the first window as the row itself and the others as its "overflow".
 Result<std::string> write_windows(const Tokenizer& tokenizer, const Options& options,
                                   const Row& row) {
   json::Writer out;
@@ -95,7 +95,7 @@ Result<std::string> write_windows(const Tokenizer& tokenizer, const Options& opt
     tokenizer.encode_windows(row.first, options.encode, take);
   }
   if (tokens > kWindowTokensMax) {
-    return fail(Code::kTooLarge, "over {} tokens in all windows", kWindowTokensMax);
+    return fail(Code::kTooLarge, "more than {} tokens in all windows", kWindowTokensMax);
   }
   return out.end_array().end_object().take();
 }
@@ -124,7 +124,7 @@ int tokenize(const std::string& path, const Options& options) {
   return done ? kExitOk : report(done.error());
 }
 
-// One of a few names for an option's value.
+// Parses an option whose value is one of a few names.
 template <class Value>
 Result<Value> choice(const cxxopts::ParseResult& parsed, const char* option,
                      std::initializer_list<std::pair<std::string_view, Value>> choices) {
@@ -168,20 +168,21 @@ Result<Options> read_options(const cxxopts::ParseResult& parsed) {
 int tokenize_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox tokenize",
-      "Reads {\"text\", \"pair\"?} rows from standard input, writes {\"ids\", \"offsets\", "
+      "Reads {\"text\", \"pair\"?} rows from standard input and writes {\"ids\", \"offsets\", "
       "\"type_ids\"} rows.\nOffsets count Unicode code points of the original text.");
   auto add = options.add_options();
   add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");
-  add("max-tokens", "cut each row to N tokens, special tokens included", cxxopts::value<int32_t>(),
-      "N");
-  add("truncation", "which text of a pair is cut: longest_first, only_first or only_second",
+  add("max-tokens", "truncate each row to N tokens, including special tokens",
+      cxxopts::value<int32_t>(), "N");
+  add("truncation", "which text of a pair is truncated: longest_first, only_first or only_second",
       cxxopts::value<std::string>()->default_value("longest_first"), "HOW");
-  add("truncation-side", "the side that is cut off: right or left",
+  add("truncation-side", "the side that is truncated: right or left",
       cxxopts::value<std::string>()->default_value("right"), "SIDE");
   add("stride",
-      "write what was cut too, as windows that share N tokens, in \"overflow\" of each row",
+      "also write the truncated part, as windows that overlap by N tokens, in \"overflow\" of each "
+      "row",
       cxxopts::value<int32_t>(), "N");
-  add("no-special-tokens", "leave out [CLS] and the like");
+  add("no-special-tokens", "omit special tokens such as [CLS]");
   return with_options(options, argc, argv, {"tokenizer"}, [](const cxxopts::ParseResult& parsed) {
     const auto chosen = read_options(parsed);
     if (chosen) return tokenize(parsed["tokenizer"].as<std::string>(), *chosen);
@@ -192,6 +193,7 @@ int tokenize_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kTokenizeCommand = {"tokenize", "text to token ids with offsets", tokenize_command};
+const Command kTokenizeCommand = {"tokenize", "converts texts to token ids with offsets",
+                                  tokenize_command};
 
 }  // namespace signalbox::tools

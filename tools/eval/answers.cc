@@ -1,4 +1,5 @@
-// Answers against their contexts: found or not, how well the score ranks them, and which bytes.
+// Evaluates checks of answers against their contexts: whether an unsupported answer is found, how
+// well the score ranks answers, and which bytes are marked.
 
 #include <algorithm>
 #include <memory>
@@ -12,8 +13,8 @@ namespace {
 
 constexpr double kThreshold = 0.5;
 
-// Bytes that both have; spans in order, none over another of its own list.
-int64_t shared_bytes(std::span<const Marked> a, std::span<const Marked> b) {
+// Counts the bytes that both lists cover. The spans of each list are in order and do not overlap.
+int64_t shared_bytes(std::span<const LabelledSpan> a, std::span<const LabelledSpan> b) {
   int64_t out = 0;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const uint32_t begin = std::max(a[i].begin, b[j].begin), end = std::min(a[i].end, b[j].end);
@@ -23,13 +24,13 @@ int64_t shared_bytes(std::span<const Marked> a, std::span<const Marked> b) {
   return out;
 }
 
-int64_t bytes_of(std::span<const Marked> spans) {
+int64_t bytes_of(std::span<const LabelledSpan> spans) {
   int64_t out = 0;
-  for (const Marked& span : spans) out += span.end - span.begin;
+  for (const LabelledSpan& span : spans) out += span.end - span.begin;
   return out;
 }
 
-// Runs of letters and digits, in lower case where that is ASCII.
+// Splits a text into runs of letters and digits; ASCII letters become lower case.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   bool is_open = false;
@@ -112,7 +113,7 @@ Result<Evaluated> evaluate_answers(const std::string& name, const CheckAnswer& c
       {"baseline_f1", [&](Weights weights) { return words.best_f1(weights).f1; }},
       {"baseline_auc", [&](Weights weights) { return words.area(weights); }},
       {"all_f1", [&](Weights weights) { return f1(truths, all, weights); }}};
-  out.figures = measured(figures, count, options.seed);
+  out.figures = compute_figures(figures, count, options.seed);
   return out;
 }
 

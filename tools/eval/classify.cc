@@ -1,4 +1,4 @@
-// Classifiers: every label's share of right answers, and, where one side matters, the two-class
+// Evaluates classifiers: the quality of each label and, if one class is to be found, the two-class
 // view of the same scores.
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Result<std::vector<int32_t>> truths_of(const LabelledRows& rows,
   for (size_t r = 0; r < rows.rows.size(); ++r) {
     const auto at = std::ranges::find(labels, rows.rows[r].label);
     if (at == labels.end()) {
-      return fail(Code::kInvalid, "{}: label \"{}\" is none of the model's ({})", rows.place(r),
+      return fail(Code::kInvalid, "{}: the model has no label \"{}\" (known: {})", rows.place(r),
                   rows.rows[r].label, joined(labels));
     }
     out.push_back(static_cast<int32_t>(at - labels.begin()));
@@ -56,20 +56,21 @@ Result<std::vector<uint8_t>> positive_of(std::span<const std::string> positive,
   for (const std::string& each : positive) {
     const auto at = std::ranges::find(labels, each);
     if (at == labels.end()) {
-      return fail(Code::kInvalid, "positive label \"{}\" is none of the model's ({})", each,
-                  joined(labels));
+      return fail(Code::kInvalid, "positive label \"{}\": the model has no such label (known: {})",
+                  each, joined(labels));
     }
     out[at - labels.begin()] = 1;
   }
   if (!positive.empty() && std::ranges::count(out, 1) == std::ssize(out))
-    return fail(Code::kInvalid, "positive labels: all of the model's, so that nothing is negative");
+    return fail(Code::kInvalid,
+                "positive labels: these are all labels of the model, so no row can be negative");
   return out;
 }
 
 Result<void> answer_row(const Subject& subject, const LabelledRow& row, size_t r, Scored& out) {
-  SIGNALBOX_TRY(const engine::Answer answer, ask(subject, row));
+  SIGNALBOX_TRY(const engine::Answer answer, run_head(subject, row));
   if (!std::ranges::all_of(answer.scores, [](float x) { return std::isfinite(x); }))
-    return fail(Code::kCorrupt, "{}: scores that are not finite", subject.name);
+    return fail(Code::kCorrupt, "{}: the scores are not finite", subject.name);
   std::ranges::copy(answer.scores,
                     out.scores.begin() + static_cast<int64_t>(r * out.labels.size()));
   const auto best = std::ranges::max_element(answer.scores);
@@ -140,7 +141,7 @@ Result<void> check_classifier(const Subject& subject, const LabelledRows& rows,
                               const EvalOptions& options) {
   const engine::HeadInfo& head = subject.model->heads()[subject.head];
   if (head.scores == engine::Scores::kRaw) {
-    return fail(Code::kUnsupported, "{}: its head gives numbers as they are, not probabilities",
+    return fail(Code::kUnsupported, "{}: its head returns raw scores, not probabilities",
                 subject.name);
   }
   SIGNALBOX_TRY_VOID(truths_of(rows, head.labels));
@@ -176,7 +177,7 @@ Result<Evaluated> evaluate_classifier(const Subject& subject, const LabelledRows
   if (options.threshold)
     out.at_threshold = at_threshold(scored, *options.threshold, out.two.has_value());
   out.files = by_file(scored, rows, out, options);
-  out.figures = measured(figures, scored.rows(), options.seed);
+  out.figures = compute_figures(figures, scored.rows(), options.seed);
   return out;
 }
 

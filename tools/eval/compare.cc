@@ -1,4 +1,4 @@
-// Samples were drawn with one seed, so the n-th of both models is of the same rows.
+// Both models' samples were drawn with one seed, so the n-th sample of each has the same rows.
 
 #include "tools/eval/compare.h"
 
@@ -12,7 +12,7 @@
 namespace signalbox::tools {
 namespace {
 
-constexpr size_t kLinesTold = 20;
+constexpr size_t kLinesShown = 20;
 
 std::vector<Comparison::Difference> differences(const Evaluated& first, const Evaluated& second) {
   std::vector<Comparison::Difference> out;
@@ -21,7 +21,7 @@ std::vector<Comparison::Difference> differences(const Evaluated& first, const Ev
     if (b == second.figures.end()) continue;
     std::vector<double> samples(a.samples.size());
     std::ranges::transform(b->samples, a.samples, samples.begin(), std::minus());
-    out.push_back({a.name, b->value - a.value, middle(std::move(samples))});
+    out.push_back({a.name, b->value - a.value, percentile_interval(std::move(samples))});
   }
   return out;
 }
@@ -76,7 +76,7 @@ void write_json(const Comparison& comparison, const LabelledRows& rows, json::Wr
     write_figure(each.name, each.value, each.interval, out);
   out.member("changed", static_cast<int64_t>(comparison.changed.size()));
   out.key("changed_lines").begin_array();
-  for (size_t i = 0; i < std::min(kLinesTold, comparison.changed.size()); ++i) {
+  for (size_t i = 0; i < std::min(kLinesShown, comparison.changed.size()); ++i) {
     const LabelledRow& row = rows.rows[comparison.changed[i]];
     out.begin_object().member("file", rows.files[row.file]);
     out.member("line", static_cast<int64_t>(row.line)).end_object();
@@ -84,8 +84,8 @@ void write_json(const Comparison& comparison, const LabelledRows& rows, json::Wr
   out.end_array();
 }
 
-std::string words(const Comparison& comparison, const LabelledRows& rows) {
-  std::string out = "the second less the first\n";
+std::string to_tables(const Comparison& comparison, const LabelledRows& rows) {
+  std::string out = "second minus first\n";
   const auto line = [&](std::string_view name, double value, const Interval& interval) {
     out += fmt::format("  {:<26} {:>+8.4f} (95 %: {:+.4f} to {:+.4f})\n", name, value, interval.low,
                        interval.high);
@@ -93,21 +93,21 @@ std::string words(const Comparison& comparison, const LabelledRows& rows) {
   if (comparison.hits) {
     line("accuracy", accuracy_change(*comparison.hits), accuracy_difference(*comparison.hits));
     out += fmt::format(
-        "  right with the first only: {}, with the second only: {}; as uneven by chance: p = "
+        "  right only with the first: {}, only with the second: {}; probability by chance: "
         "{:.4g} (McNemar)\n",
         comparison.hits->first_only, comparison.hits->second_only, comparison.chance);
   } else {
-    out += fmt::format("  a cosine changes by at most {:.4f}\n", comparison.cosine_change_max);
+    out += fmt::format("  largest change of a cosine: {:.4f}\n", comparison.cosine_change_max);
   }
   for (const Comparison::Difference& each : comparison.figures)
     line(each.name, each.value, each.interval);
-  const std::string change = comparison.hits ? "have another answer"
+  const std::string change = comparison.hits ? "have a different answer"
                                              : fmt::format("change by more than {}", kCosineChange);
   out += fmt::format("  {} of {} rows {}{}\n", comparison.changed.size(), comparison.rows, change,
                      comparison.changed.empty() ? "" : ":");
-  for (size_t i = 0; i < std::min(kLinesTold, comparison.changed.size()); ++i)
+  for (size_t i = 0; i < std::min(kLinesShown, comparison.changed.size()); ++i)
     out += fmt::format("    {}\n", rows.place(comparison.changed[i]));
-  if (comparison.changed.size() > kLinesTold) out += "    ...\n";
+  if (comparison.changed.size() > kLinesShown) out += "    ...\n";
   return out;
 }
 

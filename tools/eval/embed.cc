@@ -1,4 +1,5 @@
-// Embeddings: does the cosine of two texts rise and fall with what people gave them?
+// Evaluates embeddings: how well the cosine of two texts correlates with the score that people
+// gave.
 
 #include <array>
 #include <cmath>
@@ -11,7 +12,7 @@ namespace signalbox::tools {
 Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows& rows,
                                      const EvalOptions& options) {
   const auto dim = static_cast<size_t>(subject.model->dim());
-  std::vector<float> vectors(2 * dim);  // (2, dim), of length 1
+  std::vector<float> vectors(2 * dim);  // (2, dim), unit length
   Evaluated out;
   out.model = subject.name;
   out.dtype = subject.dtype;
@@ -23,7 +24,7 @@ Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows&
         const auto half = vectors.begin() + static_cast<int64_t>(dim);
         out.cosines[r] = std::inner_product(vectors.begin(), half, half, 0.0);
         if (std::isfinite(out.cosines[r])) return {};
-        return fail(Code::kCorrupt, "{}: embeddings that are not finite", subject.name);
+        return fail(Code::kCorrupt, "{}: the embeddings are not finite", subject.name);
       }));
   std::vector<double> scores;
   out.files.resize(rows.files.size());
@@ -35,7 +36,7 @@ Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows&
   const std::vector<Figure> figures{
       {"pearson", [&](Weights weights) { return pearson(out.cosines, scores, weights); }},
       {"spearman", std::cref(ranks)}};
-  out.figures = measured(figures, rows.rows.size(), options.seed);
+  out.figures = compute_figures(figures, rows.rows.size(), options.seed);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Both models are opened and their labels checked before one of them runs.
+// Opens both models and checks their labels before running either.
 
 #include "tools/eval/models.h"
 
@@ -12,7 +12,7 @@
 #include "tools/eval/report.h"
 #include "tools/grounding_model.h"
 #include "tools/pii_with_rules.h"
-#include "tools/reach.h"
+#include "tools/unreachable_spans.h"
 
 namespace signalbox::tools {
 namespace {
@@ -38,7 +38,7 @@ Result<Subject> subject_of(const ModelChoice& choice, const engine::TextModel& m
   return out;
 }
 
-// The task's own positive label, where the model has one and none is named.
+// Selects the task's own positive label if the model has it and the request names none.
 void choose_positive(const Subject& subject, const EvalTask& task, EvalOptions& options) {
   if (!options.positive.empty() || task.positive.empty()) return;
   const auto& labels = subject.model->heads()[subject.head].labels;
@@ -59,7 +59,7 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
   return out;
 }
 
-// What `signalbox check-answer` does, with the models that are named.
+// Does what `signalbox check-answer` does, with the models of the request.
 Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
   grounding::GroundingModels models;
   SIGNALBOX_TRY(models.hallucination,
@@ -81,14 +81,14 @@ Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledR
   return evaluate_answers(name, check, rows, request.options);
 }
 
-// What rules find is bound to no tokens.
-Result<int64_t> spans_out_of_reach(const ModelChoice& choice, const engine::TextModel& model,
-                                   const LabelledRows& rows) {
+// Called without rules only: spans that rules find need not match token boundaries.
+Result<int64_t> count_unreachable_spans(const ModelChoice& choice, const engine::TextModel& model,
+                                        const LabelledRows& rows) {
   SIGNALBOX_TRY(const auto path, engine::find_model(model_directory(choice.model)));
   SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
   int64_t out = 0;
   for (const LabelledRow& row : rows.rows)
-    out += out_of_reach(*tokenizer, model.tokens_max(), row.text, row.spans);
+    out += count_unreachable_spans(*tokenizer, model.tokens_max(), row.text, row.spans);
   return out;
 }
 
@@ -118,8 +118,8 @@ Result<EvalOutcome> evaluate_models(EvalRequest request) {
   for (size_t i = 0; i < subjects.size(); ++i) {
     SIGNALBOX_TRY(Evaluated evaluated, evaluate(subjects[i], out.rows, kind, request.options));
     if (kind == RowKind::kSpans && !request.rules) {
-      SIGNALBOX_TRY(evaluated.out_of_reach,
-                    spans_out_of_reach(request.models[i], *opened[i], out.rows));
+      SIGNALBOX_TRY(evaluated.unreachable_spans,
+                    count_unreachable_spans(request.models[i], *opened[i], out.rows));
     }
     out.evaluated.push_back(std::move(evaluated));
   }
@@ -144,15 +144,15 @@ std::string to_json(const EvalOutcome& outcome) {
   return out.end_object().take() + "\n";
 }
 
-std::string to_words(const EvalOutcome& outcome) {
+std::string to_tables(const EvalOutcome& outcome) {
   std::string out;
   for (const Evaluated& each : outcome.evaluated) {
-    out += words(each, outcome.rows);
-    if (each.out_of_reach > 0) out += words_of_reach(each.out_of_reach) + "\n";
+    out += to_tables(each, outcome.rows);
+    if (each.unreachable_spans > 0) out += unreachable_spans_note(each.unreachable_spans) + "\n";
     out += "\n";
   }
   if (outcome.evaluated.size() > 1)
-    out += words(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
+    out += to_tables(compare(outcome.evaluated[0], outcome.evaluated[1]), outcome.rows);
   return out;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A task on its rows by one model, or by two to compare.
+// Runs a task on its rows with one model, or with two models to compare.
 
 #include <string>
 #include <vector>
@@ -15,21 +15,22 @@ struct EvalRequest {
   RowOptions rows = {};
   EvalOptions options = {};
   std::vector<ModelChoice> models = {};  // one or two
-  bool rules = false;                    // join spans of a tagger with those that rules find
-  ModelChoice hallucination = {}, inference = {};  // of kAnswer, instead; no name: none
+  bool rules = false;                    // join a tagger's spans with those that rules find
+  ModelChoice hallucination = {},
+              inference = {};  // for kAnswer, instead of `models`; no name: not used
 };
 
 struct EvalOutcome {
-  EvalRequest request = {};  // with the positive labels that were chosen
+  EvalRequest request = {};  // includes the positive labels that were selected
   LabelledRows rows = {};
-  std::vector<Evaluated> evaluated = {};  // as request.models
+  std::vector<Evaluated> evaluated = {};  // parallel to request.models
 };
 
-/// Errors are those of reading rows and of opening and asking models.
+/// Errors: those of reading rows and of opening and running models.
 Result<EvalOutcome> evaluate_models(EvalRequest request);
 
-/// An object and a line feed; tables.
+/// to_json: one object and a line feed; to_tables: tables.
 std::string to_json(const EvalOutcome& outcome);
-std::string to_words(const EvalOutcome& outcome);
+std::string to_tables(const EvalOutcome& outcome);
 
 }  // namespace signalbox::tools

@@ -1,6 +1,6 @@
-// Written by hand: a grid, a diagonal, a line a model, bars below. The reader's own choice of light
-// or dark picks the colours, and the ground is painted, so that a viewer that knows no such choice
-// shows the light ones.
+// Writes the SVG directly: a grid, a diagonal, a line per model, and bars below. The viewer's light
+// or dark setting selects the colours. The background is painted, so viewers without that setting
+// show the light colours.
 
 #include "tools/eval/reliability.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kNameMax = 28;  // code points of a model's name
 
-// Of the square with the diagram, and of the strip with the bars below it.
+// The positions of the square diagram and of the strip of bars below it.
 constexpr double kLeft = 64, kTop = 56, kSide = 340;
 constexpr double kLegend = 21;
 constexpr double kBarsTop = kTop + kSide + 16, kBarsHeight = 56;
@@ -50,7 +50,8 @@ double up(double share) {
   return kTop + kSide * (1 - share);
 }
 
-// As text of the diagram: the end of what is too long, whose start is mostly folders.
+// Escapes text for SVG. If the text is too long, keeps its end, because the start is mostly
+// folders.
 std::string escaped(std::string_view text) {
   size_t skipped = utf8::count(text);
   skipped -= std::min(skipped, kNameMax);
@@ -94,8 +95,8 @@ std::string frame() {
   out += line("even", across(0), up(0), across(1), up(1));
   out += text(across(0.5), kHeight - 8, "middle", "score of the answer");
   out += fmt::format(
-      "<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">share that is "
-      "right</text>\n",
+      "<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">share of right "
+      "answers</text>\n",
       up(0.5));
   out += text(kLeft - 8, kBarsTop + kBarsHeight, "end", "rows");
   return out;
@@ -117,7 +118,7 @@ std::string curve(const Quality& quality, const char* style) {
   return fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", line_style, points) + marks;
 }
 
-// Bars of several evaluations stand side by side in their bin.
+// In each bin, the bars of several evaluations stand next to each other.
 std::string bars(const Quality& quality, const char* style, double most, size_t place, size_t of) {
   std::string out;
   const double bin_width = kSide / static_cast<double>(quality.bins.size());

@@ -1,5 +1,5 @@
 #pragma once
-// A reliability diagram: how often a classifier is right when it says that it is this sure.
+// Draws a reliability diagram: how often a classifier is right at each level of confidence.
 
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace signalbox::tools {
 
-/// An SVG of one evaluation or two, those with a quality. Each bin of scores with rows is a point
-/// with its 95 % interval; below, how many rows there are.
+/// Returns an SVG of one or two evaluations that have a quality. Each nonempty bin of scores is a
+/// point with its 95 % interval; bars below show the number of rows.
 std::string reliability_svg(std::span<const Evaluated> evaluations);
 
 }  // namespace signalbox::tools

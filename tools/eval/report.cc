@@ -1,4 +1,4 @@
-// What is there is told: a part that a kind of rows does not have is left out.
+// Writes only the parts that exist for the kind of rows.
 
 #include "tools/eval/report.h"
 
@@ -19,14 +19,14 @@ double mean(std::span<const double> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// A share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
-std::string told(double value, const Interval& interval) {
+// Formats a share with its interval: "0.9100 (95 %: 0.8900 to 0.9300)".
+std::string figure_text(double value, const Interval& interval) {
   if (!std::isfinite(value)) return "none";
   return fmt::format("{:.4f} (95 %: {:.4f} to {:.4f})", value, interval.low, interval.high);
 }
 
-std::string told(int64_t part, int64_t whole) {
-  return told(share(part, whole), wilson(part, whole));
+std::string figure_text(int64_t part, int64_t whole) {
+  return figure_text(share(part, whole), wilson(part, whole));
 }
 
 void write_share(std::string_view name, int64_t part, int64_t whole, json::Writer& out) {
@@ -40,13 +40,13 @@ void write_times(std::string_view name, std::span<const double> sorted, json::Wr
   out.member("mean", mean(sorted)).end_object();
 }
 
-std::string told_times(const char* name, std::span<const double> sorted) {
+std::string times_text(const char* name, std::span<const double> sorted) {
   return fmt::format("  {:<6} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f}\n", name,
                      percentile(sorted, 0.5), percentile(sorted, 0.9), percentile(sorted, 0.99),
                      percentile(sorted, 1), mean(sorted));
 }
 
-double rows_a_second(const Times& times) {
+double rows_per_second(const Times& times) {
   return times.seconds > 0 ? static_cast<double>(times.wall.size()) / times.seconds : 0;
 }
 
@@ -101,41 +101,41 @@ void write_files(const Evaluated& evaluated, const LabelledRows& rows, json::Wri
   out.end_array();
 }
 
-std::string told_two(const TwoClasses& two) {
+std::string two_classes_text(const TwoClasses& two) {
   std::string names;
   for (const std::string& label : two.positive) names += (names.empty() ? "" : " or ") + label;
-  if (two.rows == 0) return names + ": no row is to be found\n";
+  if (two.rows == 0) return names + ": no row has this label\n";
   if (!std::isfinite(two.point.false_positives))
-    return names + ": every row is, and none could be taken for it\n";
+    return names + ": every row has this label, so no false positive is possible\n";
   const double threshold = two.point.threshold;
   return fmt::format(
-      "{} ({} rows): at {:g} of other rows taken for it, {:.4f} are found (threshold {}; in "
-      "fact {:.4f} of others)\n",
-      names, two.rows, two.share_max, two.point.recall,
+      "{} ({} rows): recall {:.4f} at a false positive rate of at most {:g} (threshold {}; actual "
+      "rate {:.4f})\n",
+      names, two.rows, two.point.recall, two.share_max,
       std::isfinite(threshold) ? fmt::format("{:.6g}", threshold) : "none",
       two.point.false_positives);
 }
 
-// `two_classes`: one is to be found among others.
-std::string told_at(const AtThreshold& at, bool two_classes) {
+// `two_classes`: one class is to be found among other rows.
+std::string at_threshold_text(const AtThreshold& at, bool two_classes) {
   if (!two_classes) {
     return fmt::format("{} rows score {:g} or more: accuracy {}\n", at.rows, at.threshold,
-                       told(at.hits, at.rows));
+                       figure_text(at.hits, at.rows));
   }
   const LabelQuality& positive = at.positive;
   std::string out = fmt::format("at the threshold {:g}: precision {:.4f}, F1 {:.4f}\n",
                                 at.threshold, positive.precision(), positive.f1());
-  out += fmt::format("  found          {}\n", told(positive.hits, positive.support));
-  return out + fmt::format("  false alarms   {}\n",
-                           told(positive.predicted - positive.hits, at.negatives));
+  out += fmt::format("  recall           {}\n", figure_text(positive.hits, positive.support));
+  return out + fmt::format("  false positives  {}\n",
+                           figure_text(positive.predicted - positive.hits, at.negatives));
 }
 
-std::string told_files(const Evaluated& evaluated, const LabelledRows& rows) {
+std::string files_text(const Evaluated& evaluated, const LabelledRows& rows) {
   std::string out = "  rows      accuracy   flagged  file\n";
   for (size_t i = 0; i < evaluated.files.size(); ++i) {
     const FileShare& file = evaluated.files[i];
-    const auto cell = [&](bool is_told, int64_t part) {
-      return is_told ? fmt::format("{:.4f}", share(part, file.rows)) : std::string("-");
+    const auto cell = [&](bool is_shown, int64_t part) {
+      return is_shown ? fmt::format("{:.4f}", share(part, file.rows)) : std::string("-");
     };
     out += fmt::format("  {:<9} {:>8} {:>9}  {}\n", file.rows,
                        cell(!evaluated.hits.empty(), file.hits),
@@ -160,16 +160,16 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
   } else if (evaluated.spans) {
     write_json(*evaluated.spans, out);
     write_share("clean_flagged", evaluated.clean_flagged, evaluated.clean, out);
-    out.member("out_of_reach", evaluated.out_of_reach);
+    out.member("out_of_reach", evaluated.unreachable_spans);
   } else {
     out.member("rows", static_cast<int64_t>(rows.rows.size()));
     if (evaluated.cosines.empty()) out.member("not_supported", evaluated.not_supported);
   }
   for (const Measured& figure : evaluated.figures) {
-    // Those that the counts above have told.
-    const bool is_told = (evaluated.quality && figure.name == "macro_f1") ||
-                         (evaluated.spans && figure.name == "f1");
-    if (!is_told) out.member(figure.name, figure.value);
+    // Skips the figures that the counts above already include.
+    const bool is_shown = (evaluated.quality && figure.name == "macro_f1") ||
+                          (evaluated.spans && figure.name == "f1");
+    if (!is_shown) out.member(figure.name, figure.value);
     out.key(figure.name + "_95").begin_array();
     out.number(figure.interval.low).number(figure.interval.high).end_array();
   }
@@ -183,37 +183,37 @@ void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writ
   out.key("latency_ms").begin_object();
   write_times("wall", evaluated.times.wall, out);
   write_times("cpu", evaluated.times.cpu, out);
-  out.end_object().member("rows_per_second", rows_a_second(evaluated.times));
+  out.end_object().member("rows_per_second", rows_per_second(evaluated.times));
 }
 
-std::string words(const Evaluated& evaluated, const LabelledRows& rows) {
+std::string to_tables(const Evaluated& evaluated, const LabelledRows& rows) {
   std::string out = evaluated.model;
   out += evaluated.dtype.empty() ? "\n" : fmt::format(" in {}\n", evaluated.dtype);
-  if (evaluated.quality) out += words(*evaluated.quality);
+  if (evaluated.quality) out += to_tables(*evaluated.quality);
   if (evaluated.spans) {
-    out += words(*evaluated.spans);
-    out += fmt::format("texts without spans: {}, something found in {}\n", evaluated.clean,
-                       told(evaluated.clean_flagged, evaluated.clean));
+    out += to_tables(*evaluated.spans);
+    out += fmt::format("texts without spans: {}, share flagged {}\n", evaluated.clean,
+                       figure_text(evaluated.clean_flagged, evaluated.clean));
   }
   if (!evaluated.cosines.empty()) {
     out += fmt::format("{} pairs\n", rows.rows.size());
   } else if (!evaluated.quality && !evaluated.spans) {
-    out += fmt::format("{} answers, {} of them say more than their context\n", rows.rows.size(),
+    out += fmt::format("{} answers, {} of them not supported by their context\n", rows.rows.size(),
                        evaluated.not_supported);
   }
   for (const Measured& figure : evaluated.figures)
-    out += fmt::format("{} {}\n", figure.name, told(figure.value, figure.interval));
-  if (evaluated.two) out += told_two(*evaluated.two);
+    out += fmt::format("{} {}\n", figure.name, figure_text(figure.value, figure.interval));
+  if (evaluated.two) out += two_classes_text(*evaluated.two);
   if (evaluated.at_threshold)
-    out += told_at(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
+    out += at_threshold_text(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
   if (evaluated.cut.value_or(0) > 0) {
-    out += fmt::format("{} of {} rows longer than the model reads, and cut\n", *evaluated.cut,
+    out += fmt::format("{} of {} rows truncated to the model's limit\n", *evaluated.cut,
                        rows.rows.size());
   }
-  if (rows.files.size() > 1) out += told_files(evaluated, rows);
+  if (rows.files.size() > 1) out += files_text(evaluated, rows);
   out += "  ms           p50       p90       p99       max      mean\n";
-  out += told_times("wall", evaluated.times.wall) + told_times("cpu", evaluated.times.cpu);
-  return out + fmt::format("{:.1f} rows a second\n", rows_a_second(evaluated.times));
+  out += times_text("wall", evaluated.times.wall) + times_text("cpu", evaluated.times.cpu);
+  return out + fmt::format("{:.1f} rows per second\n", rows_per_second(evaluated.times));
 }
 
 }  // namespace signalbox::tools

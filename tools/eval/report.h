@@ -1,5 +1,5 @@
 #pragma once
-// An evaluation for programs and for people.
+// Writes an evaluation as JSON for programs and as tables for the terminal.
 
 #include <string>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace signalbox::tools {
 
-/// Members of an object that the caller has begun.
+/// Writes members into an object that the caller has begun.
 void write_json(const Evaluated& evaluated, const LabelledRows& rows, json::Writer& out);
 
-/// Tables.
-std::string words(const Evaluated& evaluated, const LabelledRows& rows);
+/// Returns tables.
+std::string to_tables(const Evaluated& evaluated, const LabelledRows& rows);
 
-/// "name": value and "name_95": [low, high].
+/// Writes "name": value and "name_95": [low, high].
 void write_figure(std::string_view name, double value, const Interval& interval, json::Writer& out);
 
 }  // namespace signalbox::tools

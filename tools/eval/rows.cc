@@ -1,4 +1,4 @@
-// One reader for all kinds; which members a row must have is what differs.
+// One reader serves all kinds of rows; only the required members differ.
 
 #include "tools/eval/rows.h"
 
@@ -16,17 +16,17 @@ constexpr size_t kRowsMax = 2'000'000;
 constexpr size_t kTextBytesMax = size_t{1} << 30;
 constexpr const char* kNoSpans = "none";
 
-// Of the two texts of a pair, in published sets.
+// Member names that published sets use for the two texts of a pair.
 constexpr const char* kTextFields[] = {"text", "a", "premise", "sentence1"};
 constexpr const char* kPairFields[] = {"pair", "b", "hypothesis", "sentence2"};
 
-// Of an answer to be checked: ours first, then HaluEval's.
+// Member names for an answer to check: ours first, then HaluEval's.
 constexpr const char* kAnswerFields[] = {"answer", "response"};
 constexpr const char* kQuestionFields[] = {"question", "query"};
 
 struct Source {
   std::string file;
-  std::optional<std::string> label;  // of every row
+  std::optional<std::string> label;  // replaces every row's own label
 };
 
 Source source_of(const std::string& data) {
@@ -39,11 +39,11 @@ bool is_pair(RowKind kind) {
   return kind == RowKind::kPairLabel || kind == RowKind::kScore;
 }
 
-// In order, with those that overlap made one.
-std::vector<Marked> joined(std::vector<Marked> spans) {
-  std::ranges::sort(spans, {}, &Marked::begin);
-  std::vector<Marked> out;
-  for (Marked& span : spans) {
+// Sorts the spans and merges those that overlap.
+std::vector<LabelledSpan> joined(std::vector<LabelledSpan> spans) {
+  std::ranges::sort(spans, {}, &LabelledSpan::begin);
+  std::vector<LabelledSpan> out;
+  for (LabelledSpan& span : spans) {
     if (out.empty() || out.back().end < span.begin) {
       out.push_back(std::move(span));
     } else {
@@ -53,13 +53,13 @@ std::vector<Marked> joined(std::vector<Marked> spans) {
   return out;
 }
 
-// Spans as code points, {"start", "end"}, or as parts of the answer themselves; parts that are not
-// in it as they stand are left out.
-Result<std::vector<Marked>> answer_spans(const json::Value& row, std::string_view answer) {
+// Reads spans given as code point offsets, {"start", "end"}, or as substrings of the answer. Skips
+// substrings that do not occur in the answer.
+Result<std::vector<LabelledSpan>> answer_spans(const json::Value& row, std::string_view answer) {
   const json::Items items = row.find("spans")->items();
   if (!(items.begin() != items.end()) || !(*items.begin()).is_string())
-    return marked_spans(row, answer, {.member = "spans", .has_types = false});
-  std::vector<Marked> out;
+    return read_spans(row, answer, {.member = "spans", .has_types = false});
+  std::vector<LabelledSpan> out;
   for (const json::Value& each : items) {
     if (!each.is_string()) return fail(Code::kInvalid, "spans[{}]: expected a string", out.size());
     const size_t at = each.text().empty() ? answer.npos : answer.find(each.text());
@@ -90,7 +90,8 @@ class Reader {
   }
 
  private:
-  // The field of that name, or where none is given the first of `usual` that the row has.
+  // Returns the field `name`; if no name is given, the first of the `usual` fields that the row
+  // has.
   static Result<std::string_view> text_of(const json::Value& row, std::string_view name,
                                           std::span<const char* const> usual) {
     if (!name.empty()) return string_member(row, name);
@@ -117,7 +118,7 @@ class Reader {
     return {};
   }
 
-  // False when the row is to be left out.
+  // Returns false if the row is to be left out.
   Result<bool> read_fields(const json::Value& row, const Source& source, LabelledRow& out) const {
     if (options_.kind == RowKind::kAnswer) return read_answer(row, out);
     const size_t names = is_pair(options_.kind) ? std::size(kTextFields) : 1;
@@ -130,7 +131,8 @@ class Reader {
     return read_truth(row, source, out);
   }
 
-  // Nothing to draw on but the question is a context too: it may hold the text that it asks about.
+  // A row without a context uses its question as the context, because the question may contain the
+  // text that it is about.
   static Result<bool> read_answer(const json::Value& row, LabelledRow& out) {
     SIGNALBOX_TRY(out.text, text_of(row, "", kAnswerFields));
     for (const char* name : kQuestionFields) {
@@ -159,7 +161,7 @@ class Reader {
     return true;
   }
 
-  // False when the row is to be left out.
+  // Returns false if the row is to be left out.
   Result<bool> read_truth(const json::Value& row, const Source& source, LabelledRow& out) const {
     if (options_.kind == RowKind::kScore) {
       const auto score = row.find("score");
@@ -171,8 +173,8 @@ class Reader {
     }
     if (options_.kind == RowKind::kSpans) {
       if (source.label) return true;
-      SIGNALBOX_TRY(out.spans, marked_spans(row, out.text));
-      for (Marked& span : out.spans) span.type = renamed(span.type);
+      SIGNALBOX_TRY(out.spans, read_spans(row, out.text));
+      for (LabelledSpan& span : out.spans) span.type = renamed(span.type);
       return true;
     }
     if (source.label) {
@@ -213,7 +215,8 @@ Result<LabelledRows> read_labelled(const RowOptions& options) {
     }
     const bool has_labels = options.kind != RowKind::kScore && options.kind != RowKind::kAnswer;
     if (source.label && !has_labels) {
-      return fail(Code::kNotFound, "{}: cannot be read; LABEL=FILE is for tasks with labels", data);
+      return fail(Code::kNotFound,
+                  "{}: cannot be read; LABEL=FILE works only for tasks with labels", data);
     }
     std::ifstream in(source.file, std::ios::binary);
     if (!in) return fail(Code::kNotFound, "{}: cannot be read", source.file);

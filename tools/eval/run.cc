@@ -1,4 +1,4 @@
-// Rows do not share a batch and do not run side by side: a row's time is what a caller would wait.
+// Rows are neither batched nor run in parallel, so a row's time is what a single caller would wait.
 
 #include "tools/eval/run.h"
 
@@ -25,7 +25,7 @@ engine::Input input_of(const Subject& subject, const LabelledRow& row) {
       .text = row.text, .pair = row.pair, .adapter = subject.model->heads()[subject.head].adapter};
 }
 
-// Texts of a pair are embedded apart.
+// The two texts of a pair are embedded separately.
 Result<bool> is_cut(const Subject& subject, const LabelledRow& row, RowKind kind) {
   if (kind != RowKind::kScore) return subject.model->is_cut(input_of(subject, row));
   for (const std::string_view text : {std::string_view(row.text), std::string_view(*row.pair)}) {
@@ -49,7 +49,7 @@ Result<Evaluated> evaluate_kind(const Subject& subject, const LabelledRows& rows
 
 }  // namespace
 
-Result<engine::Answer> ask(const Subject& subject, const LabelledRow& row) {
+Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row) {
   const engine::Input input = input_of(subject, row);
   SIGNALBOX_TRY(auto answers, subject.model->answer({&input, 1}));
   return std::move(answers[subject.head]);
@@ -97,14 +97,14 @@ Result<Evaluated> evaluate(const Subject& subject, const LabelledRows& rows, Row
   return out;
 }
 
-std::vector<Measured> measured(std::span<const Figure> figures, size_t rows, uint32_t seed) {
+std::vector<Measured> compute_figures(std::span<const Figure> figures, size_t rows, uint32_t seed) {
   auto samples = resampled(figures, rows, seed);
   const std::vector<uint32_t> once(rows, 1);
   std::vector<Measured> out;
   for (size_t i = 0; i < figures.size(); ++i) {
     out.push_back({.name = figures[i].name,
                    .value = figures[i].of(once),
-                   .interval = middle(samples[i]),
+                   .interval = percentile_interval(samples[i]),
                    .samples = std::move(samples[i])});
   }
   return out;

@@ -1,5 +1,5 @@
 #pragma once
-// A model over rows, one at a time and timed: what every kind of evaluation shares.
+// Runs a model over rows one at a time and measures the time; shared by all kinds of evaluation.
 
 #include <functional>
 #include <span>
@@ -8,15 +8,16 @@
 
 namespace signalbox::tools {
 
-/// What the subject's head says to one row. The only place that asks a model with a head.
-Result<engine::Answer> ask(const Subject& subject, const LabelledRow& row);
+/// Returns the answer of the subject's head for one row. All evaluations run a head through this
+/// function.
+Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row);
 
-/// Calls `one` for every row, the first one once more before the clock runs: it makes scratch and
-/// reads the weights. Errors name the row's place.
+/// Calls `one` for every row, and once more for the first row before timing starts, because the
+/// first call allocates scratch memory and reads the weights. Errors name the row's place.
 Result<Times> timed(const LabelledRows& rows, const EvalOptions& options,
                     const std::function<Result<void>(size_t row)>& one);
 
-/// One a kind of rows: what check() and evaluate() call.
+/// One function per kind of rows, called by check() and evaluate().
 Result<void> check_classifier(const Subject& subject, const LabelledRows& rows,
                               const EvalOptions& options);
 Result<Evaluated> evaluate_classifier(const Subject& subject, const LabelledRows& rows,
@@ -26,7 +27,7 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
 Result<Evaluated> evaluate_embedding(const Subject& subject, const LabelledRows& rows,
                                      const EvalOptions& options);
 
-/// Values and intervals.
-std::vector<Measured> measured(std::span<const Figure> figures, size_t rows, uint32_t seed);
+/// Computes the values and intervals of figures.
+std::vector<Measured> compute_figures(std::span<const Figure> figures, size_t rows, uint32_t seed);
 
 }  // namespace signalbox::tools

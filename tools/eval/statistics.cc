@@ -1,4 +1,4 @@
-// Everything is sorted once when it is made; a sample then costs one pass over the rows.
+// Values are sorted once at construction; each sample then takes one pass over the rows.
 
 #include "tools/eval/statistics.h"
 
@@ -12,7 +12,7 @@ namespace signalbox::tools {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kRounding = 1e-6;  // of shares times rows, which are whole numbers
+constexpr double kRounding = 1e-6;  // for a share times a row count, a whole number
 constexpr size_t kSamplesMax = 1000;
 constexpr size_t kSamplesMin = 200;
 constexpr size_t kDrawsMax = 100'000'000;
@@ -40,7 +40,8 @@ Roc::Roc(std::span<const double> scores, std::span<const uint8_t> positives)
 }
 
 double Roc::area(Weights weights) const {
-  double pairs = 0, above = 0, others = 0;  // positives that score higher; negatives so far
+  double pairs = 0, above = 0,
+         others = 0;  // pairs ranked correctly; positives and negatives seen so far
   for (size_t i = 0; i < rows_.size();) {
     double positive = 0, negative = 0;
     const double score = scores_[i];
@@ -64,7 +65,7 @@ Roc::Point Roc::at_false_positives(double share_max, Weights weights) const {
     for (; i < rows_.size() && scores_[i] == score; ++i)
       (positives_[i] != 0 ? found : wrong) += weights[rows_[i]];
     if (wrong > share_max * negatives + kRounding) break;
-    // Further down for nothing would only bring the threshold nearer to rows not seen yet.
+    // Lowering the threshold without a gain in recall would only bring it closer to unseen rows.
     if (positives > 0 && found / positives > out.recall)
       out = {score, found / positives, ratio(wrong, negatives)};
   }
@@ -173,14 +174,14 @@ std::vector<std::vector<double>> resampled(std::span<const Figure> figures, size
   std::vector<uint32_t> weights(rows);
   for (size_t sample = 0; sample < samples; ++sample) {
     std::ranges::fill(weights, 0U);
-    // By hand: the library's distributions differ from one to the next.
+    // The library's distributions differ between implementations, so we compute the index here.
     for (size_t i = 0; i < rows; ++i) ++weights[(uint64_t{random()} * rows) >> 32];
     for (size_t f = 0; f < figures.size(); ++f) out[f].push_back(figures[f].of(weights));
   }
   return out;
 }
 
-Interval middle(std::vector<double> samples) {
+Interval percentile_interval(std::vector<double> samples) {
   std::erase_if(samples, [](double x) { return !std::isfinite(x); });
   if (samples.empty()) return {kNone, kNone};
   std::ranges::sort(samples);

@@ -1,5 +1,5 @@
-// Taggers: spans of the same type and bounds, and how often something is found where there is
-// nothing.
+// Evaluates taggers: whether spans have the right type and bounds, and how often a tagger finds
+// something in texts without spans.
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 namespace signalbox::tools {
 namespace {
 
-// "PERSON 0-3, AGE 9-11": what is the same is the same string.
-std::string words_of(std::span<const engine::Entity> found) {
+// "PERSON 0-3, AGE 9-11": equal lists of spans have equal texts.
+std::string spans_text(std::span<const engine::Entity> found) {
   std::string out;
   for (const engine::Entity& each : found)
     out += fmt::format("{}{} {}-{}", out.empty() ? "" : ", ", each.type, each.begin, each.end);
@@ -25,7 +25,7 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
   out.model = subject.name;
   out.dtype = subject.dtype;
   SIGNALBOX_TRY(out.times, timed(rows, options, [&](size_t r) -> Result<void> {
-                  SIGNALBOX_TRY(engine::Answer answer, ask(subject, rows.rows[r]));
+                  SIGNALBOX_TRY(engine::Answer answer, run_head(subject, rows.rows[r]));
                   found[r] = std::move(answer.entities);
                   if (options.amend)
                     found[r] = options.amend(rows.rows[r].text, std::move(found[r]));
@@ -41,7 +41,7 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
     const LabelledRow& row = rows.rows[r];
     const SpanCounts here = counter.add(row.spans, found[r]);
     counts.push_back(here);
-    out.answers.push_back(words_of(found[r]));
+    out.answers.push_back(spans_text(found[r]));
     out.hits.push_back(here.hits == here.support && here.hits == here.predicted ? 1 : 0);
     FileShare& file = out.files[row.file];
     ++file.rows;
@@ -52,7 +52,7 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
   }
   out.spans = counter.quality();
   const Figure f1{"f1", [&](Weights weights) { return span_f1(counts, weights); }};
-  out.figures = measured({&f1, 1}, counts.size(), options.seed);
+  out.figures = compute_figures({&f1, 1}, counts.size(), options.seed);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Thresholds are those of the router's signals. Spans have none: every one that is found is judged.
+// The thresholds are those of the router's signals. Span tasks have none, so every span counts.
 
 #include "tools/eval/tasks.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The tasks that `signalbox eval` knows: what their rows hold, and what is usual for them.
+// The tasks of `signalbox eval`: the kind of their rows, and their defaults.
 
 #include <span>
 #include <string_view>
@@ -11,16 +11,16 @@ namespace signalbox::tools {
 struct EvalTask {
   std::string_view name;  // "jailbreak"
   RowKind rows;
-  std::string_view model;  // asked when none is named; empty: one must be
-  double threshold = 0;    // that the router counts answers from unless told otherwise; 0: none
-  /// Labels to find, as this project's models and published ones call them: the first that a model
-  /// has.
+  std::string_view model;  // used if none is named; empty: a model must be named
+  double threshold = 0;    // lowest score that the router counts by default; 0: none
+  /// Labels of the positive class, as this project's models and published models name them. The
+  /// first one that the model has is used.
   std::span<const std::string_view> positive = {};
 };
 
 std::span<const EvalTask> eval_tasks();
 
-/// Null for a name that is none.
+/// Returns null for an unknown name.
 const EvalTask* eval_task(std::string_view name);
 
 }  // namespace signalbox::tools

@@ -1,4 +1,4 @@
-// Rows are read one by one and dealt out by a hash of their text.
+// Reads rows one by one and assigns each to a part by a hash of its text.
 
 #include "tools/fit/examples.h"
 
@@ -15,11 +15,11 @@ namespace {
 
 constexpr size_t kRowsMax = 5'000'000;
 constexpr size_t kLabelsMax = 4096;
-// Over so many texts the best temperature is known to about a tenth.
+// With this many texts, the best temperature is accurate to about a tenth.
 constexpr size_t kValidationMin = 100;
 constexpr int32_t kFolds = 5;
 
-// FNV-1a, mixed at the end: its low digits alone hardly depend on the last bytes.
+// FNV-1a with a final mix, because its low digits alone hardly depend on the last bytes.
 uint64_t hash_of(std::string_view text) {
   uint64_t hash = 14695981039346656037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -49,15 +49,17 @@ Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row
   });
   if (!done) return fail_in(file.string(), done.error());
   if (out.train.empty() || out.validation.empty() || out.held_out.empty()) {
-    return fail(Code::kInvalid,
-                "{}: {} rows are too few: some must be left for a report, and some to choose by",
-                file.string(), rows);
+    return fail(
+        Code::kInvalid,
+        "{}: {} rows are too few: training, validation and the held-out part need some each",
+        file.string(), rows);
   }
   return out;
 }
 
-// By label and text, so that the order of a file changes nothing; equal texts stay together.
-void deal_into_folds(Examples& examples) {
+// Sorts by label and text, so the order of rows in the file does not matter; equal texts share a
+// fold.
+void assign_folds(Examples& examples) {
   if (examples.validation.size() >= kValidationMin) return;
   examples.folds = kFolds;
   std::vector<Example*> all;
@@ -76,7 +78,7 @@ void deal_into_folds(Examples& examples) {
 }  // namespace
 
 Result<Examples> read_classified(const std::filesystem::path& file) {
-  std::map<std::string, int32_t> known;  // in the order of the file, then of the alphabet
+  std::map<std::string, int32_t> known;  // label to its number in file order
   std::vector<std::string> names;
   auto examples = read(file, [&](const json::Value& row, Example& out) -> Result<void> {
     SIGNALBOX_TRY(std::string label, label_member(row, "label"));
@@ -96,27 +98,27 @@ Result<Examples> read_classified(const std::filesystem::path& file) {
     for (Example& example : *part) example.label = place[example.label];
   }
   if (names.size() < 2)
-    return fail(Code::kInvalid, "{}: one label only, \"{}\"", file.string(), names[0]);
+    return fail(Code::kInvalid, "{}: only one label, \"{}\"", file.string(), names[0]);
   std::vector<bool> learnt(names.size());
   for (const Example& example : examples->train) learnt[example.label] = true;
   for (size_t i = 0; i < learnt.size(); ++i) {
     if (!learnt[i]) {
-      return fail(Code::kInvalid, "{}: too few rows with the label \"{}\" to learn it from",
+      return fail(Code::kInvalid, "{}: too few rows with the label \"{}\" to learn it",
                   file.string(), examples->labels[i]);
     }
   }
-  deal_into_folds(*examples);
+  assign_folds(*examples);
   return examples;
 }
 
 Result<Examples> read_tagged(const std::filesystem::path& file) {
   auto examples = read(file, [](const json::Value& row, Example& out) -> Result<void> {
-    SIGNALBOX_TRY(out.spans, marked_spans(row, out.text));
+    SIGNALBOX_TRY(out.spans, read_spans(row, out.text));
     return {};
   });
   if (!examples) return examples;
   for (const Example& example : examples->train) {
-    for (const Marked& span : example.spans) examples->labels.push_back(span.type);
+    for (const LabelledSpan& span : example.spans) examples->labels.push_back(span.type);
   }
   std::ranges::sort(examples->labels);
   const auto rest = std::unique(examples->labels.begin(), examples->labels.end());
@@ -125,7 +127,7 @@ Result<Examples> read_tagged(const std::filesystem::path& file) {
     return fail(Code::kInvalid, "{}: no spans to learn from", file.string());
   if (examples->labels.size() > kLabelsMax)
     return fail(Code::kTooLarge, "{}: more than {} types", file.string(), kLabelsMax);
-  deal_into_folds(*examples);
+  assign_folds(*examples);
   return examples;
 }
 

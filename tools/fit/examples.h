@@ -1,5 +1,5 @@
 #pragma once
-// Labelled texts from JSON Lines, in the parts that fitting needs.
+// Reads labelled texts from JSON Lines and splits them into the parts that fitting needs.
 
 #include <cstdint>
 #include <filesystem>
@@ -7,33 +7,33 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tools/marked.h"
+#include "tools/labels.h"
 
 namespace signalbox::tools {
 
 struct Example {
   std::string text;
-  int32_t label = 0;            // of rows {"text", "label"}: index into labels
-  std::vector<Marked> spans{};  // of rows {"text", "entities": [{"type", "start", "end"}]}
-  int32_t fold = 0;             // below Examples::folds
+  int32_t label = 0;                  // for rows {"text", "label"}: index into labels
+  std::vector<LabelledSpan> spans{};  // for rows {"text", "entities": [{"type", "start", "end"}]}
+  int32_t fold = 0;                   // less than Examples::folds
 };
 
-/// Texts with one meaning each, and what becomes of them: most are learnt from, a tenth chooses
-/// between settings, a tenth is held out for the report. Where that second tenth is too small to
-/// choose by, it and the first part are dealt out again, into folds that have of each label their
-/// share: each is left out of learning once.
+/// Labelled texts, split into three parts: most are for training, a tenth (validation) selects the
+/// settings, and a tenth is held out for the report. If the validation part is too small for that,
+/// it and the training part are redistributed into folds with equal shares of each label, and each
+/// fold is left out of training once.
 struct Examples {
-  std::vector<std::string> labels;  // sorted: classes, or types of spans
+  std::vector<std::string> labels;  // sorted; classes or span types
   std::vector<Example> train;
   std::vector<Example> validation;
   std::vector<Example> held_out;
-  int32_t folds = 0;  // of train and validation; 0: validation is enough
+  int32_t folds = 0;  // folds of train and validation; 0: validation is large enough
 };
 
-/// Reads a file. A row's part follows from its text alone, so equal texts never stand on both sides
-/// and a file that grows keeps its split. Errors name the file and the line: kNotFound, kInvalid
-/// (a member that is missing or wrong, spans out of the text or over one another), kTooLarge; and
-/// kInvalid when a part would be empty or a label is never learnt from.
+/// Reads a file. A row's part depends on its text alone, so equal texts always share a part, and a
+/// growing file keeps its split. Errors name the file and the line: kNotFound, kTooLarge, and
+/// kInvalid (a missing or wrong member; spans outside the text or overlapping). kInvalid also if a
+/// part would be empty or a label does not occur in training.
 Result<Examples> read_classified(const std::filesystem::path& file);
 Result<Examples> read_tagged(const std::filesystem::path& file);
 

@@ -1,5 +1,6 @@
-// Texts to vectors, vectors to a linear layer, the layer to a directory that the engine opens. The
-// report is made by the engine from that directory, as those who use it will meet it.
+// Converts texts to vectors, fits a linear layer to the vectors, and writes the layer to a
+// directory. The report comes from the engine running that directory, so it measures what users
+// will get.
 
 #include "tools/fit/fit.h"
 
@@ -12,7 +13,7 @@
 #include "tools/fit/examples.h"
 #include "tools/fit/head_folder.h"
 #include "tools/fit/layer.h"
-#include "tools/reach.h"
+#include "tools/unreachable_spans.h"
 
 namespace signalbox::tools {
 namespace {
@@ -22,7 +23,7 @@ constexpr size_t kTextsAtOnce = 32;
 
 using engine::TextModel;
 
-// Calls step(begin, end) for chunks of [0, count); the first error of all.
+// Calls step(begin, end) for chunks of [0, count). Returns the first error.
 Result<void> in_chunks(size_t count, engine::Workers& workers,
                        const std::function<Result<void>(size_t begin, size_t end)>& step) {
   std::vector<Result<void>> done((count + kTextsAtOnce - 1) / kTextsAtOnce);
@@ -38,11 +39,12 @@ Result<void> in_chunks(size_t count, engine::Workers& workers,
 }
 
 Result<void> check_size(uint64_t vectors, int32_t dim, int32_t folds) {
-  // Vectors, and twice that for products with them; once more for each fold.
+  // Memory for the vectors, and twice as much for their packed form; the same again for each fold.
   const uint64_t times = 3 * (1 + static_cast<uint64_t>(folds));
   const uint64_t bytes = times * sizeof(float) * vectors * static_cast<uint64_t>(dim);
   if (bytes <= kFeatureBytesMax) return {};
-  return fail(Code::kTooLarge, "{} vectors of {} numbers take {} bytes, at most {}: fit on a part",
+  return fail(Code::kTooLarge,
+              "{} vectors of {} numbers take {} bytes; the limit is {}: fit to fewer texts",
               vectors, dim, bytes, kFeatureBytesMax);
 }
 
@@ -86,11 +88,11 @@ std::vector<std::string> tags_of(const std::vector<std::string>& types) {
 
 using TypeNumbers = std::map<std::string, int32_t, std::less<>>;
 
-// The tag of each token: a span's first token begins it, the others go on.
+// The tag of each token: the first token of a span gets B, the others get I.
 std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example& example,
                              const TypeNumbers& types) {
   std::vector<int32_t> out(encoding.ids.size(), 0);
-  for (const Marked& span : example.spans) {
+  for (const LabelledSpan& span : example.spans) {
     const auto type = types.find(span.type);
     if (type == types.end()) continue;
     bool first = true;
@@ -104,7 +106,7 @@ std::vector<int32_t> tags_of(const tokenizer::Encoding& encoding, const Example&
   return out;
 }
 
-// A vector and a tag for each token of the texts that is not a special one.
+// Returns a vector and a tag for each token of the texts, without special tokens.
 Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
                              const std::vector<Example>& examples,
                              const std::vector<std::string>& types, int32_t folds,
@@ -166,7 +168,7 @@ FitReport report_on(const Examples& examples) {
 }  // namespace
 
 Result<FitReport> fit_classifier(const FitOptions& options) {
-  SIGNALBOX_TRY_VOID(check_out(options));
+  SIGNALBOX_TRY_VOID(check_output(options));
   SIGNALBOX_TRY(const Examples examples, read_classified(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -174,7 +176,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
   {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
-    options.say(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
+    options.print(fmt::format("{} texts, {} labels", report.train + report.validation, classes));
     SIGNALBOX_TRY(Vectors train, embed(*model, examples.train, examples.folds, options, workers));
     SIGNALBOX_TRY(Vectors validation,
                   embed(*model, examples.validation, examples.folds, options, workers));
@@ -205,7 +207,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
 }
 
 Result<FitReport> fit_tagger(const FitOptions& options) {
-  SIGNALBOX_TRY_VOID(check_out(options));
+  SIGNALBOX_TRY_VOID(check_output(options));
   SIGNALBOX_TRY(const Examples examples, read_tagged(options.data));
   FitReport report = report_on(examples);
   engine::Workers workers(options.threads);
@@ -215,14 +217,14 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
                   TextModel::open(options.trunk, {.precision = options.precision}));
     SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
     SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
-    options.say(fmt::format("{} texts, {} types of spans", report.train + report.validation,
-                            examples.labels.size()));
+    options.print(fmt::format("{} texts, {} types of spans", report.train + report.validation,
+                              examples.labels.size()));
     int64_t lost = 0;
     for (const auto* part : {&examples.train, &examples.validation, &examples.held_out}) {
       for (const Example& each : *part)
-        lost += out_of_reach(*tokenizer, model->tokens_max(), each.text, each.spans);
+        lost += count_unreachable_spans(*tokenizer, model->tokens_max(), each.text, each.spans);
     }
-    if (lost > 0) options.say(words_of_reach(lost));
+    if (lost > 0) options.print(unreachable_spans_note(lost));
     SIGNALBOX_TRY(Vectors train, token_states(*model, *tokenizer, examples.train, examples.labels,
                                               examples.folds, workers));
     SIGNALBOX_TRY(Vectors validation, token_states(*model, *tokenizer, examples.validation,

@@ -1,5 +1,5 @@
-// A folder is taken over only where a head of ours is, which its configuration says, or what is
-// left of one: weights of a classifier alone.
+// Overwrites a folder only if it contains a head that a fit wrote, which its configuration shows,
+// or the remains of one: a weights file with only a classifier.
 
 #include "tools/fit/head_folder.h"
 
@@ -21,19 +21,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The engine finds the trunk by it (engine/model_path), and a head that was fitted is known by it.
+// The engine finds the trunk by this key (engine/model_path). The key also marks heads that a fit
+// wrote.
 constexpr const char* kTrunkKey = "signalbox_trunk";
 
 constexpr const char *kConfig = "config.json", *kWeights = "model.safetensors";
 constexpr const char *kBias = "classifier.bias", *kMatrix = "classifier.weight";
 
-// Seen from the head.
+// The path of the trunk relative to the head.
 std::string trunk_from(const FitOptions& options, const engine::ModelPath& path) {
   const auto trunk = fs::absolute(path.base()).lexically_normal();
   return trunk.lexically_relative(fs::absolute(options.out).lexically_normal()).string();
 }
 
-/// A file beside the one that it shall replace; gone when it does not.
+/// A temporary file next to the file that it will replace; removed if it does not replace it.
 class NewFile {
  public:
   explicit NewFile(const fs::path& target)
@@ -58,8 +59,8 @@ class NewFile {
   fs::path target_, path_;
 };
 
-// Without a configuration nothing is opened, so a fit that ends between the two leaves no old names
-// on new weights.
+// Removes the old configuration first. A head without a configuration cannot be opened, so a fit
+// that stops halfway never leaves the old label names with the new weights.
 Result<void> replace_head(const fs::path& head, const NewFile& weights, const NewFile& config) {
   const fs::path current = head / kConfig, aside = head / ".config.json.old";
   std::error_code error;
@@ -77,50 +78,52 @@ Result<void> replace_head(const fs::path& head, const NewFile& weights, const Ne
   return put;
 }
 
-// Of a fit that ended between its two files.
-bool is_rest_of_a_head(const fs::path& head) {
+// Recognises the remains of a fit that stopped between its two files.
+bool is_partial_head(const fs::path& head) {
   const auto file = weights::SafeTensors::open(head / kWeights);
   return file && file->tensors().size() == 2 && file->tensors()[0].name == kBias &&
          file->tensors()[1].name == kMatrix;
 }
 
-// Whether a fit may not write here: something is there that none has written.
+// Returns true if a fit must not write here, because the folder contains files of another origin.
 bool is_foreign(const fs::path& out) {
   std::error_code error;
-  if (fs::exists(out / kConfig, error)) return !was_fitted(out);
-  return fs::exists(out / kWeights, error) && !is_rest_of_a_head(out);
+  if (fs::exists(out / kConfig, error)) return !is_fitted_head(out);
+  return fs::exists(out / kWeights, error) && !is_partial_head(out);
 }
 
 }  // namespace
 
-bool was_fitted(const fs::path& head) {
+bool is_fitted_head(const fs::path& head) {
   const auto config = weights::HfConfig::open(head / kConfig);
   return config && !config->root().string(kTrunkKey, "").value_or("").empty();
 }
 
-Result<void> check_out(const FitOptions& options) {
+Result<void> check_output(const FitOptions& options) {
   const fs::path& out = options.out;
   std::error_code error;
   if (fs::exists(out / "adapter_config.json", error))
-    return fail(Code::kInvalid, "{}: an adapter is there, expected a folder for the head alone",
+    return fail(Code::kInvalid, "{}: contains an adapter; expected a folder for the head alone",
                 out.string());
   if (is_foreign(out)) {
-    return fail(Code::kInvalid,
-                "{}: a model is there that `signalbox fit` has not written, expected a folder for "
-                "the head alone",
-                out.string());
+    return fail(
+        Code::kInvalid,
+        "{}: contains a model that `signalbox fit` did not write; expected a folder for the "
+        "head alone",
+        out.string());
   }
-  // It would be taken for a head of that adapter, by whatever link it was named.
+  // In an adapter's folder, the engine would take the head for one of that adapter, even through a
+  // link.
   fs::path real = fs::absolute(out).lexically_normal();
   if (!real.has_filename()) real = real.parent_path();
   const fs::path parent = fs::weakly_canonical(real, error).parent_path();
   SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
   if (fs::exists(parent / "adapter_config.json", error) &&
       !fs::equivalent(parent, path.base(), error)) {
-    return fail(Code::kInvalid, "{}: lies in an adapter, and the head would be for {}",
+    return fail(Code::kInvalid, "{}: lies in an adapter's folder, but the head is for {}",
                 out.string(), path.base().string());
   }
-  // Nothing is made yet: the data may turn out wrong.
+  // Do not create anything yet: the data may turn out to be invalid.
   fs::path there = fs::absolute(out).lexically_normal();
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   if (!fs::is_directory(there, error))

@@ -1,6 +1,5 @@
 #pragma once
-// Where a head that is fitted comes to lie: config.json and model.safetensors in a folder of their
-// own.
+// The folder of a fitted head, which contains config.json and model.safetensors.
 
 #include <filesystem>
 #include <string>
@@ -12,15 +11,16 @@
 
 namespace signalbox::tools {
 
-/// Whether a fit has written the head in this directory, as its configuration says.
-bool was_fitted(const std::filesystem::path& head);
+/// Returns true if a fit wrote the head in this directory, according to its configuration.
+bool is_fitted_head(const std::filesystem::path& head);
 
-/// Whether a head may be written to options.out, before hours go into it. Errors name the folder:
-/// kInvalid where a model, an adapter or a head that was not fitted stands, or no folder can; kIo
-/// where nothing may be written.
-Result<void> check_out(const FitOptions& options);
+/// Checks that a head can be written to options.out, before hours of work go into it. Errors name
+/// the folder: kInvalid if it contains a model, an adapter or a head that was not fitted, or cannot
+/// be a folder; kIo if it is not writable.
+Result<void> check_output(const FitOptions& options);
 
-/// Writes it. `architecture` is what reads its classes, `labels` (layer.classes) are their names.
+/// Writes the head. `architecture` is the engine's name for its kind; `labels` (layer.classes) are
+/// the class names.
 Result<void> write_head(const FitOptions& options, const char* architecture,
                         const std::vector<std::string>& labels, const LinearClassifier& layer);
 

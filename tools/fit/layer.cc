@@ -1,5 +1,5 @@
-// Vectors are scaled so that their squares are 1 on average, which makes penalties mean the same
-// for every trunk; the layer takes the scale back.
+// Scales the vectors to a mean square of 1, so that penalties have the same meaning for every
+// trunk. The layer absorbs the scale at the end.
 
 #include "tools/fit/layer.h"
 
@@ -11,9 +11,9 @@
 namespace signalbox::tools {
 namespace {
 
-// Of squares that are about 1 each; the strongest first.
+// For vectors with a mean square of 1; the strongest first.
 constexpr std::array kPenalties = {0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5};
-constexpr int kWorseMax = 2;  // in a row, and weaker ones are not tried
+constexpr int kWorseMax = 2;  // stop after this many penalties in a row without improvement
 
 double rms(const Vectors& vectors) {
   double sum = 0;
@@ -43,14 +43,14 @@ std::vector<double> balance(const Vectors& vectors, int32_t classes) {
   return counts;
 }
 
-// What is learnt from, and what the result is held against.
+// The rows to learn from, and the rows to test on.
 struct Fold {
-  Vectors learnt, held;
-  std::unique_ptr<const Features> features = {};  // of learnt
+  Vectors train, test;
+  std::unique_ptr<const Features> features = {};  // of `train`
   LinearClassifier layer = {};
 };
 
-// Rows of all in the fold or out of it.
+// Returns the rows in the fold, or those outside it.
 Vectors part_of(const Vectors& all, int32_t fold, bool is_in) {
   Vectors out{.dim = all.dim, .x = {}, .labels = {}, .folds = {}};
   for (size_t r = 0; r < all.labels.size(); ++r) {
@@ -62,52 +62,52 @@ Vectors part_of(const Vectors& all, int32_t fold, bool is_in) {
   return out;
 }
 
-struct Held {
+struct TestLogits {
   std::vector<float> logits;
   std::vector<int32_t> labels;
 };
 
-// Of a label that was not learnt from, which a rare one is not in one of the folds, no score is
-// looked at.
-Held held_against(const Fold& fold, const kernels::Table& kernels, int32_t classes) {
-  Held out;
-  if (fold.held.labels.empty()) return out;
-  std::vector<bool> learnt(classes);
-  for (const int32_t label : fold.learnt.labels) learnt[label] = true;
-  const auto logits = fold.layer.logits(kernels, fold.held.x);
-  for (size_t r = 0; r < fold.held.labels.size(); ++r) {
-    if (!learnt[fold.held.labels[r]]) continue;
+// Computes the logits of the test rows. Skips rows whose label does not occur in the training rows,
+// which can happen for a rare label.
+TestLogits test_logits(const Fold& fold, const kernels::Table& kernels, int32_t classes) {
+  TestLogits out;
+  if (fold.test.labels.empty()) return out;
+  std::vector<bool> trained(classes);
+  for (const int32_t label : fold.train.labels) trained[label] = true;
+  const auto logits = fold.layer.logits(kernels, fold.test.x);
+  for (size_t r = 0; r < fold.test.labels.size(); ++r) {
+    if (!trained[fold.test.labels[r]]) continue;
     const auto row = logits.begin() + static_cast<int64_t>(r) * classes;
     out.logits.insert(out.logits.end(), row, row + classes);
-    out.labels.push_back(fold.held.labels[r]);
+    out.labels.push_back(fold.test.labels[r]);
   }
   return out;
 }
 
-// Penalty, temperature and loss into the report. Leaves the layers of the last penalty that was
-// tried in the folds.
-void choose(const FitOptions& options, int32_t classes, const kernels::Table& kernels,
-            std::vector<Fold>& folds, engine::Workers& workers, FitReport& report) {
+// Writes the best penalty, its temperature and its loss to the report. Leaves in the folds the
+// layers of the last penalty that was tried.
+void choose_penalty(const FitOptions& options, int32_t classes, const kernels::Table& kernels,
+                    std::vector<Fold>& folds, engine::Workers& workers, FitReport& report) {
   for (Fold& fold : folds)
-    fold.features = std::make_unique<const Features>(kernels, fold.learnt.dim, fold.learnt.x);
+    fold.features = std::make_unique<const Features>(kernels, fold.train.dim, fold.train.x);
   report.loss = 1e300;
   int worse = 0;
   const std::vector<double> penalties =
       options.l2 ? std::vector{*options.l2} : std::vector(kPenalties.begin(), kPenalties.end());
   for (const double penalty : penalties) {
-    Held held;
+    TestLogits all;
     for (Fold& fold : folds) {
       SoftmaxOptions softmax{.l2 = penalty};
-      if (options.balanced) softmax.class_weight = balance(fold.learnt, classes);
+      if (options.balanced) softmax.class_weight = balance(fold.train, classes);
       fold.layer =
-          fit_softmax(*fold.features, fold.learnt.labels, classes, softmax, workers, &fold.layer);
-      const Held own = held_against(fold, kernels, classes);
-      held.logits.insert(held.logits.end(), own.logits.begin(), own.logits.end());
-      held.labels.insert(held.labels.end(), own.labels.begin(), own.labels.end());
+          fit_softmax(*fold.features, fold.train.labels, classes, softmax, workers, &fold.layer);
+      const TestLogits own = test_logits(fold, kernels, classes);
+      all.logits.insert(all.logits.end(), own.logits.begin(), own.logits.end());
+      all.labels.insert(all.labels.end(), own.labels.begin(), own.labels.end());
     }
-    const double temperature = fit_temperature(held.logits, held.labels, classes);
-    const double loss = log_loss(held.logits, held.labels, classes, temperature);
-    options.say(
+    const double temperature = fit_temperature(all.logits, all.labels, classes);
+    const double loss = log_loss(all.logits, all.labels, classes, temperature);
+    options.print(
         fmt::format("penalty {:g}: loss {:.4f}, temperature {:.3f}", penalty, loss, temperature));
     if (loss >= report.loss) {
       if (++worse == kWorseMax) break;
@@ -137,10 +137,10 @@ Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, i
     for (int32_t f = 0; f < folds; ++f)
       parts.push_back({part_of(train, f, false), part_of(train, f, true)});
   }
-  choose(options, classes, *kernels, parts, workers, report);
+  choose_penalty(options, classes, *kernels, parts, workers, report);
   if (folds == 0) {
-    train = std::move(parts[0].learnt);
-    append(parts[0].held, train);
+    train = std::move(parts[0].train);
+    append(parts[0].test, train);
   }
   LinearClassifier layer = std::move(parts[0].layer);
   parts.clear();

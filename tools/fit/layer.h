@@ -1,6 +1,6 @@
 #pragma once
-// The layer of a head from vectors and their classes: how strong a penalty, and what its scores are
-// divided by, is chosen on rows that it does not learn from.
+// Fits a head's linear layer to vectors and their classes. The strength of the penalty and the
+// temperature are chosen on rows that the layer does not learn from.
 
 #include <cstdint>
 #include <vector>
@@ -19,10 +19,10 @@ struct Vectors {
   std::vector<int32_t> folds;   // (rows): Example::fold of its text
 };
 
-/// The layer for both parts. Penalty and temperature are those that do best on the second when it
-/// learns from the first alone; with `folds`, on the rows of each fold of both when it learns from
-/// the others, all rows together: a handful alone would say next to nothing. Fills in what `report`
-/// has of that.
+/// Returns a layer fitted to both parts. Penalty and temperature are those that perform best on
+/// `validation` after training on `train` alone. With `folds`, they are those that perform best
+/// over all rows, each tested by a layer trained on the other folds, because a handful of
+/// validation rows alone would say little. Fills in the corresponding members of `report`.
 Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, int32_t folds,
                                    Vectors train, Vectors validation, engine::Workers& workers,
                                    FitReport& report);

@@ -1,4 +1,4 @@
-// Ten pairs of steps and changes of the gradient stand for the curvature.
+// Approximates the curvature by ten pairs of steps and gradient changes.
 
 #include "tools/fit/minimise.h"
 
@@ -10,7 +10,7 @@ namespace signalbox::tools {
 namespace {
 
 constexpr size_t kPairs = 10;
-constexpr double kEnough = 1e-4;  // of the fall that the slope promises
+constexpr double kSufficientDecrease = 1e-4;  // of the decrease that the slope predicts
 constexpr int kHalvingsMax = 30;
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -26,11 +26,11 @@ double largest(std::span<const double> v) {
 }
 
 struct Pair {
-  std::vector<double> step, change;  // of x, of the gradient
+  std::vector<double> step, change;  // in x; in the gradient
   double scale;                      // 1 / (step . change)
 };
 
-// The gradient through the inverse of the curvature, downwards.
+// The gradient times the approximate inverse of the curvature, negated to point downhill.
 std::vector<double> direction(const std::deque<Pair>& pairs, std::span<const double> gradient) {
   std::vector<double> d(gradient.begin(), gradient.end());
   std::vector<double> alpha(pairs.size());
@@ -68,7 +68,7 @@ Minimum minimise(const Function& f, std::vector<double> start, const MinimiseOpt
     }
     std::vector<double> d = direction(pairs, gradient);
     double slope = dot(d, gradient);
-    if (!(slope < 0)) {  // rounding has spoilt the pairs
+    if (!(slope < 0)) {  // rounding has degraded the pairs
       pairs.clear();
       d = direction(pairs, gradient);
       slope = dot(d, gradient);
@@ -79,7 +79,7 @@ Minimum minimise(const Function& f, std::vector<double> start, const MinimiseOpt
     for (; halvings < kHalvingsMax; ++halvings, length /= 2) {
       for (size_t i = 0; i < n; ++i) next[i] = out.x[i] + length * d[i];
       value = f(next, next_gradient);
-      if (value <= out.value + kEnough * length * slope) break;
+      if (value <= out.value + kSufficientDecrease * length * slope) break;
     }
     if (halvings == kHalvingsMax) break;
     Pair pair{std::vector<double>(n), std::vector<double>(n), 0};

@@ -1,5 +1,5 @@
-// Products run on the engine's kernels, a block of rows at a time. Blocks are summed in double
-// precision and in order, so that threads change nothing.
+// Uses the engine's kernels for products, a block of rows at a time. Blocks are summed in double
+// precision and in order, so the number of threads does not affect the result.
 
 #include "tools/fit/softmax_regression.h"
 
@@ -11,7 +11,7 @@
 namespace signalbox::tools {
 namespace {
 
-// Sums over a block's rows are in single precision; longer ones would lose too much.
+// Sums over the rows of a block are in single precision; longer sums would lose too much precision.
 constexpr int64_t kBlockRows = 2048;
 
 }  // namespace
@@ -35,7 +35,8 @@ Features::Features(const kernels::Table& kernels, int32_t dim, std::span<const f
   }
 }
 
-// The function that fit_softmax() minimises; variables: weights (classes, dim), then biases.
+// The function that fit_softmax() minimises. Variables: weights (classes, dim), then biases
+// (classes).
 class SoftmaxLoss {
  public:
   SoftmaxLoss(const Features& features, std::span<const int32_t> labels, int32_t classes,
@@ -71,7 +72,7 @@ class SoftmaxLoss {
  private:
   struct Part {
     double loss = 0;
-    std::vector<float> logits;  // (classes, rows), then its gradient
+    std::vector<float> logits;  // (classes, rows), later the gradient of the logits
     std::vector<float> weight;  // (classes, dim)
     std::vector<double> bias;   // (classes)
   };
@@ -165,13 +166,14 @@ double log_loss(std::span<const float> logits, std::span<const int32_t> labels, 
   return labels.empty() ? 0 : total / static_cast<double>(labels.size());
 }
 
-// The loss has one minimum along the logarithm of the temperature: golden sections.
+// The loss has a single minimum along the logarithm of the temperature: golden-section search.
 double fit_temperature(std::span<const float> logits, std::span<const int32_t> labels,
                        int32_t classes) {
   const double ratio = (std::sqrt(5.0) - 1) / 2;
   double low = std::log(0.05), high = std::log(20.0);
-  // Of rows that are all right, however few, the lowest would be the best: what comes next could be
-  // of any label (Platt, "Probabilistic Outputs for Support Vector Machines", 1999, for two).
+  // If all rows are classified correctly, however few they are, the lowest temperature would be
+  // best. The doubt accounts for unseen rows, which could have any label (Platt, "Probabilistic
+  // Outputs for Support Vector Machines", 1999, for two classes).
   const double doubt = 1 / (static_cast<double>(labels.size()) + 2);
   const auto at = [&](double t) { return log_loss(logits, labels, classes, std::exp(t), doubt); };
   double a = high - ratio * (high - low), b = low + ratio * (high - low);

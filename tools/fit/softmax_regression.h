@@ -1,7 +1,7 @@
 #pragma once
-// Multinomial logistic regression: the linear layer of a classifier on vectors that stay as they
-// are. What is minimised is the mean negative log-likelihood, weighted by class, plus
-// l2 / 2 |weights|^2; biases are free.
+// Multinomial logistic regression: fits the linear layer of a classifier to fixed vectors. It
+// minimises the mean negative log-likelihood, weighted by class, plus l2 / 2 |weights|^2; biases
+// are not penalised.
 
 #include <cstdint>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace signalbox::tools {
 
-/// Vectors x (rows, dim) laid out for products with them and with their transpose. Takes twice
-/// their size.
+/// Vectors x (rows, dim), packed for products with x and with its transpose. Takes twice the memory
+/// of x.
 class Features {
  public:
   Features(const kernels::Table& kernels, int32_t dim, std::span<const float> x);
@@ -26,8 +26,8 @@ class Features {
   friend class SoftmaxLoss;
   struct Block {
     int32_t rows;
-    Buffer<char> forward;   // packed, x as weights of a layer from dim to rows
-    Buffer<char> backward;  // its transpose
+    Buffer<char> forward;   // packed: x as the weights of a layer from dim to rows
+    Buffer<char> backward;  // packed: the transpose
   };
   const kernels::Table* kernels_;
   int32_t dim_;
@@ -41,7 +41,7 @@ struct LinearClassifier {
   std::vector<float> weight;  // (classes, dim)
   std::vector<float> bias;    // (classes)
 
-  /// Logits (rows, classes) of x (rows, dim).
+  /// Returns the logits (rows, classes) of x (rows, dim).
   std::vector<float> logits(const kernels::Table& kernels, std::span<const float> x) const;
 };
 
@@ -51,19 +51,19 @@ struct SoftmaxOptions {
   int iterations_max = 300;
 };
 
-/// The minimum, from `start` when its shape fits, else from zero. labels (features.rows()), each
-/// below `classes`. The same for any number of threads.
+/// Returns the minimum. Starts at `start` if its shape fits, otherwise at zero. labels
+/// (features.rows()), each below `classes`. The result does not depend on the number of threads.
 LinearClassifier fit_softmax(const Features& features, std::span<const int32_t> labels,
                              int32_t classes, const SoftmaxOptions& options,
                              engine::Workers& workers, const LinearClassifier* start = nullptr);
 
-/// Mean negative log-likelihood of logits (rows, classes) divided by a temperature, of labels each
-/// of which is any label at all with the probability `doubt`.
+/// Mean negative log-likelihood of logits (rows, classes) divided by a temperature. With
+/// probability `doubt`, a row's label is replaced by a random one.
 double log_loss(std::span<const float> logits, std::span<const int32_t> labels, int32_t classes,
                 double temperature = 1, double doubt = 0);
 
-/// The temperature with the least log_loss, 0.05 to 20: Guo et al., "On Calibration of Modern
-/// Neural Networks", 2017. Fewer rows leave more doubt about their labels.
+/// Returns the temperature from 0.05 to 20 with the lowest log_loss: Guo et al., "On Calibration of
+/// Modern Neural Networks", 2017. Fewer rows imply more doubt about their labels.
 double fit_temperature(std::span<const float> logits, std::span<const int32_t> labels,
                        int32_t classes);
 

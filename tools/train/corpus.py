@@ -1,8 +1,8 @@
-"""Labelled texts of every task, from public sets (README.md says where each comes from) and from the
-generators beside this file.
+"""Provides the labelled texts of every task, from public sets (README.md lists their origins) and from the generators in
+generate/.
 
-An example is a dict: task, text, pair or None, and either label (an index) or spans (type, begin, end).
-Which examples are held out follows from the text alone, so it stays the same whatever else changes."""
+An example is a dict: task, text, pair or None, and either label (an index) or spans (type, begin, end). A span of type
+None is excluded from training. Whether an example is held out depends on its text alone, so other changes never move it."""
 
 import csv
 import json
@@ -33,10 +33,10 @@ LABELS = {
     "hallucination": ["O", "HALLUCINATION"],
 }
 TOKEN_TASKS = ("pii", "hallucination")
-PART_TASKS = ("jailbreak",)  # told by the strongest part of a text, not by its mean
+PART_TASKS = ("jailbreak",)  # classified by the strongest part of a text, not by its mean
 
-# Which of the 14 domains each subject of MMLU belongs to, as MMLU-Pro grouped them; moral_scenarios repeats one
-# frame a thousand times and is left out.
+# Assigns the subjects of MMLU to the 14 domains, as MMLU-Pro does. moral_scenarios is excluded, because it repeats one
+# template a thousand times.
 SUBJECTS = {
     "physics": "astronomy college_physics conceptual_physics high_school_physics",
     "chemistry": "college_chemistry high_school_chemistry",
@@ -68,11 +68,11 @@ def example(task, text, label=None, pair=None, spans=None, share=0.05, origin=""
 
 WRITTEN = Path(__file__).parent / "written"
 JAILBREAK_WRITTEN = {"jailbreak": "jailbreak_attack.jsonl", "benign": "jailbreak_benign.jsonl"}
-mined = None  # the file that mine.py wrote, if any
+mined = None  # the output file of mine.py; None: no such file
 
 
 def written(name):
-    """Texts that were written by hand for this project: lines, or JSON lines with a text each."""
+    """Returns texts written by hand for this project. The file contains plain lines, or JSON lines with a text each."""
     path = WRITTEN / name
     if path.suffix == ".jsonl":
         return [row["text"] for row in json_lines(path)]
@@ -80,18 +80,18 @@ def written(name):
 
 
 def mined_rows(member):
-    """Of what was mined, the rows that have this member: labels are for jailbreak, spans for pii."""
+    """Returns the mined rows that have this member: "label" for jailbreak, "spans" for pii."""
     return [row for row in json_lines(mined) if member in row] if mined else []
 
 
 def repeated(examples, times):
-    """Those in training so many times, for sets that are few beside others."""
+    """Repeats training examples, for sets that are small compared with others. Held-out examples are not repeated."""
     for e in examples:
         yield from [e] * (1 if e["held_out"] else times)
 
 
 def generated(name, rows, seed=1, *options):
-    """Rows of a generator; `options` are passed on to it."""
+    """Returns rows of a generator; `options` are passed to it."""
     script = Path(__file__).parent / "generate" / f"{name}.py"
     out = subprocess.run([sys.executable, script, "--rows", str(rows), "--seed", str(seed), *options],
                          capture_output=True, check=True, text=True).stdout
@@ -119,7 +119,7 @@ def domain(data):
 
 
 def in_prose(data, attacks, count, seed=2):
-    """(text, label, origin): passages alone, and passages with an attack, or a harmless request, somewhere in them."""
+    """Yields (text, label, origin): passages alone, and passages that contain an attack or a harmless request."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
     for _ in range(count):
@@ -130,14 +130,14 @@ def in_prose(data, attacks, count, seed=2):
             at = rng.choice((0, len(around), rng.randint(0, len(around))))
             glue = rng.choice(("\n\n", "\n", " "))
             yield (around[:at] + glue + text + glue + around[at:]).strip(), label, "in-passage"
-        elif label == "jailbreak" and rng.random() < 0.3:  # a window of a long one
+        elif label == "jailbreak" and rng.random() < 0.3:  # a window of a long attack
             begin = rng.randrange(len(text) - 600)
             yield text[begin : begin + rng.randint(600, 1000)], label, "part"
 
 
 def asked(data, held=False):
-    """[(text, label)] to put into passages: attacks and what only sounds like them; of those that are held out, or of
-    all others."""
+    """Returns [(text, label)] to insert into passages: attacks, and harmless texts that resemble them. Returns either the
+    held-out texts or all others."""
     out = [(row["text"], row["label"]) for row in generated("jailbreak", 9000) if held_out(row["text"], 0.05) == held]
     out += [(row["text"], "jailbreak") for row in json_lines(data / "jailbreak_prompts.jsonl")
             if held_out(row["text"], 0.2) == held] * 3
@@ -221,7 +221,7 @@ def pii_texts(data):
         for e in row["entities"]:
             kind = renamed.get(e["type"], e["type"])
             if e["type"] == "ADDRESS" and (e["value"].isdigit() or len(e["value"]) < 4):
-                kind = None  # a house number, a ZIP code or a state: the newer set tells them apart, this one does not
+                kind = None  # a house number, a ZIP code or a state; only the newer set distinguishes these
             spans.append((kind, e["start"], e["end"]))
         # The older set leaves years unmarked.
         spans += [(None, i, i + 4) for i in range(len(row["text"]) - 3) if row["text"][i:i + 4].isdigit()
@@ -245,7 +245,7 @@ def pii_texts(data):
 
 
 def marked(line):
-    """The text and the spans of a line in which they stand as [[TYPE:value]]."""
+    """Returns the text and the spans of a line that marks its spans as [[TYPE:value]]."""
     text, spans, done = "", [], 0
     for mark in re.finditer(r"\[\[([A-Z_]+):(.*?)\]\]", line):
         text += line[done:mark.start()]
@@ -257,7 +257,7 @@ def marked(line):
 
 
 def joined(examples, count, held, seed=1):
-    """Several of them one after the other, as many with personal data as without: most prompts are longer than a
+    """Joins several examples, on average as many with personal data as without, because most prompts are longer than a
     sentence."""
     rng = random.Random(seed)
     kinds = [[e for e in examples if bool(e["spans"]) == marked] for marked in (False, True)]
@@ -273,7 +273,8 @@ def joined(examples, count, held, seed=1):
 
 
 def among_passages(data, examples, count, held, seed=1):
-    """Each in the midst of a passage, of which nobody says what personal data it holds."""
+    """Puts each example into the middle of a passage. The passage is excluded from training, because its personal data is
+    not labelled."""
     rng = random.Random(seed)
     passages = Cutter(data, rng)
     for e in rng.sample(examples, count):
@@ -287,7 +288,7 @@ def among_passages(data, examples, count, held, seed=1):
 
 
 def refilled(examples, times, seed=1):
-    """The same sentences with other values in them, each from a sentence that has one of its type."""
+    """Yields the same sentences with other values, taken from sentences with a value of the same type."""
     rng, values = random.Random(seed), {}
     for e in examples:
         for kind, begin, end in e["spans"]:
@@ -362,7 +363,7 @@ def hallucination(data):
         spans = [("HALLUCINATION", s["start"], s["end"]) for s in row["spans"]]
         context = row["context"] + "\n" + row["question"]
         yield example("hallucination", context, pair=row["answer"], spans=spans, origin="generated")
-    # Questions with no context: what can be told from the answer alone.
+    # These questions have no context, so they show what can be detected from the answer alone.
     for row in json_lines(data / "halueval_general.jsonl"):
         text, marked = row["response"], [span.strip() for span in row["spans"]]
         if (row["hallucination"] == "yes") == bool(marked) and all(span in text for span in marked):

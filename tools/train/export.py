@@ -1,10 +1,10 @@
-"""Writes what was learnt as the engine reads it: the adapter as PEFT does, and a directory for each head.
+"""Writes a trained adapter in the engine's formats: the adapter in PEFT's format, and a directory for each head.
 
     OUT/adapter_config.json, adapter_model.safetensors    float16
     OUT/TASK/config.json, model.safetensors                one linear layer, float32
 
-Scores must mean what they say: the logits of each head are divided by the temperature that fits the held-out texts best
-(Guo et al., 2017), which becomes part of its weights."""
+To calibrate the scores, the weights of each head are divided by the temperature that fits the held-out texts best (Guo
+et al., 2017)."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def write(out, model, heads, held, args):
 
 
 def read(directory):
-    """What write() wrote, as train.py goes on from it."""
+    """Reads the files that write() wrote, so that train.py can continue from them."""
     names = {path: name for name, path in trunk.LINEARS.items()}
     adapter, heads = {}, {}
     for key, value in safetensors.read(directory / "adapter_model.safetensors").items():
@@ -72,7 +72,7 @@ def write_json(path, value):
 
 
 def temperature(model, heads, task, examples, limit):
-    """The one of a fine grid under which the truth is likeliest."""
+    """Returns the temperature, from a fine grid, under which the true labels are most likely."""
     model.eval()
     logits, truths = [], []
     with torch.no_grad():

@@ -1,4 +1,6 @@
-"""Prints what weights/manifest.yaml says of an adapter's files: manifest.py weights/adapters/NAME"""
+"""Prints the lines of weights/manifest.yaml for an adapter.
+
+usage: manifest.py weights/adapters/NAME"""
 
 import hashlib
 import sys

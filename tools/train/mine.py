@@ -1,10 +1,10 @@
-"""What a head judges worst, and so what its successor learns most from; texts chosen by chance hardly teach it after a
-while.
+"""Collects the texts on which a head performs worst, because its successor learns most from them. After a while, random
+texts hardly improve a head.
 
-jailbreak: of many passages, alone and with an attack or a harmless request in them, those in which an attack drowns or
-harmless prose is taken for one.
-pii: everyday requests in which the head marks anything. They give nothing away, but where it marks a name somebody may
-stand there: of that, nothing is to be learnt.
+jailbreak: generates many passages, alone and with an attack or a harmless request in them, and keeps those in which the
+head misses the attack or takes harmless prose for one.
+pii: keeps everyday requests in which the head marks anything. They contain no personal data, except that a marked name may
+be a real one, so training ignores the marked names.
 
 usage: mine.py --data DATA --model attacks/jailbreak OUT.jsonl [--count 40000] [--keep 4000]
        mine.py --task pii --data DATA --model signals/pii OUT.jsonl"""
@@ -24,8 +24,8 @@ def main():
     args.add_argument("--data", type=Path, required=True, help="directory of the public sets")
     args.add_argument("--model", required=True, help="directory of the head")
     args.add_argument("--program", default="build/release/signalbox")
-    args.add_argument("--count", type=int, default=40_000, help="passages alone, and as many with a request")
-    args.add_argument("--keep", type=int, default=4000, help="how many of each label")
+    args.add_argument("--count", type=int, default=40_000, help="number of passages, and of passages with a request")
+    args.add_argument("--keep", type=int, default=4000, help="texts to keep for each label")
     args.add_argument("--seed", type=int, default=7)
     args.add_argument("out", type=Path)
     args = args.parse_args()
@@ -41,7 +41,7 @@ def passages(args):
     with args.out.open("w", encoding="utf-8") as out:
         for label in corpus.LABELS["jailbreak"]:
             worst = sorted((i for i, row in enumerate(rows) if row[1] == label), key=lambda i: right[i])[: args.keep]
-            print(f"{label}: up to {right[worst[-1]]:.4f} for its own class")
+            print(f"{label}: the kept texts score at most {right[worst[-1]]:.4f} for their own class")
             out.writelines(json.dumps({"text": rows[i][0], "label": label}) + "\n" for i in worst)
 
 
@@ -56,17 +56,17 @@ def everyday(args):
                 names = [[None, e["start"], e["end"]] for e in marks if e["type"] == "PERSON"]
                 out.write(json.dumps({"text": text, "spans": names}) + "\n")
                 kept += 1
-    print(f"{kept} of {len(texts)} everyday requests")
+    print(f"kept {kept} of {len(texts)} everyday requests")
 
 
 def scores(program, model, rows):
-    """The probability of each one's label."""
+    """Returns the probability of each row's label."""
     found = answers(program, "classify", model, [text for text, _ in rows])
     return [answer["scores"][label] for answer, (_, label) in zip(found, rows)]
 
 
 def answers(program, command, model, texts):
-    """What the program says of each; half of them in each of two processes."""
+    """Runs the program on the texts, half of them in each of two processes, and returns its answers."""
     out = [None] * len(texts)
     with tempfile.TemporaryDirectory() as directory:
         runs = []

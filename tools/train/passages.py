@@ -1,8 +1,8 @@
-"""Text that nobody asks a model anything with: what an attack may stand in, and what is none by itself.
+"""Passages: harmless texts that are not requests, used alone or as surroundings of an attack.
 
-From the public sets, from this project, and from what a Debian 12 machine has (README.md names the packages). Never
-read here, so that they can tell how training carries over: Perl's documentation, fortunes whose hash holds them out, the
-King James Bible."""
+They come from the public sets, from this project, and from the packages of a Debian 12 machine (README.md names them).
+Three sources are never read here, so that they can measure how well training generalises: Perl's documentation, fortunes
+that are held out by their hash, and the King James Bible."""
 
 import functools
 import glob
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from texts import everyday, held_out, json_lines, sample
 
-ROOT = Path(__file__).resolve().parents[2]  # of the project, whose own documents and code are passages, too
-WRITTEN = Path(__file__).parent / "written" / "passages.jsonl"  # by hand, for this project
-CHARS_MAX = 60_000  # of one file
+ROOT = Path(__file__).resolve().parents[2]  # the project's root; its documents and code are passages, too
+WRITTEN = Path(__file__).parent / "written" / "passages.jsonl"  # written by hand for this project
+CHARS_MAX = 60_000  # per file
 
-# (kind, files, how many)
+# (kind, files, number of files)
 DEBIAN = [
     ("manual", "/usr/share/man/man1/*.gz", 150),
     ("manual", "/usr/share/man/man3/*.gz", 300),
@@ -39,7 +39,7 @@ DICTIONARIES = ("gcide", "jargon", "devil", "foldoc")
 
 
 def spread(paths, count, seed):
-    """Of every package as many as of the next, as far as it has them."""
+    """Picks the same number of files from every package, as far as it has enough."""
     of_package = {}
     for path in sample(sorted(paths), len(paths), seed):
         of_package.setdefault("/".join(path.split("/")[:5]), []).append(path)
@@ -61,7 +61,7 @@ def manual(path, columns):
 
 @functools.cache
 def debian(rng_seed=1):
-    """{kind: texts} of this machine's packages; what is not installed is left out."""
+    """Returns {kind: texts} from this machine's packages. Packages that are not installed are skipped."""
     kinds = {}
     for kind, pattern, count in DEBIAN:
         for i, path in enumerate(spread(glob.glob(pattern, recursive=True), count, rng_seed)):
@@ -88,7 +88,7 @@ def debian(rng_seed=1):
 
 @functools.cache
 def public(data):
-    """Encyclopedic, contracts, mail, tables, code, documents, web pages; the three long ones first."""
+    """Encyclopedic texts, contracts, mail, tables, code, documents and web pages; the three long ones come first."""
     more = data / "more"
     texts = []
     for name in ("FIN3.txt", "FIN5.txt", "wikigold.conll.txt"):
@@ -107,7 +107,7 @@ def public(data):
 
 
 def listed(data, rng):
-    """Many questions or requests one after the other, and a few sentences over and over."""
+    """Texts that list many questions or requests, or that repeat a few sentences."""
     asked = [text for text in everyday(data, 12000) if not held_out(text, 0.1)]
     exams = [row["text"] for row in json_lines(data / "domain_mmlupro.jsonl")
              if not held_out(row["text"], 0.1)]
@@ -122,7 +122,7 @@ def listed(data, rng):
 
 
 class Cutter:
-    """Pieces of all of it, a kind at a time, so that none outweighs the others by its size."""
+    """Cuts pieces from all passages. It picks the kind first, so that no kind dominates by its size."""
 
     def __init__(self, data, rng):
         self.rng = rng

@@ -1,4 +1,4 @@
-"""Writes what training sees of a task as lines for `signalbox fit`, or what it never sees as lines for `signalbox eval`.
+"""Writes the training texts of a task as lines for `signalbox fit`, or the held-out texts as lines for `signalbox eval`.
 
 usage: rows.py TASK DATA [--held-out] [--origin NAME]... > rows.jsonl"""
 
@@ -14,7 +14,7 @@ def main():
     args.add_argument("task", choices=corpus.LABELS)
     args.add_argument("data", type=Path, help="directory of the public sets")
     args.add_argument("--held-out", action="store_true")
-    args.add_argument("--origin", action="append", help="the sets that corpus.py calls so; all without it")
+    args.add_argument("--origin", action="append", help="a set, by its origin in corpus.py; default: all sets")
     args = args.parse_args()
     for e in corpus.TASKS[args.task](args.data):
         if e["task"] == args.task and e["held_out"] == args.held_out and (not args.origin or e["origin"] in args.origin):

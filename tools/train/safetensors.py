@@ -1,6 +1,6 @@
-"""The safetensors format, as far as training needs it: dense tensors of F32, F16 and I64.
+"""Reads and writes the parts of the safetensors format that training needs: dense tensors of F32, F16 and I64.
 
-Debian packages no library for it, and the format is a length, a JSON header and bytes."""
+Debian has no package for it, and the format is simple: a length, a JSON header and bytes."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
 
 
 def read(path):
-    """Name to array, floating-point ones widened to float32."""
+    """Returns arrays by name; float16 is widened to float32."""
     with open(path, "rb") as file:
         data = file.read()
     (size,) = struct.unpack("<Q", data[:8])
@@ -26,7 +26,7 @@ def read(path):
 
 
 def write(path, tensors):
-    """tensors: name to array of float32 or float16; the header is padded to 8 bytes with spaces."""
+    """Writes arrays of float32 or float16 by name. The header is padded with spaces to a multiple of 8 bytes."""
     names = {np.dtype(np.float32): "F32", np.dtype(np.float16): "F16"}
     header, offset = {}, 0
     for name, array in tensors.items():

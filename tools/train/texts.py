@@ -1,4 +1,4 @@
-"""What reading any set takes."""
+"""Helpers for reading a set."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ import random
 
 
 def held_out(text, share):
-    """Whether a text is kept from training."""
+    """Returns whether a text is excluded from training. `share` of all texts are."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) < share * 2**32
 
 
@@ -22,7 +22,7 @@ def sample(items, count, seed=1):
 
 
 def everyday(data, count):
-    """Short requests and questions as people type them."""
+    """Returns short requests and questions in the style that people type."""
     texts = [row["text"] for row in json_lines(data / "intents_clinc150.jsonl")]
     texts += [row["text"] for row in json_lines(data / "intents_banking77.jsonl")]
     return sample(texts, count)

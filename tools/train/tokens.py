@@ -1,5 +1,5 @@
-"""Text to ids by the tokenizer that will read it in service, `signalbox tokenize`: training and inference cannot
-disagree."""
+"""Tokenizes texts with `signalbox tokenize`, the tokenizer that serves requests, so that training and inference always
+agree."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ CLS, SEP = 101, 102
 
 
 def encode(program, tokenizer, examples):
-    """Adds to each example ids, offsets (code points of its own text, (0, 0) for special tokens) and segments, without
-    truncation."""
+    """Adds ids, offsets and segments to each example, without truncation. Offsets count code points of the token's own
+    text and are (0, 0) for special tokens."""
     lines = "".join(json.dumps({"text": e["text"], "pair": e["pair"]} if e["pair"] is not None else
                                {"text": e["text"]}) + "\n" for e in examples)
     out = subprocess.run([program, "tokenize", "--tokenizer", tokenizer], input=lines, capture_output=True, check=True,
@@ -20,8 +20,8 @@ def encode(program, tokenizer, examples):
 
 
 def tags(e, labels):
-    """A label a token of the part that is judged (the pair if there is one), -100 elsewhere: the first token of a span
-    begins it."""
+    """Returns one label per token: the tag for tokens of the labelled part (the pair if there is one), otherwise -100. The
+    first token of a span gets the B- tag."""
     judged = 0 if e["pair"] is None else 1
     out, opened = [], None
     for (begin, end), segment in zip(e["offsets"], e["segments"]):
@@ -42,8 +42,9 @@ def tags(e, labels):
 
 
 def crop(e, limit, random):
-    """(ids, segments, tags or None) of at most `limit` tokens: of a single text a window anywhere, mostly the first, as
-    long texts are read in service; of a pair the longer part is cut on the right."""
+    """Returns (ids, segments, tags or None) with at most `limit` tokens. A single text is cut to a window, in half of the
+    cases the first, because long texts are served in windows. Both texts of a pair are truncated on the right, the first
+    one to no less than a quarter of the limit."""
     ids, segments, marks = e["ids"], e["segments"], e.get("tags")
     if len(ids) <= limit:
         return ids, segments, marks

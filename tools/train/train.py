@@ -1,9 +1,9 @@
 """Trains one adapter with the heads of several tasks. See README.md.
 
-Every batch is of one task, chosen in proportion to its weight; texts of like length stand together. The loss is cross
-entropy with a little label smoothing, but none where the scores of many parts are compared; AdamW, the rate rising for a while and then falling to nothing. Several processes
-(--workers) learn from batches of their own and share their gradients: on two cores that is twice the speed of two
-threads in one."""
+Each batch belongs to one task, chosen in proportion to its weight, and contains texts of similar length. The loss is cross
+entropy with slight label smoothing, except for heads that compare the scores of many parts, which use none. The optimiser
+is AdamW with a learning rate that rises for a while and then falls to zero. Several processes (--workers) train on their own
+batches and share their gradients; on two cores, this is twice as fast as two threads in one process."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ import trunk
 
 
 class Stream:
-    """Batches of one task for ever: a shuffled pass, sorted by length within chunks of it."""
+    """An endless stream of batches of one task. Each pass is shuffled and sorted by length within chunks."""
 
     def __init__(self, examples, budget, limit, seed):
         self.examples, self.budget, self.limit = examples, budget, limit
@@ -50,7 +50,7 @@ class Stream:
 
 
 def padded(batch):
-    """Tensors (texts, tokens): ids, segments, mask; and the truth, (texts) or (texts, tokens)."""
+    """Returns the tensors ids, segments and mask (texts, tokens), and the true labels, (texts) or (texts, tokens)."""
     length = max(len(item[0]) for item in batch)
     fill = lambda values, empty: values + [empty] * (length - len(values))
     ids = torch.tensor([fill(item[0], 0) for item in batch])
@@ -76,7 +76,8 @@ def new_head(task):
 
 
 def spans_of(row, marks):
-    """(type, first, past) of tags, indices of tokens; an I- with nothing of its type open begins."""
+    """Returns the spans of the tags as {(type, first token, token after the last)}. An I- tag that continues no span of its
+    type begins a new one."""
     labels, out = corpus.LABELS["pii"], []
     for i, (mark, truth) in enumerate(zip(marks, row)):
         if truth == -100:
@@ -92,7 +93,7 @@ def spans_of(row, marks):
 
 
 def quality(model, heads, task, examples, limit):
-    """Accuracy, by origin; of taggers the F1 of spans (pii) or of tokens."""
+    """Returns the accuracy by origin; for taggers, the F1 of spans (pii) or of tokens."""
     model.eval()
     by_origin, rng = {}, random.Random(0)
     with torch.no_grad():
@@ -121,7 +122,7 @@ def quality(model, heads, task, examples, limit):
 
 
 class Team:
-    """The processes that learn together; this one is `rank`."""
+    """The processes that train together; this process is number `rank`."""
 
     def __init__(self, rank, workers, meet):
         self.rank, self.workers = rank, workers
@@ -129,7 +130,7 @@ class Team:
             torch.distributed.init_process_group("gloo", init_method=f"file://{meet}", rank=rank, world_size=workers)
 
     def share(self, learnt, done):
-        """Makes every gradient the mean of the team's; returns the greatest `done`, the same for all."""
+        """Replaces every gradient by the mean over all processes. Returns the greatest `done`, which is the same for all."""
         if self.workers == 1:
             return done
         for p in learnt:
@@ -148,23 +149,23 @@ class Team:
 
 def main():
     args = argparse.ArgumentParser(description=__doc__)
-    args.add_argument("--task", action="append", required=True, help="NAME or NAME=WEIGHT; may be repeated")
+    args.add_argument("--task", action="append", required=True, help="NAME or NAME=WEIGHT; repeatable")
     args.add_argument("--data", type=Path, required=True, help="directory of the public sets")
     args.add_argument("--trunk", type=Path, required=True, help="model directory of all-MiniLM-L6-v2")
     args.add_argument("--program", default="build/release/signalbox")
     args.add_argument("--out", type=Path, required=True, help="directory of the adapter")
-    args.add_argument("--init", type=Path, help="a state file (state.pt), or an adapter's directory, to go on from")
-    args.add_argument("--mined", type=Path, help="what mine.py wrote, to learn from as well")
-    args.add_argument("--tokens", type=float, default=6e6, help="how many tokens to learn from")
-    args.add_argument("--minutes", type=float, default=1e9, help="stop earlier, the rate falling with the time")
-    args.add_argument("--batch", type=int, default=1536, help="tokens in a batch")
-    args.add_argument("--limit", type=int, default=192, help="tokens of one text")
+    args.add_argument("--init", type=Path, help="continue from this state file (state.pt) or adapter directory")
+    args.add_argument("--mined", type=Path, help="output of mine.py, used for training as well")
+    args.add_argument("--tokens", type=float, default=6e6, help="number of tokens to train on")
+    args.add_argument("--minutes", type=float, default=1e9, help="time limit; the learning rate falls accordingly")
+    args.add_argument("--batch", type=int, default=1536, help="tokens per batch")
+    args.add_argument("--limit", type=int, default=192, help="maximum tokens per text")
     args.add_argument("--rank", type=int, default=32)
     args.add_argument("--rate", type=float, default=1.2e-3)
     args.add_argument("--dropout", type=float, default=0.05)
     args.add_argument("--smoothing", type=float, default=0.03)
     args.add_argument("--seed", type=int, default=1)
-    args.add_argument("--workers", type=int, default=1, help="processes, a thread each")
+    args.add_argument("--workers", type=int, default=1, help="number of processes, with one thread each")
     args = args.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     meet = (args.out / "meeting").resolve()
@@ -203,7 +204,7 @@ def learn(worker, args, meet):
     optimiser = torch.optim.AdamW(learnt, args.rate, weight_decay=0.01)
     streams = {t: Stream(train[t], args.batch, args.limit, args.seed + worker) for t in tasks}
     choose = random.Random(args.seed + worker)
-    torch.manual_seed(args.seed + worker)  # of dropout; the first values were the same for all
+    torch.manual_seed(args.seed + worker)  # for dropout; the initial weights are the same in all processes
 
     model.train()
     start, seen, step, running = time.time(), 0, 0, {}
@@ -218,7 +219,7 @@ def learn(worker, args, meet):
         logits = logits_of(model, heads, task, ids, segments, mask)
         loss = F.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=-100, reduction="sum",
                                label_smoothing=0 if task in corpus.PART_TASKS else args.smoothing)
-        loss = loss / (truth != -100).sum().clamp(min=1)  # there are windows of a passage of which nothing is known
+        loss = loss / (truth != -100).sum().clamp(min=1)  # a window of a passage may have no labelled token
         loss.backward()
         seen, step = seen + ids.numel() * args.workers, step + 1
         done = team.share(learnt, max(seen / args.tokens, (time.time() - start) / 60 / args.minutes))

@@ -1,6 +1,6 @@
-"""all-MiniLM-L6-v2 in torch with a low-rank adapter (LoRA) beside every linear layer.
+"""all-MiniLM-L6-v2 in torch, with a low-rank adapter (LoRA) on every linear layer.
 
-Only the adapter learns: W' = W + (alpha / rank) B A, A (rank, in), B (out, rank); Hu et al., 2021.
+Only the adapter is trained: W' = W + (alpha / rank) B A, A (rank, in), B (out, rank); Hu et al., 2021.
 Texts of one batch are padded to the longest; the padding is masked out of the attention."""
 
 import math
@@ -76,7 +76,7 @@ class Trunk(nn.Module):
         return x
 
     def adapter_tensors(self):
-        """The adapter under the names that PEFT gives it."""
+        """Returns the adapter's tensors under PEFT's names."""
         out = {}
         for i, layer in enumerate(self.layers):
             for name, path in LINEARS.items():
@@ -94,24 +94,25 @@ def fixed_norm(tensors, name):
     return norm.requires_grad_(False)
 
 
-PART, STEP = 64, 32  # tokens of a part, and from the begin of one to that of the next
+PART, STEP = 64, 32  # tokens in a part; tokens between the beginnings of two parts
 
 
 def parts(states, mask):
-    """Means over the parts of each text, and which parts there are: (texts, tokens, hidden) to (texts, parts, hidden),
-    (texts, parts). The last one ends where its text does; a text that is shorter than a part is one."""
+    """Returns the mean of each part of each text, and a mask of the parts that exist: (texts, tokens, hidden) to (texts,
+    parts, hidden), (texts, parts). The last part ends where its text ends. A text shorter than a part is a single part."""
     lengths = mask.sum(1).long()
     count = 1 + ((lengths - PART).clamp(min=0) + STEP - 1) // STEP
     index = torch.arange(int(count.max()))
     begin = torch.minimum(index * STEP, (lengths - PART).clamp(min=0)[:, None])  # (texts, parts)
     end = torch.minimum(begin + PART, lengths[:, None])
-    sums = F.pad((states * mask[..., None]).cumsum(1), (0, 0, 1, 0))  # of the tokens before each
+    sums = F.pad((states * mask[..., None]).cumsum(1), (0, 0, 1, 0))  # sums over the tokens before each position
     at = lambda where: sums.gather(1, where[..., None].expand(-1, -1, states.shape[-1]))
     return (at(end) - at(begin)) / (end - begin)[..., None], index < count[:, None]
 
 
 class StrongestPart(nn.Module):
-    """Logits of the part of a text that is furthest from class 0: an attack of a line drowns in the mean of a page."""
+    """Returns the logits of the part of a text that differs most from class 0. In the mean over a page, an attack of one line
+    would get lost."""
 
     def __init__(self, classes):
         super().__init__()
@@ -126,5 +127,5 @@ class StrongestPart(nn.Module):
 
 
 def pooled(states, mask):
-    """The mean over a text's tokens: (texts, tokens, hidden) to (texts, hidden)."""
+    """Returns the mean over a text's tokens: (texts, tokens, hidden) to (texts, hidden)."""
     return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)

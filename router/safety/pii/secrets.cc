@@ -51,7 +51,7 @@ constexpr std::array kShapes = {
     Shape{"xoxr-", 10, Alphabet::kWord},        //
     Shape{"xoxs-", 10, Alphabet::kWord},        //
     Shape{"xapp-", 10, Alphabet::kWord},        //
-    Shape{"hf_", 30},                           // Hugging ClientApi
+    Shape{"hf_", 30},                           // Hugging Face
     Shape{"npm_", 36},                          // npm
     Shape{"pypi-", 50, Alphabet::kWord},        // PyPI
     Shape{"SG.", 40, Alphabet::kDotted},        // SendGrid

@@ -1,4 +1,4 @@
-// Chat requests: what routing reads of them, and what is refused.
+// Tests what routing reads from chat requests, and which requests are refused.
 
 #include "router/request/chat_request.h"
 
@@ -32,7 +32,7 @@ TEST(ChatRequest, reads_the_model_and_the_text_of_messages) {
   EXPECT_EQ(request.user_text(), "one\ntwo");
 }
 
-// What a server may show its model, guards have to see, whatever it is called.
+// Guards must see everything that a server might show to its model, whatever its name.
 TEST(ChatRequest, hides_no_words_in_parts_and_roles_that_are_new) {
   const auto text = [](const char* messages) {
     const auto request =
@@ -64,7 +64,7 @@ TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
             (Texts{"second", "hm", "why\nf\ny", "first", "f", "asked", "ada", "older", "f\nof x"}));
 }
 
-// Whatever else is said counts as new, but not as the text that is decided on.
+// All other texts count as new, but not as the text that is decided on.
 TEST(ChatRequest, tells_what_is_said_beside_the_text) {
   const auto request = ChatRequest::parse(R"({"model":"a","user":"ada","suffix":"behind",
     "response_format":{"type":"json_schema","json_schema":{"name":"reply","maximum":9007199254740991}},

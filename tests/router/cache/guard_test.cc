@@ -1,5 +1,5 @@
-// The guard on lines of data: none of the changed pairs may share an answer, and most paraphrases
-// have to. Similarities are the real model's where it is there.
+// Tests the guard with lines of data: changed pairs must never share an answer, and most
+// paraphrases must. Similarities come from the real model if it is available.
 
 #include "router/cache/guard.h"
 
@@ -18,7 +18,7 @@ namespace signalbox::cache {
 namespace {
 
 const std::filesystem::path kData = SIGNALBOX_SOURCE_DIR "/tests/router/cache/data";
-constexpr double kSimilarity = 0.8;  // what decisions have without a threshold of their own
+constexpr double kSimilarity = 0.8;  // the threshold of decisions that set none
 
 struct Pair {
   std::string kind, a, b, expect;

@@ -1,4 +1,4 @@
-// Which requests share a key, a partition, or neither.
+// Tests which requests share a key, a partition, or neither.
 
 #include "router/cache/key.h"
 

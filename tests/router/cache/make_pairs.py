@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # Writes pairs of questions for the guard of the response cache, as lines of JSON.
 #
-#     python3 make_pairs.py          # into data/, beside this file
+#     python3 make_pairs.py          # writes to data/ next to this file
 #
-# changed.jsonl: 500 pairs that must not share an answer, most of them one word apart: negated, with
-# another number, unit, date, name (as often in small letters), quotation, identifier or opposite.
-# paraphrases.jsonl: pairs that may. "framed" ones say the same words in another frame; "free" ones
-# were written by hand, by somebody who knew how the guard works, so they flatter it.
-# The seed is fixed: the same lines every time.
+# changed.jsonl: 500 pairs that must not share an answer. Most differ by one word: a negation or an opposite, or another
+# number, unit, date, name (half of them in lower case), quotation or identifier.
+# paraphrases.jsonl: pairs that may share an answer. "framed" pairs have the same words in another frame; "free" pairs were
+# written by hand, by an author who knew how the guard works, so the guard looks better on them than it is.
+# The seed is fixed, so the output is always the same.
 
 import json
 import pathlib

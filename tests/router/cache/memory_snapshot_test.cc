@@ -1,5 +1,5 @@
-// What one process kept the next one has, as far as it still counts; a file that is not what was
-// written is refused whole.
+// A new process must load the entries that an earlier one saved, except expired ones. A file that
+// differs from what was written is refused as a whole.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const Clocks kThen{TimePoint(seconds(1000)), std::chrono::system_clock::time_point(hours(480'000))};
-// Another process: its steady clock begins anew, and two minutes have passed.
+// A later process: its steady clock starts anew, and two minutes have passed.
 const Clocks kNow{TimePoint(seconds(5)), kThen.wall + seconds(120)};
 
 std::vector<float> direction(int i) {
@@ -48,7 +48,7 @@ class MemorySnapshot : public testing::Test {
     std::filesystem::create_directories(directory_);
   }
   std::filesystem::path path() const { return directory_ / "answers"; }
-  /// Ten entries; those with odd numbers live an hour, the others a minute.
+  /// Writes ten entries. Those with odd numbers live for an hour, the others for a minute.
   void write() const {
     MemoryStore store({});
     for (int i = 0; i < 10; ++i)
@@ -60,7 +60,7 @@ class MemorySnapshot : public testing::Test {
   std::filesystem::path directory_;
 };
 
-/// Ids, nearest first.
+/// Returns the ids, nearest first.
 std::vector<std::string> nearest(MemoryStore& store, const std::vector<float>& x,
                                  std::string_view partition = "00000000000000ab") {
   const auto found = store.nearest(partition, x, 0, 10, kNow.steady);
@@ -90,7 +90,7 @@ TEST_F(MemorySnapshot, gives_the_next_process_what_still_counts) {
   MemoryStore store({});
   EXPECT_EQ(*store.load(path(), kNow), 5U);
   expect_odd_ones(store);
-  // What is added later and what is taken out are found and not found as ever.
+  // Entries that are added or removed later behave as usual.
   Entry another = entry(20, hours(1));
   another.expires = kNow.steady + hours(1);
   ASSERT_TRUE(store.put(another, kNow.steady));

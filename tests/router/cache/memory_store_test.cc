@@ -1,4 +1,4 @@
-// What is kept, for how long, what goes first, and many threads at once.
+// Tests what the store keeps, how long, what it evicts first, and concurrent use by many threads.
 
 #include "router/cache/memory_store.h"
 
@@ -49,7 +49,7 @@ TEST(MemoryStore, lets_the_first_go_or_the_one_unused_or_the_one_used_least) {
         std::pair{Eviction::kLfu, "c"}}) {
     MemoryStore store({.entries = 3, .eviction = eviction});
     for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(store.put(entry(id), kNow));
-    // b is asked for before the others, a twice.
+    // b is requested before the others, a twice.
     for (const char* id : {"b", "b", "c", "a", "a"}) EXPECT_TRUE(has(store, id));
     ASSERT_TRUE(store.put(entry("d"), kNow));
     EXPECT_FALSE(has(store, gone)) << gone;
@@ -87,7 +87,7 @@ TEST(MemoryStore, replaces_an_entry_of_the_same_id) {
 
 TEST(MemoryStore, finds_the_nearest_of_a_partition) {
   MemoryStore store({});
-  ASSERT_TRUE(store.put(entry("d", {1, 0, 0}), kNow));  // of the model before
+  ASSERT_TRUE(store.put(entry("d", {1, 0, 0}), kNow));  // from the previous model
   ASSERT_TRUE(store.put(entry("a", {1, 0}), kNow));
   ASSERT_TRUE(store.put(entry("b", {0.8F, 0.6F}), kNow));
   ASSERT_TRUE(store.put(entry("c", {1, 0}, "other"), kNow));
@@ -99,7 +99,7 @@ TEST(MemoryStore, finds_the_nearest_of_a_partition) {
   EXPECT_EQ(store.nearest("p", std::vector<float>{1, 0}, 0.7, 1, kNow)->size(), 1U);
 }
 
-// As of an entry from a file, after the clock was set back.
+// The entry comes from a file that was written before the clock was set back.
 TEST(MemoryStore, removes_all_also_of_what_comes_from_the_future) {
   MemoryStore store({});
   Entry early = entry("a");

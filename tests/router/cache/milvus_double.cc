@@ -1,4 +1,5 @@
-// A double of Milvus, made after the documentation of its REST interface: no real Milvus was tried.
+// A double of Milvus, written from the documentation of its REST interface. It was not compared
+// with a real Milvus.
 
 #include "tests/router/cache/milvus_double.h"
 
@@ -30,7 +31,7 @@ int64_t number(const std::string& json) {
   return std::stoll(json);
 }
 
-/// "told > 5 and expires < 7", or "id like \"x.%\"".
+/// Evaluates a filter: "told > 5 and expires < 7", or "id like \"x.%\"".
 bool holds(const std::string& filter, const std::string& id, const MilvusDouble::Row& row) {
   std::istringstream words(filter);
   std::string field, relation, value, conjunction;

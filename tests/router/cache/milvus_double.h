@@ -1,7 +1,7 @@
 #pragma once
-// A double of Milvus, made after the documentation of its REST interface: no real Milvus was tried.
-// It holds one collection, checks what it is sent against the schema, gives rows in no useful order
-// and shows them late if it is told to; and it breaks in all the ways of a server.
+// A double of Milvus, written from the documentation of its REST interface. It was not compared
+// with a real Milvus. It holds one collection, checks requests against the schema, returns rows in
+// no useful order, and can show them with a delay. It can also fail in all the ways of a server.
 
 #include <atomic>
 #include <chrono>
@@ -24,17 +24,17 @@ class MilvusDouble {
   MilvusDouble() : site_([this](Wire& wire, int) { serve(wire); }) {}
 
   uint16_t port() const { return site_.port(); }
-  /// What a request for a target is answered, for those who have a connection of their own.
+  /// Returns the reply to a request for a target, for tests that have a connection of their own.
   std::string answer(std::string_view target, std::string body);
 
   std::atomic<Mood> mood{Mood::kWell};
   std::atomic<int> asked{0};
-  std::atomic<int64_t> late_ms{0};           // from a write to when it is seen
-  std::atomic<bool> numbers_as_text{false};  // as some versions have Int64
-  std::string token;                         // "user:password"; "": whoever
-  std::string database;                      // that requests have to name
+  std::atomic<int64_t> late_ms{0};           // delay until a write becomes visible
+  std::atomic<bool> numbers_as_text{false};  // returns Int64 as text, as some versions do
+  std::string token;                         // "user:password"; "": no authentication
+  std::string database;                      // the database that requests must name
 
-  /// Of the collection; names and types. Empty: there is none.
+  /// The collection's fields, by name with their types. Empty if there is no collection.
   std::map<std::string, std::string> fields() const;
   void set_fields(std::map<std::string, std::string> fields);
   size_t rows() const;
@@ -46,7 +46,7 @@ class MilvusDouble {
   struct Change {
     std::chrono::steady_clock::time_point seen;
     std::string id;
-    std::optional<Row> row;  // none: deleted
+    std::optional<Row> row;  // nullopt: deleted
   };
   void serve(Wire& wire);
   std::string act(std::string_view path, const json::Value& body);
@@ -65,7 +65,7 @@ class MilvusDouble {
   bool loaded_ = false;
   std::map<std::string, Row> rows_;
   std::vector<Change> changes_;
-  Upstream site_;  // last: it uses what is above
+  Upstream site_;  // last, because it uses the members above
 };
 
 }  // namespace signalbox::test

@@ -1,5 +1,5 @@
-// Answers shared over Milvus, or rather over a double of it (milvus_double.h): no real Milvus was
-// tried.
+// Tests answers that are shared through a double of Milvus (milvus_double.h). No real Milvus was
+// tested.
 
 #include "router/cache/milvus_remote.h"
 #include "router/cache/milvus_rows.h"
@@ -105,13 +105,13 @@ TEST(Milvus, keeps_an_answer_that_takes_many_rows_and_deletes_all_of_them) {
   ASSERT_TRUE(server->remove({&id, 1}));
   EXPECT_EQ(milvus.rows(), 1U) << "what tells that it is gone";
   EXPECT_FALSE(*server->get("a1"));
-  // A part that cannot be seen makes it a miss.
+  // An answer with a part that is not visible yet is a miss.
   ASSERT_TRUE(server->put("a2", bytes, "head", seconds(60)));
   milvus.erase("a2.");
   const auto torn = server->get("a2");
   EXPECT_TRUE(torn && !*torn);
   milvus.erase("a2");
-  // No more than it takes, and nothing that would stand in a filter.
+  // Refuses answers above the size limit, and ids that a filter could misread.
   ASSERT_TRUE(server->put("b", std::string(4 << 20, 'x'), "head", seconds(60)));
   ASSERT_TRUE(server->put("\" or 1 < 2", "x", "head", seconds(60)));
   EXPECT_EQ(milvus.rows(), 1U);

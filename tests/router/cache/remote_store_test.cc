@@ -1,5 +1,5 @@
-// Answers that several routers share: over a server that a test can break as it likes, and over
-// real ones that are killed, stopped and full.
+// Tests answers that several routers share: through a server that the test can break at will, and
+// through real servers that are killed, stopped and full.
 
 #include <future>
 #include <map>
@@ -14,7 +14,7 @@
 namespace signalbox::cache {
 namespace {
 
-/// What all routers of a test share.
+/// The state that all routers of a test share.
 struct Shared {
   std::mutex mutex;
   std::map<std::string, std::string> kept;
@@ -179,7 +179,7 @@ TYPED_TEST(RealServer, shares_answers_among_routers) {
 }
 
 TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
-  // Not the one that asks, which has what waits to be written.
+  // The writer is a separate store, because a store also finds its own pending writes.
   RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
   ASSERT_TRUE(writer.put(entry("a", {1, 0}), now()));
@@ -192,7 +192,7 @@ TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
 }
 
 TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
-  // Not the one that asks, which has what waits to be written.
+  // The writer is a separate store, because a store also finds its own pending writes.
   RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
   ASSERT_TRUE(writer.put(entry("a", {1, 0}), now()));
@@ -252,7 +252,7 @@ TEST(RealPostgres, whose_disk_is_full_keeps_answering_and_gets_what_waited_once_
   const auto server = site.remote(kPatient);
   ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return is_kept(*server, "a"); }));
-  std::string noise;  // that no compression makes room for
+  std::string noise;  // incompressible
   for (uint32_t i = 1; noise.size() < 300'000; ++i) noise += std::to_string(i * 2654435761U);
   ASSERT_TRUE(site.process().disk().fill());
   const auto refused = server->put("refused", noise, "head", seconds(60));

@@ -1,4 +1,5 @@
-// Streams put together, whatever way they are cut, and completions taken apart again.
+// Streams must be assembled correctly wherever they are split, and completions must be converted
+// back to streams.
 
 #include "router/cache/reply.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Answers that two routers share over a server, whatever that is.
+// Tests answers that two routers share through any kind of server.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace signalbox::cache {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Of a look-up that is to see what a server has, however busy the machine is.
+/// The time limit of look-ups that must reach the server, however busy the machine is.
 inline constexpr milliseconds kPatient{5000};
 
 inline TimePoint now() {
@@ -47,7 +47,7 @@ inline bool has(Store& store, std::string_view id) {
   return found && *found != nullptr;
 }
 
-/// Whether the server has it, not only the router that will give it to the server.
+/// Returns whether the server has the answer, as opposed to only the router that will write it.
 inline bool is_kept(Remote& remote, std::string_view id) {
   const auto found = remote.get(id);
   return found && *found;
@@ -57,7 +57,7 @@ inline size_t near(Store& store, const std::vector<float>& x) {
   return store.nearest("00ff", x, 0.9, 5, now())->size();
 }
 
-/// What holds whatever is behind it.
+/// The expectations that hold for every kind of server.
 inline void expect_sharing(const std::function<std::unique_ptr<Remote>()>& remote) {
   RemoteStore first(remote(), {}), second(remote(), {});
   ASSERT_TRUE(first.put(entry("a", {1, 0}, std::string("{\"x\":\"\0y\"}", 11)), now()));
@@ -69,7 +69,7 @@ inline void expect_sharing(const std::function<std::unique_ptr<Remote>()>& remot
   EXPECT_EQ(found->front().entry->reply, "");
   EXPECT_EQ(near(second, {0, 1}), 0U);
 
-  // A router that comes later has it, too.
+  // A router that starts later finds the answer, too.
   RemoteStore third(remote(), {});
   EXPECT_TRUE(comes_true([&] { return near(third, {1, 0}) == 1; }));
   EXPECT_EQ(third.list({}, 10, now())->size(), 1U);

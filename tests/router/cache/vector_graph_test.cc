@@ -1,5 +1,5 @@
-// The index where a graph stands in for the scan: that it finds what a scan finds, also after rows
-// went and others came, that searches may run beside changes, and that a seed gives one graph.
+// Tests the index with a graph instead of a scan: it finds what a scan finds, also after rows were
+// removed and added; searches may run during changes; and a seed always gives the same graph.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::vector<uint64_t> search(const VectorIndex& index, const Vector& x, size_t k
   return out;
 }
 
-// How much of what the scan finds the graph finds.
+// Returns the share of the scan's results that the graph also finds.
 double recall(const VectorIndex& scan, const VectorIndex& graph, Vectors& queries) {
   constexpr size_t kQueries = 200;
   size_t found = 0;
@@ -60,13 +60,13 @@ TEST_P(VectorGraphOf, finds_what_a_scan_finds_before_and_after_every_row_was_rep
   };
   for (uint64_t id = 0; id < kRows; ++id) add(id);
   EXPECT_GE(recall(*exact, *graph, queries), 0.98);
-  for (uint64_t id = kRows; id < 3 * kRows; ++id) {  // the oldest goes, a new one comes
+  for (uint64_t id = kRows; id < 3 * kRows; ++id) {  // removes the oldest, adds a new one
     ASSERT_TRUE(exact->remove(id - kRows));
     ASSERT_TRUE(graph->remove(id - kRows));
     add(id);
   }
   EXPECT_GE(recall(*exact, *graph, queries), 0.98);
-  for (uint64_t id = 2 * kRows; id < 3 * kRows; ++id) {  // nine in ten go, none comes
+  for (uint64_t id = 2 * kRows; id < 3 * kRows; ++id) {  // removes nine of ten, adds none
     if (id % 10 == 0) continue;
     exact->remove(id);
     graph->remove(id);
@@ -117,7 +117,7 @@ TEST(VectorGraph, many_equal_rows_do_not_hide_the_others) {
     ASSERT_TRUE(graph->add(id, 0, x));
   }
   Vectors queries(Spread::kEven, kDim, 1'000, 6);
-  size_t found = 0;  // equals stand for each other
+  size_t found = 0;  // equal vectors count as the same
   for (int i = 0; i < 100; ++i) {
     const Vector x = i % 2 == 0 ? queries.next() : queries.near(same, 0.7f);
     const float worst = exact->search(0, x, kHits)->back().cosine;

@@ -1,4 +1,5 @@
-// What a caller sees of the vector index: the nearest rows of a partition, exact while it is small.
+// Tests the interface of the vector index: it returns the nearest rows of a partition, and is exact
+// while the partition is small.
 
 #include "router/vector_index/index.h"
 

@@ -1,5 +1,5 @@
-// A snapshot: the index that comes back answers as the one that was saved, and whatever else a file
-// holds is refused.
+// A loaded snapshot must answer like the index that was saved. Any other file contents must be
+// refused.
 
 #include "router/vector_index/snapshot.h"
 
@@ -35,10 +35,10 @@ class VectorSnapshot : public testing::Test {
   }
   void TearDown() override { fs::remove_all(directory_); }
 
-  // One with a graph, one that is scanned, some of a row.
+  // One partition has a graph, one is scanned, and some have a single row.
   static uint64_t partition_of(uint64_t id) { return id < 490 ? id % 5 == 0 : id; }
   fs::path path() const { return directory_ / "sub" / "vectors"; }
-  // The bytes with a checksum that fits.
+  // Returns the bytes with a valid checksum.
   static std::string signed_again(std::string bytes) {
     bytes.resize(bytes.size() - sizeof(uint64_t));
     Checksum sum;

@@ -1,5 +1,5 @@
 #pragma once
-// Made-up vectors, shared by the tests and the benchmark of the index: a seed gives the same ones.
+// Makes vectors for the tests and the benchmark of the index. Equal seeds give equal vectors.
 
 #include <cmath>
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace signalbox::cache {
 
-using Vector = std::vector<float>;  // (dim), of length 1
+using Vector = std::vector<float>;  // (dim), unit length
 
 enum class Spread : uint8_t {
-  kClustered,  // some fifty around each of many centres, at a cosine of about 0.8 to it
-  kEven,       // no clusters: evenly over a sphere of 32 dimensions that lies askew in the space of
-               // all, with a tenth of noise; as many as sentences need, not as many as there are
-  kIndependent,  // every value drawn alone. No text is like this: all rows are about equally far
+  kClustered,  // about fifty around each of many centres, at a cosine of about 0.8 to the centre
+  // No clusters: evenly on a sphere of 32 dimensions, rotated in the full space, with a tenth of
+  // noise. Sentences have about as many dimensions of their own.
+  kEven,
+  kIndependent,  // every value is independent. No text is like this: all rows are about equally far
 };
 
-/// Draws vectors one after the other. Those of another seed over the same `shape` lie in the same
+/// Draws vectors one after the other. Vectors of another seed with the same `shape` lie in the same
 /// clusters and dimensions, as questions and stored questions do.
 class Vectors {
  public:
@@ -44,7 +45,7 @@ class Vectors {
     normalise(base);
     return base;
   }
-  /// As an utterance with the same meaning: at a cosine of about `cosine` to x.
+  /// Returns a vector like that of a paraphrase: at a cosine of about `cosine` to x.
   Vector near(const Vector& x, float cosine) {
     Vector out = x;
     add(std::sqrt(1 / (cosine * cosine) - 1), unit(random_), out);

@@ -1,6 +1,7 @@
-// A decision on the skeleton is to be that on the whole text. Prompts of thousands of made-up
-// words, each about one of six subjects with sentences about others between, and an embedder that
-// counts words; bench/compression_agreement asks the same with real models and labelled lines.
+// A decision on the skeleton must agree with the decision on the whole text. The prompts have
+// thousands of made-up words. Each is about one of six subjects, with sentences about others in
+// between, and the embedder counts words. bench/compression_agreement does the same with real
+// models and labelled lines.
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
-// Sentences and skeletons as data, a case a line, and what holds of every skeleton whatever the
-// text:
+// Tests sentences and skeletons from data, one case per line, and the properties of every skeleton:
 //
 //   sentences.jsonl  {"name", "text", "tokens_max"?, "sentences": [...]}
-//   skeletons.jsonl  {"name", "text", member of Options?: value, "skeleton": text?}; without one
-//   the
-//                    text stays as it is. "kept" is the number of ranges.
+//   skeletons.jsonl  {"name", "text", member of Options?: value, "skeleton": text?}
+//
+// Without "skeleton", the text stays as it is. "kept" is the number of ranges.
 
 #include <gtest/gtest.h>
 
@@ -119,9 +118,9 @@ double seconds_of_this_thread() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// What would take minutes if any step were quadratic takes well under a second.
+// Each text would take minutes if any step were quadratic; it must take well under a second.
 TEST(Skeleton, takes_linear_time_whatever_the_text) {
-  constexpr double kSecondsMax = 10;  // with a sanitizer on a busy machine
+  constexpr double kSecondsMax = 10;  // allows for a sanitizer on a busy machine
   constexpr size_t kBytes = size_t{1} << 20;
   std::string different;
   for (int i = 0; different.size() < kBytes; ++i)

@@ -1,5 +1,6 @@
 #pragma once
-// What holds of every skeleton, whatever the text; tests and the fuzz target share it.
+// Checks the properties that hold for the skeleton of any text. The tests and the fuzz target share
+// it.
 
 #include <fmt/core.h>
 
@@ -11,7 +12,7 @@
 
 namespace signalbox::compress {
 
-/// "" when all is well.
+/// Returns the first violation, or "".
 inline std::string what_is_wrong(std::string_view text, const Options& options,
                                  const Skeleton& skeleton) {
   const uint32_t most = std::max(options.tokens_max, 32u);

@@ -1,5 +1,5 @@
-// The store over files: restarts, and disks that are full, lost, damaged or somebody else's. Then
-// over a level that several routers share.
+// Tests the store over files: restarts, and disks that are full, lost, damaged or contain somebody
+// else's files. Then tests it over a level that several routers share.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -70,7 +70,7 @@ TEST(DiskStore, names_what_is_damaged_and_serves_the_rest) {
   std::ofstream(folder.path() / "empty.ctx");
   std::ofstream(folder.path() / "left.ctx.partial") << "half";
   std::ofstream(folder.path() / "note.txt") << "of somebody else";
-  {  // whole, and under a name that is not its own
+  {  // a complete file under a name that is not its own
     const auto copy = folder.path() / "copy.ctx";
     for (const auto& each : folder.files()) {
       if (each != cut && each.filename() != "empty.ctx") std::filesystem::copy_file(each, copy);
@@ -92,12 +92,12 @@ TEST(DiskStore, names_what_is_damaged_and_serves_the_rest) {
   EXPECT_TRUE(folder.files(".partial").empty());
   EXPECT_EQ(folder.files(".txt").size(), 1U);
   EXPECT_EQ(text_of(store.get({"a", id_of(said("whole", 100))}, kNow)), said("whole", 100));
-  // What was damaged can be stored again in its place.
+  // A damaged context can be stored again.
   put(store, said("cut", 100));
   EXPECT_EQ(std::filesystem::file_size(cut), size + 1);
 }
 
-// None of them can change without being noticed, at the latest when the context is used.
+// Every change is noticed, at the latest when the context is used.
 TEST(DiskStore, no_changed_byte_reaches_a_request) {
   const Folder folder;
   const std::string content = said("content of some length ", 10);
@@ -140,7 +140,7 @@ TEST(DiskStore, a_file_in_the_place_of_another_is_not_taken_for_it) {
   EXPECT_EQ(text_of(store.get(other, kNow)), said("two"));
 }
 
-/// As long as it lives, files end after so many bytes, as on a disk that is full.
+/// During its lifetime, files cannot grow beyond a limit, as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -185,7 +185,7 @@ TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
   EXPECT_EQ(stored.error().code, Code::kIo);
   EXPECT_EQ(store.stats().contexts, 1U);
   EXPECT_EQ(store.stats().bytes, said("there").size());
-  EXPECT_EQ(text_of(store.get(there, kNow)), said("there"));  // it is in memory
+  EXPECT_EQ(text_of(store.get(there, kNow)), said("there"));  // it is still in memory
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A new folder, gone with the object.
+// A new folder, removed with the object.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Those with the extension, in no order.
+  /// Returns the files with the extension, in no particular order.
   std::vector<std::filesystem::path> files(std::string_view extension = ".ctx") const {
     std::vector<std::filesystem::path> out;
     for (const auto& each : std::filesystem::directory_iterator(path_)) {

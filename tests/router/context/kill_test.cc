@@ -1,6 +1,7 @@
-// kill -9: a child stores, pins and drops as fast as it can and says each thing once the store has
-// returned; it is killed at some moment, and everything that it has said is so. The same directory,
-// or the same Redis without one, goes through several such lives.
+// Tests kill -9. A child stores, pins and drops contexts as fast as it can, and reports each
+// operation after the store has returned. It is killed at an arbitrary moment, and everything that
+// it reported must hold. The same directory, or the same Redis without a directory, goes through
+// several such runs.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ Limits limits() {
   return out;
 }
 
-/// Null when it cannot be opened.
+/// Returns null if the store cannot be opened.
 using Open = std::function<std::unique_ptr<Store>()>;
 
 std::unique_ptr<Store> open_disk(const std::filesystem::path& directory) {
@@ -54,7 +55,7 @@ std::unique_ptr<Store> open_disk(const std::filesystem::path& directory) {
 
 std::unique_ptr<Store> open_redis(const RedisSite& site) {
   auto out = std::make_unique<Store>(limits(), packed_level(), kNow, site.level());
-  // It answers before it has read what it wrote down.
+  // The store serves requests before it has read its log.
   for (int i = 0; i < 500; ++i) {
     if (out->follow(std::chrono::milliseconds(1), kNow)) return out;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -62,7 +63,7 @@ std::unique_ptr<Store> open_redis(const RedisSite& site) {
   return nullptr;
 }
 
-/// Never returns. Two threads, each with numbers of its own.
+/// Never returns. Runs two threads, each with its own numbers.
 [[noreturn]] void live(const Open& open, int to, uint32_t first) {
   const std::unique_ptr<Store> opened = open();
   if (!opened) ::_exit(3);
@@ -92,7 +93,7 @@ std::unique_ptr<Store> open_redis(const RedisSite& site) {
   ::_exit(8);
 }
 
-/// What it has said until it was killed.
+/// Returns the operations that the child reported before it was killed.
 std::vector<Line> life(const Open& open, uint32_t first, std::chrono::milliseconds until) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
@@ -106,7 +107,7 @@ std::vector<Line> life(const Open& open, uint32_t first, std::chrono::millisecon
   std::thread killer;
   Line line{};
   while (::read(ends[0], &line, sizeof line) == sizeof line) {
-    // From its first word on, so that slow machines have something to lose, too.
+    // The time counts from the first report, so that slow machines also have something to lose.
     if (out.empty()) {
       killer = std::thread([=] {
         std::this_thread::sleep_for(until);
@@ -123,11 +124,11 @@ std::vector<Line> life(const Open& open, uint32_t first, std::chrono::millisecon
   return out;
 }
 
-/// `between` is called after each life, before it is looked at what is left.
+/// Calls `between` after each run, before checking the remaining contexts.
 void expect_nothing_lost(
     const Open& open, size_t stored_least,
     const std::function<void(int life)>& between = [](int) {}) {
-  std::map<uint32_t, Said> last;  // of each number
+  std::map<uint32_t, Said> last;  // by number
   std::map<uint32_t, bool> pinned;
   size_t stored = 0;
   for (int i = 0; i < kLives; ++i) {
@@ -152,7 +153,7 @@ void expect_nothing_lost(
       if (said == Said::kDropped) {
         EXPECT_FALSE(got) << number;
       }
-      if (said != Said::kStored) continue;  // on its way out when it was killed
+      if (said != Said::kStored) continue;  // it was being dropped at the moment of the kill
       ASSERT_TRUE(got) << number << ": " << got.error().message;
       EXPECT_EQ(**got, content_of(number));
       if (pinned[number]) {

@@ -1,7 +1,6 @@
-// Requests with and without references as lines of refs.jsonl: name, contexts (their messages),
-// body
-// ("$0" is the id of the first in quotes, "%0" without), and what it becomes, or the refusal, or
-// that it has none.
+// Tests requests with and without references, from the lines of refs.jsonl. A line has a name,
+// contexts (their messages), a body ("$0" is the quoted id of the first context, "%0" the unquoted
+// one), and the expected body, the refusal, or the fact that there are no references.
 
 #include "router/contexts/refs.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What routers share contexts through in tests: a double in memory that has a clock to turn, and a
-// real Redis.
+// The levels through which routers share contexts in tests: a double in memory whose clock can be
+// set, and a real Redis.
 
 #include <ctime>
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace signalbox::contexts {
 
-/// The server of the double.
+/// The double's server.
 struct SharedMemory {
   struct Kept {
     Context context;
     std::string content;
-    int64_t until = 0;  // 0: for good
+    int64_t until = 0;  // 0: no expiry
   };
   std::mutex mutex;
   std::map<Key, Kept> kept;
@@ -143,12 +143,12 @@ class SharedDouble final : public SharedLevel {
 class RedisSite {
  public:
   explicit RedisSite(bool is_secure = false) : process_(is_secure) {}
-  /// What it has is lost when it ends, unless it writes it down.
+  /// Starts the server. Its contents are lost when it ends, unless it `writes_down`.
   void start(bool writes_down = false) {
     process_.start({"--appendonly", writes_down ? "yes" : "no", "--appendfsync", "always",
                     "--maxmemory", "16mb"});
   }
-  /// With the limits of a router, or with such as no busy machine goes over.
+  /// Uses the limits of a router, or limits that even a busy machine does not exceed.
   std::unique_ptr<SharedLevel> level(bool is_patient = true) const {
     RedisLevelOptions options;
     options.server = process_.address();

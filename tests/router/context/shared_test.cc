@@ -1,5 +1,5 @@
-// Stores of several routers over one level that they share: the same stories over a double and over
-// a real Redis, and what only a real one can do: die, stand still, be full.
+// Tests stores of several routers over one shared level: the same scenarios over a double and over
+// a real Redis, and then those that only a real server allows: to die, to hang, to be full.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_P(EachShared, what_one_router_stores_another_finds_byte_for_byte) {
   EXPECT_TRUE(stored->context.shared);
   EXPECT_TRUE(a->is_durable(stored->context));
   const Key key = stored->context.key;
-  // Before b has been told of it.
+  // Before b has received the notification.
   EXPECT_EQ(text_of(b->get(key, kNow)), content);
   EXPECT_EQ(b->stats().shared_hits, 1U);
   EXPECT_EQ(b->find(key)->messages, 3U);
@@ -78,7 +78,7 @@ TEST_P(EachShared, lists_and_limits_are_of_what_all_have_stored) {
   ASSERT_TRUE(a->follow(kNoWait, kNow));
   EXPECT_TRUE(a->put("t", said("3"), 1, kNow));
   EXPECT_EQ(a->stats().contexts, 2U);
-  // A router that comes later knows them, too.
+  // A router that starts later finds them, too.
   EXPECT_EQ(router(limits)->list("t", "", 10).size(), 2U);
 }
 
@@ -91,7 +91,7 @@ TEST_P(EachShared, what_is_dropped_is_gone_from_all) {
   ASSERT_TRUE(a->follow(kNoWait, kNow));
   EXPECT_EQ(a->get(key, kNow).error().code, Code::kNotFound);
   EXPECT_EQ(a->stats().contexts, 0U);
-  // And comes back when it is stored again, whoever is told in which order.
+  // It exists again once it is stored again, whatever the order of notifications.
   put(*b, said("x"));
   ASSERT_TRUE(b->follow(kNoWait, kNow));
   ASSERT_TRUE(a->follow(kNoWait, kNow));
@@ -122,7 +122,7 @@ TEST_P(EachShared, a_pin_of_what_another_has_dropped_brings_nothing_back) {
   const Key key = put(*a, said("x"));
   ASSERT_TRUE(b->follow(kNoWait, kNow));
   ASSERT_TRUE(b->drop(key));
-  ASSERT_TRUE(a->pin(key, true));  // not told yet
+  ASSERT_TRUE(a->pin(key, true));  // not notified yet
   ASSERT_TRUE(b->follow(kNoWait, kNow));
   EXPECT_EQ(b->stats().contexts, 0U);
   ASSERT_TRUE(a->follow(kNoWait, kNow));
@@ -178,7 +178,7 @@ TEST_P(EachShared, while_it_is_away_only_what_is_nowhere_else_is_missing) {
   EXPECT_GT(a->stats().shared_failures, 0U);
 }
 
-/// Asks again and again, as the pager does; a breaker lets nobody through for a second.
+/// Tries repeatedly, as the pager does, because an open breaker blocks for a second.
 template <class Condition>
 bool comes_true(const Condition& condition) {
   for (int i = 0; i < 200; ++i) {
@@ -286,7 +286,7 @@ TEST(SharedStore, a_start_takes_what_others_have_dropped_off_the_disk_and_shares
   EXPECT_EQ(folder.files().size(), 2U);
 }
 
-/// A disk on which nothing can be read as long as `error` says so.
+/// A disk on which every read fails while `error` is set.
 class BadDisk final : public Level {
  public:
   BadDisk(std::unique_ptr<Level> disk, const std::optional<Code>& error)
@@ -310,7 +310,7 @@ class BadDisk final : public Level {
   const std::optional<Code>& error_;
 };
 
-/// How often the log says it.
+/// The number of occurrences of a message in the log.
 size_t told(const std::string& log, std::string_view what) {
   size_t count = 0;
   for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
@@ -329,10 +329,10 @@ class UnreadStore : public testing::Test {
   }
   static Limits limits() {
     Limits out;
-    out.memory_bytes = 0;  // all of it lies below
+    out.memory_bytes = 0;  // keep everything in the lower levels
     return out;
   }
-  /// What the log says of rounds.
+  /// Returns the log of several rounds of paging.
   std::string page(int rounds) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < rounds; ++i) store_.page(kNow);
@@ -362,7 +362,7 @@ TEST_F(UnreadStore, what_was_damaged_before_it_was_put_there_is_told_once) {
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 0U);
   EXPECT_EQ(told(log, "it was damaged here: bad sector"), 1U) << log;
-  // Nor anew when the shared level has been away.
+  // The message is not repeated after the shared level was away.
   server_.is_away = true;
   EXPECT_FALSE(store_.follow(kNoWait, kNow));
   server_.is_away = false;
@@ -383,7 +383,7 @@ class RealRedis : public testing::Test {
   }
   std::unique_ptr<Store> router(bool is_patient = true) const {
     Limits limits;
-    limits.ttl_s = 0;  // the pager goes by the real time
+    limits.ttl_s = 0;  // the pager uses the real time
     auto out = std::make_unique<Store>(limits, packed_level(), kNow, site_->level(is_patient));
     EXPECT_TRUE(out->follow(kNoWait, kNow));
     return out;
@@ -430,7 +430,7 @@ TEST_F(RealRedis, that_is_full_says_so_and_nothing_is_lost) {
     noise += fmt::format("{:08x}", i * 2654435761U ^ (i << 7));
   const auto first = a->put("a", said("x"), 1, kNow);
   ASSERT_TRUE(first && first->context.shared);
-  // Of 16 MB.
+  // Each is 16 MB.
   for (size_t i = 0; i < 3; ++i) {
     const auto stored = a->put("a", said(noise.substr(i)), 1, kNow);
     ASSERT_TRUE(stored);

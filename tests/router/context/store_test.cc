@@ -1,5 +1,5 @@
-// The store over each of its levels: what is put is there until it is dropped, whatever moves
-// below.
+// Tests the store over each of its levels: a context that was put exists until it is dropped,
+// whatever moves between the levels.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST_P(EachLevel, idle_ones_leave_memory_and_come_back_byte_for_byte) {
   EXPECT_EQ(text_of(store.get(key, kNow + 101)), content);
   EXPECT_EQ(store.stats().memory_hits, 1U);
   store.page(kNow + 160);
-  EXPECT_EQ(store.stats().in_memory, 1U);  // `other`, used before it, has gone now
+  EXPECT_EQ(store.stats().in_memory, 1U);  // `other` was used earlier and has been paged out
   EXPECT_EQ(text_of(store.get(other, kNow + 200)), said("other"));
 }
 
@@ -190,7 +190,7 @@ TEST_P(EachLevel, whoever_has_no_room_left_is_refused_and_nobody_else_loses_anyt
   put(store, said("1"));
   put(store, said("2"));
   EXPECT_EQ(refusal(said("3"), "a"), "this client has 4 contexts, which is as many as it may");
-  EXPECT_EQ(refusal(said("x", 400), "a"), "stored");  // it is there
+  EXPECT_EQ(refusal(said("x", 400), "a"), "stored");  // it exists already
   put(store, said("z", 400), kNow, "b");
   EXPECT_EQ(refusal(said("z", 400), "c"),
             "the contexts of all clients have 1342 of 1500 bytes, and this one 428 more");

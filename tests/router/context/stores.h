@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the store share: levels to put below it, messages, short ways to ask,
-// and threads that ask all at once.
+// Helpers of the store's tests: levels, messages, short ways to look up contexts, and threads that
+// use a store concurrently.
 
 #include <gtest/gtest.h>
 
@@ -43,8 +43,8 @@ inline std::string text_of(const Result<Store::Content>& content) {
   return content ? **content : fmt::format("error: {}", content.error().message);
 }
 
-/// What threads do to stores side by side, each as its seed says: contexts are put, dropped, pinned
-/// and read, and whoever gets one gets it whole.
+/// Threads that put, drop, pin and read contexts of the stores concurrently, in an order that the
+/// seed defines. Every context that is read must be complete.
 struct Crowd {
   explicit Crowd(size_t many) {
     for (size_t i = 0; i < many; ++i) {
@@ -52,7 +52,7 @@ struct Crowd {
       keys.push_back({"a", id_of(contents.back())});
     }
   }
-  /// Four threads, the stores in turn.
+  /// Runs four threads, each of which uses the stores in turn.
   void run(const std::vector<Store*>& stores, int rounds) const {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 4; ++i) {
@@ -90,7 +90,7 @@ struct Crowd {
   std::vector<Key> keys;
 };
 
-/// All that a store says it holds.
+/// The number of bytes that a store reports.
 inline uint64_t held_by(const Store& store) {
   const Stats stats = store.stats();
   return stats.contexts + stats.bytes + stats.in_memory + stats.memory_bytes + stats.pinned +

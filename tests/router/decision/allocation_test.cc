@@ -1,4 +1,4 @@
-// Deciding allocates nothing once its work space has grown: this file counts every allocation of
+// Deciding must allocate nothing once its work space has grown. This file counts all allocations of
 // the program.
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 std::atomic<size_t> allocations{0};
 }  // namespace
 
-// Not inlined, or the compiler takes the pair for a mismatch.
+// Not inlined, because the compiler would report a mismatched pair.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -31,7 +31,7 @@ namespace {
 
 TEST(Allocation, is_counted_here) {
   const size_t before = allocations;
-  ::operator delete(::operator new(1));  // `delete new` may be left out
+  ::operator delete(::operator new(1));  // the compiler may remove `delete new`
   EXPECT_EQ(allocations, before + 1);
 }
 

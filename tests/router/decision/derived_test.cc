@@ -1,4 +1,4 @@
-// What is said of derived signals before everything is known has to hold when it is.
+// A value of a derived signal that is fixed early must not change when all inputs are known.
 
 #include "router/routing/decision/derived.h"
 
@@ -124,7 +124,7 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
       if (open && n >= kSignals && some[n].low == some[n].high) ++early;
     }
   }
-  EXPECT_GT(early, 1000U);  // much is known before all is
+  EXPECT_GT(early, 1000U);  // many values are fixed before all inputs are known
 }
 
 TEST(Derived, what_stands_behind_a_needed_number_is_needed) {

@@ -1,5 +1,5 @@
-// The decision engine: its rules by example, and by properties that hold for random trees over
-// random signals.
+// Tests the rules of the decision engine by examples, and by properties that hold for random trees
+// over random signals.
 
 #include "router/routing/decision/engine.h"
 
@@ -17,7 +17,7 @@ using config::Rule;
 using Operator = config::Rule::Operator;
 using Strategy = config::Routing::Strategy;
 
-// Leaves are named "s0", "s1", ... after their signal, or "gone" for one that is not built.
+// Leaves are named "s0", "s1", ... after their signal, or "gone" if the signal does not exist.
 Rule leaf(int signal) {
   return {Operator::kLeaf, "keyword", signal < 0 ? "gone" : fmt::format("s{}", signal), {}, 0};
 }
@@ -50,7 +50,7 @@ Value yes(double confidence) {
   return Value::known(true, confidence);
 }
 
-// The value of one rule.
+// Returns the value of one rule.
 Value value_of(Rule rule, const std::vector<Value>& signals) {
   config::Routing routing;
   routing.decisions.push_back(make("d", 0, std::move(rule)));
@@ -123,7 +123,7 @@ TEST(Decision, priority_then_confidence_then_name_decide) {
   EXPECT_EQ(index(Strategy::kPriority, {}), kNoDecision);
 }
 
-// Signals 0, 3 are of the request, 1, 4 similarities, 2, 5 classes.
+// Signals 0 and 3 read the request, 1 and 4 are similarities, 2 and 5 are classes.
 uint32_t stage_of(uint32_t signal) {
   return signal % 3;
 }
@@ -140,7 +140,7 @@ TEST(Decision, fusion_prefers_the_cheapest_evidence_that_matches) {
   EXPECT_EQ(outcome({yes(0.6), yes(0.9), yes(1)}).decision, 0);
   EXPECT_EQ(outcome({kNo, yes(0.9), yes(1)}).decision, 1);
   EXPECT_EQ(outcome({kNo, kNo, yes(0.5)}).decision, 2);
-  // A keyword settles it, and so does a similarity where there is none.
+  // A keyword decides alone, and so does a similarity if there is no keyword.
   EXPECT_TRUE(outcome({yes(0.6), kUnknown, kUnknown}).fixed);
   EXPECT_TRUE(outcome({kNo, yes(0.6), kUnknown}).fixed);
   EXPECT_FALSE(outcome({kNo, kUnknown, yes(1)}).fixed);
@@ -168,19 +168,19 @@ TEST(Decision, the_outcome_is_fixed_as_soon_as_nothing_can_change_it) {
                         const std::vector<Value>& signals) {
     return outcome_of(strategy, std::move(decisions), signals).fixed;
   };
-  // A lower priority does not matter, a higher one does.
+  // A lower priority cannot change the outcome, a higher one can.
   EXPECT_TRUE(
       fixed(Strategy::kPriority, {make("a", 2, leaf(0)), make("b", 1, leaf(1))}, {kYes, kUnknown}));
   EXPECT_FALSE(
       fixed(Strategy::kPriority, {make("a", 1, leaf(0)), make("b", 2, leaf(1))}, {kYes, kUnknown}));
   EXPECT_FALSE(fixed(Strategy::kConfidence, {make("a", 2, leaf(0)), make("b", 1, leaf(1))},
                      {yes(0.9), kUnknown}));
-  // At full confidence the name decides the tie.
+  // At full confidence, the name breaks the tie.
   EXPECT_TRUE(
       fixed(Strategy::kPriority, {make("a", 1, leaf(0)), make("b", 1, leaf(1))}, {kYes, kUnknown}));
   EXPECT_FALSE(
       fixed(Strategy::kPriority, {make("b", 1, leaf(0)), make("a", 1, leaf(1))}, {kYes, kUnknown}));
-  // Nothing matches, and nothing can.
+  // Nothing matches, and nothing can match.
   EXPECT_TRUE(fixed(Strategy::kPriority, {make("a", 1, all({leaf(0), leaf(1)}))}, {kNo, kUnknown}));
   EXPECT_FALSE(fixed(Strategy::kPriority, {make("a", 1, leaf(0))}, {kUnknown}));
 }
@@ -218,7 +218,7 @@ class Random {
     return kind == 2 ? all(std::move(conditions)) : any(std::move(conditions));
   }
 
-  // Few different confidences, so that ties happen.
+  // Uses few different confidences, so that ties occur.
   Value value() { return below(2) == 0 ? kNo : yes(below(5) / 4.0); }
 
   config::Routing routing() {
@@ -235,8 +235,8 @@ class Random {
   std::mt19937 engine_;
 };
 
-// The definition, written as plainly as possible: 0, 1 or 2 for no, unavailable and yes; and the
-// confidence.
+// Implements the definition as plainly as possible. Returns 0, 1 or 2 for no, unavailable and yes,
+// and the confidence.
 std::pair<int, double> plain(const Rule& rule, const std::vector<Value>& signals) {
   if (rule.op == Operator::kLeaf) {
     if (rule.name == "gone") return {1, 0};

@@ -1,6 +1,6 @@
 #pragma once
-// 200 decisions of 6 conditions each over 60 signals that are at hand, some of them through a
-// projection or a predicate; one of the last matches.
+// Makes 200 decisions with 6 conditions each over 60 signals that are already known, some through a
+// projection or a predicate. One of the last decisions matches.
 
 #include <fmt/core.h>
 
@@ -76,7 +76,7 @@ class ManyDecisions {
     routing_.projections.mappings.push_back(mapping);
   }
 
-  // Each has a condition that does not match, but for the expected one.
+  // Each decision except the expected one has a condition that does not match.
   void add_decision(uint32_t d) {
     config::Decision decision;
     decision.name = fmt::format("d{}", d);

@@ -1,6 +1,6 @@
-// The gRPC server itself, with a client in the same process: what is called on which thread and
-// what is freed when shows under the address sanitizer. That it speaks with others is shown by
-// tests/e2e. Not for the thread sanitizer, which does not see into gRPC's locks.
+// Tests the gRPC server itself, with a client in the same process. The address sanitizer checks
+// which thread calls what and when memory is freed. tests/e2e tests it with other clients. The
+// thread sanitizer does not run it, because it does not recognise gRPC's locks.
 
 #include "router/extproc/server.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kBody = "hello";
 constexpr std::chrono::seconds kPatience{20};
-/// More than a connection takes without that somebody reads.
+/// More than a connection buffers while nobody reads.
 constexpr size_t kLongBytes = size_t{24} << 20;
 
 std::string head() {
@@ -40,7 +40,7 @@ std::string body(std::string_view bytes) {
   return std::move(out.message(4, inner)).take();
 }
 
-/// A call of Process, a step at a time.
+/// A call of Process, controlled step by step.
 class Call {
  public:
   explicit Call(const std::shared_ptr<grpc::Channel>& channel)
@@ -74,7 +74,7 @@ class Call {
     call_->WritesDone(this);
     wait();
   }
-  /// Once everything has been read.
+  /// Call this after everything has been read.
   grpc::Status status() {
     call_->Finish(&status_, this);
     wait();

@@ -1,19 +1,23 @@
-// Sessions as data: every line of stories/*.jsonl is a configuration and what Envoy and the router
-// say to each other, in turn.
+// Tests sessions from data. Every line of stories/*.jsonl is a configuration and the messages that
+// Envoy and the router exchange, in order.
 //
 //   {"name": ..., "models": [...]?, "routing": {...}?, "global": {...}?,
 //    "body_timeout_ms": n?, "timeout_ms": n?, "story": [...]}
 //
-// What Envoy says: {"to": PART, "headers": {...}?, "raw": true?, "body": ...? or "json": ...?,
-// "last": true?, "observes": true?, "modes": [REQUEST, RESPONSE]?}, {"to": "bytes", "body": ...},
-// {"to": "close"}, {"to": "cancel"} or {"to": "wait"}, which is a while.
-// What it is told: {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?,
-// "body": ...? or "json": ...?, "streams": true?, "ends": true?, "clears_route": true?, "mode":
-// n?},
-// {"from": "reply", "status": n, "set": ...?, "has": part of the body?} or {"from": "end",
-// "ending":
-// ..., "has": part of why?}.
-// Without a body there must be none; what is not taken by the end of a line is an error.
+// Envoy's messages:
+//   {"to": PART, "headers": {...}?, "raw": true?, "body": ...? or "json": ...?, "last": true?,
+//    "observes": true?, "modes": [REQUEST, RESPONSE]?}
+//   {"to": "bytes", "body": ...}, {"to": "close"}, {"to": "cancel"}
+//   {"to": "wait"}, a pause
+//
+// The router's messages:
+//   {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?, "body": ...? or
+//    "json": ...?, "streams": true?, "ends": true?, "clears_route": true?, "mode": n?}
+//   {"from": "reply", "status": n, "set": ...?, "has": part of the body?}
+//   {"from": "end", "ending": ..., "has": part of the reason?}
+//
+// Without "body" or "json", the message must have no body. Every message of the router must be in
+// the story.
 
 #include <gtest/gtest.h>
 
@@ -40,14 +44,14 @@ constexpr std::chrono::seconds kPatience{10};
 constexpr std::array<std::string_view, 5> kEndings = {"done", "invalid", "unprepared", "late",
                                                       "aborted"};
 
-/// What Envoy is told, as it reads it.
+/// A message of the router, as Envoy reads it.
 struct Told {
   std::string from;
   std::map<std::string, std::string> set;
   std::vector<std::string> removed;
-  std::optional<uint32_t> field;  // of values
+  std::optional<uint32_t> field;  // field number of values
   std::optional<std::string> body;
-  bool streams = false, ends = false;  // a piece, the last one
+  bool streams = false, ends = false;  // a piece of a stream; the last piece
   bool clears_route = false;
   uint64_t mode = 0;
   bool asks_for_trailers = false;
@@ -266,7 +270,7 @@ class Play : public extproc::Channel {
 
   void from(const json::Value& step) {
     const std::string_view kind = step.find("from")->text();
-    const auto end = http::Clock::now() + kPatience;  // models run elsewhere
+    const auto end = http::Clock::now() + kPatience;  // models run on other threads
     while (said_.empty() && http::Clock::now() < end) {
       io_.restart();
       io_.run_one_for(std::chrono::milliseconds(10));
@@ -331,7 +335,7 @@ class Play : public extproc::Channel {
   ThreadPool compute_{1, 4};
   std::shared_ptr<extproc::Session> session_;
   std::deque<Told> said_;
-  uint32_t field_ = 2;  // of values: value, raw_value
+  uint32_t field_ = 2;  // field number of values: value, raw_value
   bool reads_ = false;
   bool ended_ = false;
 };

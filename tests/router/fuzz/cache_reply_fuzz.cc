@@ -1,5 +1,5 @@
-// Streams of a server that means no good, and questions of a client: nothing breaks, and what is
-// put together streams again into the same.
+// Feeds hostile streams of a server and requests of a client. Nothing may break, and an assembled
+// reply must stream again to the same reply.
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes as the body of a chat request: refused, or planned into a body that is a chat request
-// again, for the model that the plan names and with its system prompt. Covers the JSON tree, the
-// reader of requests, every signal that needs no model, and the splicing.
+// Feeds arbitrary bytes as the body of a chat request. It must be refused, or be planned into a
+// body that is a chat request again, for the planned model and with its system prompt. Covers the
+// JSON tree, the request reader, every signal that needs no model, and the splicing.
 
 #include <cstdint>
 #include <memory>

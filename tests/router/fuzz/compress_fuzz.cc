@@ -1,5 +1,5 @@
-// Prompts are foreign bytes: whatever they are, a skeleton is made of their pieces, in order, and
-// fits. The first bytes choose the options.
+// Feeds arbitrary bytes as prompts. A skeleton must consist of pieces of the prompt, in order, and
+// must fit the limit. The first bytes choose the options.
 
 #include <cstdint>
 

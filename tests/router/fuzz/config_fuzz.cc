@@ -1,5 +1,5 @@
-// Any bytes as a configuration file: refused with a message, or loaded. An older form that loads is
-// one that its migration loads as well, strictly.
+// Feeds arbitrary bytes as a configuration file. It must be refused with a message, or load. If an
+// older form loads, its migration must load strictly.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Files in a directory of contexts that somebody else may have written to: nothing breaks, nothing
-// is allocated beyond the limit, and what is read is what its id says.
+// Feeds arbitrary bytes as files in a directory of contexts. Nothing may break or allocate beyond
+// the limit, and a context that is read must match its id.
 
 #include <cstdint>
 #include <string_view>
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SIGNALBOX_CHECK(context::id_of(*content) == head->context.key.id);
   }
   static_cast<void>(context::decompress(file, size * 3));
-  // Whatever is written is read.
+  // Every record that is written can be read.
   const context::Context made{
       {std::string(file.substr(0, 100)), context::id_of(file)}, size, 1, 7, false};
   const std::string packed = context::compress(file, 1);

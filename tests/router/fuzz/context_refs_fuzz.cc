@@ -1,5 +1,5 @@
-// Requests that refer to contexts, however they are written: what comes of one is JSON, has the
-// contexts in front of its messages and no references any more, and is its old self otherwise.
+// Feeds arbitrary requests that refer to contexts. The resolved request must be JSON, must have the
+// contexts in front of its messages and no references, and must otherwise be unchanged.
 
 #include <cstdint>
 

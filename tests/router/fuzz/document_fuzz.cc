@@ -1,5 +1,5 @@
-// Patches of clients against documents. What can be shown comes back as the same document when it
-// is sent as it was shown, its secrets masked.
+// Applies arbitrary patches to documents. A document that can be shown with masked secrets must be
+// restored to the same document when it is sent back unchanged.
 
 #include <cstdint>
 #include <string>
@@ -21,14 +21,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const auto shown = config::show(*patched, "fuzz", Syntax::kJson, false);
-  if (!shown) return 0;  // a key of more than a kilobyte, which is refused on loading
+  if (!shown) return 0;  // a key of more than a kilobyte, which loading refuses
   const auto back = config::replaced(*patched, *shown, "fuzz");
-  if (!back) return 0;  // two elements of a list with one name
+  if (!back) return 0;  // two list elements with the same name
   const auto first = config::show(*patched, "fuzz", Syntax::kJson, true);
   const auto second = config::show(*back, "fuzz", Syntax::kJson, true);
   SIGNALBOX_CHECK(first && second);
   const bool same = *first == *second;
-  // A list may hold two elements of one name, or a text that looks like a mask.
+  // A list can contain two elements with the same name, or a text that looks like a mask.
   SIGNALBOX_CHECK(same || text.find("name") != text.npos || text.find("****") != text.npos);
   return 0;
 }

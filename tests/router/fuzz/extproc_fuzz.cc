@@ -1,4 +1,4 @@
-// What calls itself Envoy: any bytes as a ProcessingRequest; and headers made into others.
+// Feeds arbitrary bytes as a ProcessingRequest, and applies header mutations.
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
   const auto message = extproc::read_message({reinterpret_cast<const char*>(data), size});
   if (!message) return 0;
-  // What is written is no request, but it is a message.
+  // A written response is not a request, but it is a message.
   const extproc::Verdict verdict{
       .part = message->part,
       .headers = extproc::difference(message->headers, http::Headers()),

@@ -1,4 +1,4 @@
-// Contexts and answers are foreign text: whatever they hold, spans lie inside the answer, in order.
+// Feeds arbitrary contexts and answers. Spans must lie inside the answer, in order.
 
 #include <cstdint>
 

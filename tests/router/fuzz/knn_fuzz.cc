@@ -1,4 +1,4 @@
-// A trained selector is a file from elsewhere: whatever it holds, it is refused, or chooses.
+// Feeds arbitrary bytes as a trained selector. It must be refused, or choose.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Pages, events and specs of any bytes: a reflector goes on from whatever it is told, and what a
-// spec becomes is YAML that can be read.
+// Feeds pages, events and specs of arbitrary bytes. A reflector must continue after every input,
+// and a spec must be converted to valid YAML.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ void lay_over(const kubernetes::Resource& pool, const kubernetes::Resource& rout
 
 }  // namespace
 
-/// Lines; the first is a page, the others are events.
+/// The first line is a page; the others are events.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   kubernetes::Reflector reflector;

@@ -1,5 +1,5 @@
-// A file of kept answers is a file from elsewhere: whatever it holds under a checksum that fits, it
-// is refused whole, or is a store that can be asked, changed and written again.
+// Feeds arbitrary bytes with a valid checksum as a file of cached answers. It must be refused as a
+// whole, or be a store that can be queried, changed and written again.
 
 #include <cstdint>
 #include <string>

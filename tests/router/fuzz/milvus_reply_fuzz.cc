@@ -1,5 +1,4 @@
-// Replies come from a server: whatever they hold, they are refused, or rows and schemas that can be
-// worked with.
+// Feeds arbitrary replies of a server. They must be refused, or give usable rows and schemas.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto rows = cache::read_milvus_rows(reply->root());
   if (!rows) return 0;
   for (cache::MilvusRow row : *rows) {
-    // What was read can be written, and reads the same.
+    // A row that was read can be written, and reads back the same.
     const std::string bytes = std::move(row.bytes);
     const auto written = cache::milvus_rows(row, bytes);
     if (!written) continue;

@@ -1,4 +1,5 @@
-// Whatever the bytes, what rules find lies in the text, in order and apart.
+// Feeds arbitrary bytes. The findings of the rules must lie in the text, in order, and must not
+// overlap.
 
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// However a stream is cut, what comes out is the same; and a text comes out as if it had been
-// whole.
+// A stream must give the same output wherever it is split, and its text must be that of the whole
+// reply.
 
 #include <cstdint>
 

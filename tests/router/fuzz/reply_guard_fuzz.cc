@@ -1,5 +1,6 @@
-// A stream that is only counted loses and gains nothing, however it is cut and whatever it is; what
-// others say may overtake an end that waits. One that is acted on, and a whole body, never break.
+// A stream that is only counted must pass unchanged, however it is split and whatever it contains;
+// other events may overtake an end that is held back. A stream that is acted on, and a whole body,
+// must never break.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,7 @@ ReplyCheck check_of(const ReplyRules& rules) {
   return {rules, std::move(truth), kChecker, {}, {}};
 }
 
-// `mood`: which checks are made, and when.
+// `mood` selects the checks and their timing.
 std::string streamed(std::string_view bytes, size_t piece, const ReplyRules& rules, uint8_t mood) {
   GuardedStream stream(rules);
   ReplyCheck check = check_of(rules);

@@ -1,5 +1,6 @@
-// Whatever a client or a server sends: no crash, what comes out is JSON, and a stream comes out the
-// same however it is cut. The first byte says what the rest is.
+// Feeds arbitrary messages of clients and servers. Nothing may crash, the output must be JSON, and
+// a stream must give the same output however it is split. The first byte selects the kind of the
+// rest.
 
 #include <array>
 #include <cstdint>

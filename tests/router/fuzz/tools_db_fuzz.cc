@@ -1,5 +1,5 @@
-// A database of tools is an operator's file, and may be anybody's. What is read has names, once
-// each, and definitions that are JSON; ranking takes any of it.
+// Feeds arbitrary bytes as a database of tools. A database that loads has unique names, and
+// definitions that are JSON; ranking must accept all of them.
 
 #include <cstdint>
 #include <string>

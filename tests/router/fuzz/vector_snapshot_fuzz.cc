@@ -1,6 +1,6 @@
-// A snapshot of vectors is a file from elsewhere: whatever it holds under a checksum that fits, it
-// is refused, or is an index that can be searched and changed. The input is what follows the first
-// 24 bytes, which are of four values a row.
+// Feeds arbitrary bytes with a valid checksum as a snapshot of vectors. It must be refused, or be
+// an index that can be searched and changed. The input follows the first 24 bytes, which declare
+// four values per row.
 
 #include <cstdint>
 #include <string>

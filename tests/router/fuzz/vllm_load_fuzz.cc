@@ -1,4 +1,4 @@
-// Metrics come from a server: whatever they hold, they are refused, or numbers within bounds.
+// Feeds arbitrary bytes as metrics of a server. They must be refused, or be numbers within bounds.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Texts in which <<TYPE ...>> marks what is to be found.
+// Parses texts in which <<TYPE ...>> marks the expected findings.
 
 #include <fmt/core.h>
 
@@ -41,7 +41,7 @@ struct MarkedText {
   }
 };
 
-/// "TYPE@4: value" a line.
+/// Returns one line "TYPE@4: value" for each entity.
 inline std::string described(std::string_view text, const std::vector<PiiEntity>& entities) {
   std::string out;
   for (const PiiEntity& entity : entities) {

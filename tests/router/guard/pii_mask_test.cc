@@ -1,4 +1,4 @@
-// Placeholders and the way back, cut at every place.
+// Tests placeholders and their replacement, with texts split at every place.
 
 #include "router/safety/pii/mask.h"
 
@@ -32,8 +32,8 @@ TEST(Masks, LeavesOutWhatFurtherTextsHold) {
   EXPECT_EQ(masks.of("PERSON", "Bob"), "[PERSON_4]");
 }
 
-// Four times the values in four times the text would take sixteen times as long if the text were
-// searched for each.
+// If the text were searched for each value, four times the values in four times the text would take
+// sixteen times as long.
 TEST(Masks, TakesTimeInProportionToTheText) {
   const auto seconds = [](size_t values) {
     std::string text;

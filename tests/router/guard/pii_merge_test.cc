@@ -1,4 +1,4 @@
-// What becomes of findings of rules and of a model that overlap.
+// Tests how overlapping findings of rules and of a model are merged.
 
 #include "router/safety/pii/merge.h"
 
@@ -12,7 +12,7 @@
 namespace signalbox::pii {
 namespace {
 
-const std::string kBlank(1000, 'x');  // where only places matter
+const std::string kBlank(1000, 'x');  // where only positions matter
 
 struct Finding {
   const char* type;
@@ -91,14 +91,15 @@ TEST(MergePii, KeepsANameThatIsMarkedAsOneWithAnAddress) {
             "PERSON 0-9 0.84 model, EMAIL_ADDRESS 11-32 1 rule, PERSON 34-39 0.84 model");
 }
 
-// A window ends in the midst of a name, and the next has the whole of it.
+// A window ends inside a name, and the next window contains the whole name.
 TEST(MergePii, KeepsWhatOnlyTheLessSureOfTwoWindowsHas) {
   EXPECT_EQ(merged({}, {{"PERSON", 0, 8, 0.9}, {"PERSON", 0, 12, 0.8}}),
             "PERSON 0-8 0.9 model, PERSON 8-12 0.8 model");
 }
 
-// Whatever overlaps whatever: in order, apart, every byte of a rule as surely found as the rule has
-// it, and of the model's all but slivers.
+// For any overlaps: the result is in order and does not overlap; every byte of a rule's finding is
+// covered with at least the rule's score; and every byte of the model's findings is covered, except
+// slivers.
 TEST(MergePii, LeavesNothingUncovered) {
   std::mt19937 random(5);
   const auto below = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
@@ -186,7 +187,7 @@ TEST(MergePii, MakesOneNameOfNamesWithASpaceBetween) {
             "PERSON 0-3 0.9 model, GPE 4-10 0.9 model");
 }
 
-// At the lower score a sure name would stay with the text for the doubtful one beside it.
+// At the lower score, a sure name would share its span with the doubtful one next to it.
 TEST(MergePii, FindsANameAsSurelyAsItsSurestPart) {
   constexpr std::string_view kText = "Please ask Margaret Hope Carter about it.";
   EXPECT_EQ(merged({}, {{"PERSON", 11, 24, 0.98}, {"PERSON", 25, 31, 0.33}}, kText),

@@ -1,6 +1,6 @@
-// What rules find in texts, where it begins and ends, and what they leave alone: lines of data in
-// which <<TYPE ...>> marks what is to be found; identifiers made up by their rules in many forms;
-// labelled sentences and everyday prompts where those are at hand; and time, whatever the text.
+// Tests what the rules find in texts, with which bounds, and what they ignore: lines of data in
+// which <<TYPE ...>> marks the expected findings; generated identifiers in many forms; labelled
+// sentences and everyday prompts, if available; and the time for any text.
 
 #include "router/safety/pii/rules.h"
 
@@ -44,7 +44,7 @@ TEST(PiiRules, FindWhatIsMarkedAndNothingElse) {
   EXPECT_GT(lines, 200U);
 }
 
-/// Digits that rules accept, at random.
+/// Makes random numbers that the rules accept.
 class Maker {
  public:
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
@@ -53,7 +53,7 @@ class Maker {
     while (out.size() < count) out.push_back(static_cast<char>('0' + below(10)));
     return out;
   }
-  /// A prefix, digits, and the one that makes it pass (Luhn).
+  /// Returns a prefix, digits, and the check digit (Luhn).
   std::string card(std::string_view prefix, size_t length) {
     std::string out(prefix);
     out += digits(length - 1 - prefix.size());
@@ -210,7 +210,7 @@ TEST(PiiRules, FindEveryValidNumberOfTheOtherKinds) {
   }
 }
 
-// Found in order, apart, inside the text, at the edges of characters.
+// Findings are in order, do not overlap, and lie inside the text at character boundaries.
 TEST(PiiRules, AreSharpInAnyBytes) {
   std::mt19937 random(3);
   constexpr std::string_view kAlphabet = "0123456789 -.:/@+()=abefxYZ,_\"[]\n\xC3\xA9\xE2\x80\x93";
@@ -227,7 +227,8 @@ TEST(PiiRules, AreSharpInAnyBytes) {
   }
 }
 
-// Signs that are read as ASCII's, and hidden ones, are whole in what is found.
+// Characters that are read as ASCII, and hidden characters, are either wholly in a finding or
+// wholly outside.
 TEST(PiiRules, FindWholeCharacters) {
   std::mt19937 random(11);
   constexpr auto kSigns = std::to_array<std::string_view>({"1",
@@ -267,8 +268,8 @@ TEST(PiiRules, FindWholeCharacters) {
   }
 }
 
-// Twice the text takes about twice the time: a text that made a scanner begin anew at each byte
-// would take four times as long. The processor's time, since others compute here, too.
+// Twice the text must take about twice the time. If a text made a scanner start anew at each byte,
+// it would take four times as long. Measures processor time, because the machine may be busy.
 TEST(PiiRules, TakeTimeInProportionToTheText) {
   const auto seconds = [](const std::string& text) {
     double best = 1e9;
@@ -327,7 +328,7 @@ TEST(PiiRules, TakeTimeInProportionToTheText) {
   }
 }
 
-// Of a text with signs to be read as ASCII's there is a second one, and no table of its places.
+// A text with characters that are read as ASCII is copied once, without a table of its positions.
 TEST(PiiRules, TakeLittleMemoryForATextThatIsNotAscii) {
   constexpr size_t kBytes = size_t{8} << 20;
   const auto kilobytes = [] {

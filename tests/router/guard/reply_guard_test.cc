@@ -1,5 +1,6 @@
-// Replies that are watched while they pass, from lines of data: what is pushed in and when checks
-// come back, and what the client has by then. See reply_streams.jsonl and reply_bodies.jsonl.
+// Tests checks of replies in transit, from lines of data: the pieces that are pushed, the moments
+// at which checks finish, and what the client has received by then. See reply_streams.jsonl and
+// reply_bodies.jsonl.
 
 #include <gtest/gtest.h>
 
@@ -38,8 +39,8 @@ ReplyAction action_of(const json::Value& row, std::string_view key) {
   return name == "end" ? ReplyAction::kEnd : ReplyAction::kAnnotate;
 }
 
-// "context": what replies are held against; "attempts": they are looked at for the word
-// "jailbreak".
+// "context": the text that replies are checked against; "attempts": replies are searched for the
+// word "jailbreak".
 ReplyRules rules_of(const json::Value& row) {
   ReplyRules rules;
   rules.grounding = row.find("context") || row.find("instructions");
@@ -87,7 +88,7 @@ std::string last_chunk(int64_t choice) {
       choice);
 }
 
-// One event as people read it: its text, or what it says in angle brackets.
+// Renders one event as readable text: its text, or its meaning in angle brackets.
 std::string event_words(std::string_view event) {
   if (!event.starts_with("data: ")) return fmt::format("<{}>", event);
   event.remove_prefix(6);
@@ -122,8 +123,8 @@ std::string words_of(std::string_view stream) {
   return out;
 }
 
-// A step is text of the first choice, or an object that says what happens; behind each stands what
-// the client gets by it.
+// A step is text of the first choice, or an object that describes an event. The output that the
+// client receives follows each step.
 void run_step(const json::Value& step, GuardedStream& stream, ReplyCheck& check, std::string& out) {
   if (step.is_string()) return stream.push(chunk(0, step.text()), out);
   if (const auto text = step.find("one")) return stream.push(chunk(1, text->text()), out);
@@ -253,8 +254,8 @@ TEST(ReplyText, cuts_what_has_no_end_and_loses_nothing) {
   }
 }
 
-// A line: rules as above, "body", and what the client gets: "gives", "warnings", "unchecked",
-// "refusal".
+// A line contains rules as above, "body", and what the client receives: "gives", "warnings",
+// "unchecked", "refusal".
 TEST(GuardedBody, says_what_was_found) {
   std::ifstream file(std::string(kFolder) + "reply_bodies.jsonl");
   size_t rows = 0;
@@ -281,8 +282,8 @@ TEST(GuardedBody, says_what_was_found) {
   EXPECT_GT(rows, 8U);
 }
 
-// The processor's time for a reply of so many sentences, or of one of so many numbers, of which
-// each has something that the system message does not support.
+// Returns the processor time for a reply of so many sentences, or of one sentence with so many
+// numbers, each with something that the system message does not support.
 double seconds_for(int spans, std::string_view between) {
   std::string text = "Opening hours of the shop on market street are ";
   for (int i = 0; i < spans; ++i) text += fmt::format("{} minutes{}", 10'000 + i, between);
@@ -308,7 +309,8 @@ double seconds_for(int spans, std::string_view between) {
   return best;
 }
 
-// Twelve times as much takes about twelve times as long; what is quadratic would take 144 times.
+// Twelve times as much text must take about twelve times as long; a quadratic algorithm would take
+// 144 times as long.
 TEST(ReplyCheck, the_cost_of_many_spans_is_linear) {
   constexpr int kSpans = 250;
   for (const std::string_view between :

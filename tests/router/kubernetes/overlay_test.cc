@@ -1,5 +1,5 @@
-// A pool and a route laid over a file, as the configuration reads them; the resources are written
-// as their definitions have them.
+// Tests a pool and a route on top of a configuration file. The resources are written in the form of
+// their definitions.
 
 #include "router/kubernetes/overlay.h"
 
@@ -183,7 +183,7 @@ TEST(Status, is_written_once) {
             std::string::npos);
   EXPECT_NE(patch->find(R"("status":"False","reason":"ValidationFailed","message":"why")"),
             std::string::npos);
-  // As the server brings it back.
+  // The resource as the server returns it.
   const auto told = read_event(fmt::format(
       R"({{"type":"MODIFIED","object":{{"metadata":{{"name":"x","resourceVersion":"2","generation":4}},{}}})",
       patch->substr(1)));

@@ -1,12 +1,12 @@
-// Stories of a reflector as lines of data, stories.jsonl: what it asks for, and what comes of it.
-// Each line has a name and steps:
-//   {"asks": QUERY, "pause": [LEAST, MOST]}   the next step; a watch's query begins with ?watch
-//   {"list": STATUS, "body": VALUE}           a list is answered; a text is a body as it is
-//   {"watch": STATUS}                         a watch is answered; "goes" false: it is none
-//   {"line": VALUE, "goes": bool}             a line of it
-//   {"end": true}, {"fail": WHY}
-//   {"has": {NAME: SPEC, ...}, "changes": N}  the resources, and how often they have changed
-//   {"trouble": TEXT}                         what it begins with
+// Tests a reflector with scenarios from stories.jsonl: its requests, and their effects. Each line
+// has a name and steps:
+//   {"asks": QUERY, "pause": [LEAST, MOST]}   the next request; a watch's query begins with ?watch
+//   {"list": STATUS, "body": VALUE}           the reply to a list; a text is the literal body
+//   {"watch": STATUS}                         the reply to a watch; "goes": false if it fails
+//   {"line": VALUE, "goes": bool}             a line of the watch
+//   {"end": true}, {"fail": REASON}
+//   {"has": {NAME: SPEC, ...}, "changes": N}  the resources, and the number of their changes
+//   {"trouble": TEXT}                         the beginning of the trouble report
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kDraws[] = {0, 0.999};
 
-/// A text as it is, or the JSON of whatever else.
+/// Returns a text as it is, and the JSON of any other value.
 std::string text_of(const json::Value& value) {
   return std::string(value.is_string() ? value.text() : value.raw());
 }
@@ -31,7 +31,7 @@ bool flag_of(const json::Value& step, std::string_view key) {
   return !found || found->boolean();
 }
 
-/// Both as YAML: a spec in the story, and one of the reflector's.
+/// Converts to YAML a spec from the story, and one from the reflector.
 std::string written(const json::Value& spec) {
   const auto event = read_event(fmt::format(
       R"({{"type":"ADDED","object":{{"metadata":{{"name":"x","resourceVersion":"1"}},"spec":{}}}}})",

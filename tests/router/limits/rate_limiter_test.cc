@@ -1,4 +1,4 @@
-// Rates as stories: who asks when, and who is let in.
+// Tests rate limits with scenarios: who sends a request when, and who is admitted.
 
 #include "router/limits/rate_limiter.h"
 
@@ -83,10 +83,10 @@ TEST_F(RateLimiterTest, counts_by_the_rules_that_are_about_a_request) {
   of_bob.match.user = "bob";
   const RateLimit limit = limit_of({of_ops, of_large, of_bob});
   EXPECT_TRUE(admits(limit, ann_));
-  EXPECT_FALSE(admits(limit, ann_));  // of ops
+  EXPECT_FALSE(admits(limit, ann_));  // the limit of ops
   const Requester no_group{"ann", "opsx", "large"};
   EXPECT_TRUE(admits(limit, no_group));
-  EXPECT_TRUE(admits(limit, no_group));  // a refused request is not counted by other rules
+  EXPECT_TRUE(admits(limit, no_group));  // other rules do not count a refused request
   EXPECT_FALSE(admits(limit, no_group));
   EXPECT_TRUE(admits(limit, bob_));
   EXPECT_TRUE(admits(limit, bob_));
@@ -99,7 +99,7 @@ TEST_F(RateLimiterTest, lets_nobody_in_who_owes_tokens) {
   EXPECT_TRUE(admits(limit, ann_));
   limiter_.charge(limit, ann_, 900, now_);
   EXPECT_FALSE(admits(limit, ann_));
-  EXPECT_EQ(refusal_->retry, seconds(31));  // 300 are owed, and 10 come a second
+  EXPECT_EQ(refusal_->retry, seconds(31));  // 300 tokens over the limit, at 10 per second
   EXPECT_EQ(refusal_->message,
             "the limit of 600 tokens a minute is reached (each); try again in 31 s");
   EXPECT_TRUE(admits(limit, bob_));
@@ -150,7 +150,7 @@ TEST_F(RateLimiterTest, says_when_there_are_too_many_users_to_count) {
   limit.fail_open = true;
   EXPECT_TRUE(admits(limit, {"5", "", "m"}));
   limit.fail_open = false;
-  now_ += seconds(5);  // those before are full again, and forgotten
+  now_ += seconds(5);  // the earlier buckets are full again, and forgotten
   EXPECT_TRUE(admits(limit, {"5", "", "m"}));
 }
 

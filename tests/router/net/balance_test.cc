@@ -1,5 +1,5 @@
-// Several servers behind one model, some of which misbehave: what a client notices of it, and what
-// it must not. Real sockets; the servers are scripts.
+// Tests several servers behind one model, some of which misbehave: what a client notices, and what
+// it must not notice. The sockets are real; the servers are scripts.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Policy = config::Reliability::Policy;
 
-/// A model server that answers with its name until it is told otherwise.
+/// A model server that answers with its name until the test changes its reply.
 class Server {
  public:
   explicit Server(std::string name)
@@ -25,7 +25,7 @@ class Server {
 
   uint16_t port() const { return upstream_.port(); }
   int asked() const { return asked_; }
-  /// Instead of its name; "" closes the connection.
+  /// Sets the reply; "" closes the connection instead.
   void answer(std::string reply) {
     const std::lock_guard lock(mutex_);
     reply_ = std::move(reply);
@@ -67,7 +67,7 @@ class Server {
   std::string last_;
   std::atomic<int> asked_{0};
   std::atomic<int64_t> delay_{0};
-  Upstream upstream_;  // last: its threads use the rest
+  Upstream upstream_;  // last, because its threads use the other members
 };
 
 bool eventually(const std::function<bool()>& holds) {
@@ -78,7 +78,7 @@ bool eventually(const std::function<bool()>& holds) {
   return false;
 }
 
-/// A router's way to one model with these servers.
+/// A router with one model on these servers.
 class Site {
  public:
   explicit Site(const std::vector<uint16_t>& ports, config::Reliability settings = {},
@@ -104,8 +104,8 @@ class Site {
     client.send(post("/v1/chat/completions", body, headers));
     return client.read_reply();
   }
-  /// The names of those that answer `count` requests, each sent when the one before it is counted
-  /// at no server any more, which may be after its answer is here.
+  /// Returns the names of the servers that answer `count` requests. Each is sent once no server
+  /// counts the previous one any more, which may be after its answer has arrived.
   std::string answers(int count, std::string_view headers = {}) {
     std::string out;
     for (int i = 0; i < count; ++i) {
@@ -161,7 +161,7 @@ class Site {
   config::Config config_;
   upstream::Fleet fleet_;
   upstream::Backends backends_;
-  HttpSite site_;  // last: its threads use the rest
+  HttpSite site_;  // last, because its threads use the other members
 };
 
 std::string status_reply(int status, std::string_view fields = {}) {
@@ -213,7 +213,7 @@ TEST(Balance, a_server_that_is_killed_costs_no_request_that_had_no_reply) {
     });
   }
   EXPECT_TRUE(eventually([&] { return answered > 50; }));
-  a->answer("");  // closes what it has been sent, unanswered
+  a->answer("");  // closes connections without answering
   const int before = answered;
   EXPECT_TRUE(eventually([&] { return answered > before + 50; }));
   done = true;
@@ -342,7 +342,7 @@ TEST(Balance, a_stream_is_never_begun_twice) {
   EXPECT_FALSE(reply.complete);
   EXPECT_NE(reply.body.find("upstream_error"), std::string::npos) << reply.body;
   EXPECT_EQ(streams, 1);
-  // A stream that breaks off counts against the server all the same.
+  // A stream that breaks off counts against the server, too.
   for (int i = 0; i < 3; ++i) site.ask();
   EXPECT_TRUE(site.status(0).ejected || site.status(1).ejected);
 }
@@ -495,7 +495,7 @@ TEST(Fleet, a_configuration_that_changes_nothing_of_a_model_keeps_what_is_known)
   EXPECT_NE(fleet.balancer(model, none), first);
 }
 
-// One server with workers of its own: it is told what was decided, and gets the bytes as they are.
+// A server with its own workers receives the decision, and the body unchanged.
 TEST(Backend, tells_a_router_behind_it_what_was_decided) {
   for (const std::string kind : {"dynamo", "production_stack", "vllm"}) {
     Server server("s");

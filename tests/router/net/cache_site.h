@@ -1,6 +1,6 @@
 #pragma once
-// Routers that keep answers, for tests through the whole daemon, and a server that counts what
-// reaches it.
+// Routers that cache answers, for tests through the whole daemon, and a server that counts its
+// requests.
 
 #include <atomic>
 #include <memory>
@@ -58,7 +58,7 @@ global:
   services: {management_api: {bind_address: 127.0.0.1, port: 0}}
 )";
 
-/// A daemon with an upstream that counts, and answers as it is told to.
+/// A daemon with an upstream that counts requests and gives configurable replies.
 class Site {
  public:
   explicit Site(Upstream::Script script, std::string_view text = kKeepsAnswers)
@@ -116,7 +116,7 @@ inline std::string completion(std::string_view text, std::string_view reason = "
       text, reason);
 }
 
-/// Answers whatever comes with its number.
+/// Answers each request with its number.
 class Counting {
  public:
   explicit Counting(std::string_view reason = "stop") : reason_(reason) {}

@@ -1,5 +1,5 @@
-// Answers from the cache through the whole daemon: whole and as streams, for whom, for how long,
-// and with everything that may fail on the way.
+// Tests cached answers through the whole daemon: whole and streamed, for whom and how long they are
+// kept, and all the failures on the way.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(Cache, is_asked_by_decisions_that_want_it_only_and_as_far_as_they_do) {
   EXPECT_FALSE(is_hit(site.ask("exactly what is this?")));
   EXPECT_TRUE(is_hit(site.ask("exactly what is it?")));
   EXPECT_EQ(site.embedded, 0);
-  // Personal data that was masked comes back in the reply.
+  // Masked personal data is restored in the reply.
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("masked ann@example.com")));
   EXPECT_FALSE(is_hit(site.ask("masked nobody")));
   EXPECT_TRUE(is_hit(site.ask("masked nobody")));
@@ -66,7 +66,7 @@ TEST(Cache, answers_other_apis_in_their_own_form) {
   EXPECT_TRUE(is_hit(again));
   EXPECT_EQ(member(again.body, "type"), "message");
   EXPECT_EQ(server.count, 1);
-  // Completions are relayed as the server writes them, so there is nothing of theirs to keep.
+  // Completions are relayed as the server writes them, so their replies are not cached.
   constexpr std::string_view kPrompt = R"({"model":"auto","prompt":"Who was Ada?"})";
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.send("/v1/completions", kPrompt)));
 }
@@ -77,7 +77,7 @@ TEST(Cache, counts_what_it_was_asked) {
   for (int i = 0; i < 3; ++i) site.ask("exactly what is it?");
   std::string metrics;
   for (int i = 0; i < 100 && metrics.find("status=\"hit\"} 2") == std::string::npos; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // counted after the answer
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // counted after the reply was sent
     metrics = site.manage("GET", "/metrics").body;
   }
   for (const std::string_view line :

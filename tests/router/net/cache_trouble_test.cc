@@ -1,6 +1,6 @@
-// A server that several routers keep answers on, and whatever may happen to it while they are used:
-// killed, stopped, half a second away, its disk full. No request of a user fails, and the server is
-// found again by itself.
+// Tests a server through which several routers share answers, and its troubles under traffic: it is
+// killed, stopped, half a second away, or its disk is full. No user's request may fail, and the
+// routers must reconnect by themselves.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Users who ask all the time, each question twice, and what becomes of it.
+/// Users who send requests all the time, each question twice, and the outcome.
 class Users {
  public:
   explicit Users(const Site& site) {
@@ -32,7 +32,7 @@ class Users {
     threads_.clear();
   }
   std::atomic<int> asked{0}, failed{0}, hits{0};
-  std::atomic<int64_t> longest_ms{0};  // that one has waited
+  std::atomic<int64_t> longest_ms{0};  // the longest that a request has waited
 
  private:
   void ask(const Site& site, int user) {
@@ -52,7 +52,7 @@ class Users {
   std::vector<std::thread> threads_;
 };
 
-/// Whether an answer to the first router comes to the second, in time.
+/// Returns whether an answer of the first router reaches the second in time.
 bool are_joined(const Site& first, const Site& second) {
   for (int i = 0; i < 300; ++i) {
     const std::string question = fmt::format("exactly what comes at last, {}?", i / 50);
@@ -68,8 +68,8 @@ struct Trouble {
   std::function<void()> begins, ends;
 };
 
-/// No request fails or waits long while a shared server has each of the troubles in turn, and it
-/// is found again after each.
+/// While a shared server has each of the troubles in turn, no request may fail or wait long, and
+/// the routers must reconnect after each.
 void expect_no_harm(const std::string& backend, const std::vector<Trouble>& troubles) {
   Counting server;
   const std::string text =
@@ -92,7 +92,7 @@ void expect_no_harm(const std::string& backend, const std::vector<Trouble>& trou
   EXPECT_TRUE(are_joined(first, second)) << "it is found again";
 }
 
-/// The troubles that any server may have.
+/// The troubles that any server can have.
 template <class Process>
 std::vector<Trouble> usual(Process& process, SlowPath& path) {
   return {{"dead", [&] { process.server().end(); }, [&] { process.start(); }},

@@ -1,4 +1,4 @@
-// The classification API as clients ask it, over models without networks.
+// Tests the classification API as clients use it, with models without networks.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ constexpr std::string_view kModels = R"(
     modules: {classifier: {pii: {threshold: 0.8}}}
 )";
 
-/// All models there are, by directory.
+/// Returns all fake models, by directory.
 Result<models::Models> open_fakes(const config::Config&) {
   const auto make = [](std::vector<std::string> labels, HeadKind kind = HeadKind::kSequence) {
     return std::make_shared<const FakeClassifier>(std::move(labels), kind, false);
@@ -97,7 +97,7 @@ class ClassifyApi : public testing::Test {
     client.send(get(path));
     return client.read_reply();
   }
-  /// Expects 200 and the members, each "path=value".
+  /// Expects status 200 and the members, each "path=value".
   void expect(std::string_view path, std::string_view body,
               const std::vector<std::pair<std::string, std::string>>& members) const {
     const Reply reply = ask(path, body);
@@ -168,7 +168,7 @@ TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
   expect("/api/v1/classify/security", R"({"text":")" + std::string(300, 'x') + " jailbreak\"}",
          {{"is_jailbreak", "true"}});
   expect("/api/v1/classify/security", R"({"text":")" + std::string(3000, 'x') + " jailbreak\"}",
-         {{"is_jailbreak", "false"}});  // 0.9 in one of 14 windows is no certainty
+         {{"is_jailbreak", "false"}});  // 0.9 in one of 14 windows is not conclusive
   const Reply reply =
       ask("/api/v1/classify/pii", R"({"text":")" + std::string(1 << 20, 'x') + " EMAIL\"}");
   EXPECT_EQ(reply.status, 413) << "not judged by a part of it";
@@ -182,7 +182,7 @@ TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
   EXPECT_EQ(ask("/api/v1/classify/pii", asked_for(R"("EMAIL_ADDRESS","PERSON")")).status, 413);
 }
 
-// Two windows that say the one, and the short end of a third that says the other.
+// Returns a text of two windows with one label, and a short third window with the other label.
 std::string long_text(std::string_view often, std::string_view late) {
   std::string text(500, 'x');
   text.replace(10, often.size(), often).replace(300, often.size(), often);
@@ -386,7 +386,7 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
   const Reply embeddings = ask("/api/v1/embeddings", R"({"texts":["x"]})");
   EXPECT_EQ(embeddings.status, 503);
   EXPECT_NE(embeddings.body.find("there is no model at"), std::string::npos) << embeddings.body;
-  // The routing knows something of intents by itself.
+  // The routing classifies some intents without a model.
   const Reply intent = ask("/api/v1/classify/intent", R"({"text":"a theorem"})");
   EXPECT_EQ(intent.status, 200) << intent.body;
   EXPECT_EQ(member(intent.body, "classification.category"), "maths");
@@ -403,8 +403,8 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
   EXPECT_EQ(named.status, 503);
 }
 
-// Four times as many findings take about four times as long; what is quadratic, sixteen times. The
-// processor's time, since others compute here, too.
+// Four times as many findings must take about four times as long; a quadratic algorithm would take
+// sixteen times as long. Measures processor time, because the machine may be busy.
 TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
   const auto daemon = start(std::string(kHead), open_nothing);
   ASSERT_NE(daemon, nullptr);

@@ -1,4 +1,4 @@
-// The configuration over the management API, as operators and their tools use it.
+// Tests the configuration through the management API, as operators and their tools use it.
 
 #include <gtest/gtest.h>
 
@@ -223,7 +223,7 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   EXPECT_EQ(member(late.body, "error.code"), "CONFIG_CHANGED");
   EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration, "If-Match: \"x\", *\r\n")).status,
             200);
-  // Somebody is writing the file by hand.
+  // An operator edits the file by hand.
   folder_.write("config.yaml", "version: v0.3\n");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
   EXPECT_TRUE(eventually([&] {
@@ -259,7 +259,7 @@ TEST_F(ConfigApi, checks_without_changing) {
 
 TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
   if (::geteuid() == 0) {
-    // Root writes everywhere; a folder in the way is an obstacle to it as well.
+    // Root can write everywhere, but a folder in the place of the file stops root as well.
     start();
     fs::create_directories(folder_.at("config.yaml.partial/x"));
   } else {
@@ -307,7 +307,7 @@ TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
   EXPECT_EQ(viewer.status, 200);
   EXPECT_EQ(member(viewer.body, "global.services.response_api.redis.password"), config::kMasked);
   EXPECT_EQ(ask(request("PATCH", "/config/router", "{}", with("viewer-token"))).status, 403);
-  // Its messages may hold what a variable of the environment does.
+  // The API's messages may contain the values of environment variables.
   EXPECT_EQ(ask(request("POST", "/config/router/validate", "{}", with("viewer-token"))).status,
             403);
 

@@ -1,5 +1,5 @@
-// Contexts through the whole daemon: stored by one agent, referred to by another, and what the
-// servers behind get to see of it.
+// Tests contexts through the whole daemon: one agent stores them, another refers to them, and the
+// servers receive the expanded requests.
 
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ class Site {
   Reply remove(std::string_view path) const {
     return ask(fmt::format("DELETE {} HTTP/1.1\r\nHost: x\r\n\r\n", path));
   }
-  /// The id of a stored context.
+  /// Returns the id of a stored context.
   std::string put(std::string_view messages, std::string_view headers = "") const {
     const Reply reply =
         send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", messages), headers);
@@ -148,7 +148,7 @@ TEST(Contexts, reach_the_server_byte_for_byte_in_front_of_each_agents_own_messag
   EXPECT_EQ(from_one, fmt::format(R"({{"model":"m","messages":[{},{},)"
                                   R"({{"role":"user","content":"What of clause 7?"}}],"n": 1}})",
                                   first, second));
-  // Another agent, and one that sends everything itself: all three begin alike.
+  // Another agent, and one that sends the full text: all three requests begin alike.
   EXPECT_EQ(site.chat(fmt::format(R"("{}, {}")", a, b), "And of clause 8?").status, 200);
   const std::string from_other = server.body();
   const size_t own = from_one.find("What of");
@@ -311,7 +311,7 @@ TEST(Contexts, have_limits_that_are_said) {
   EXPECT_EQ(none.status, 400);
   EXPECT_EQ(member(none.body, "error.param"), "metadata.context_refs[0]");
   EXPECT_EQ(site.a.count() + site.b.count(), 0);
-  // None of the refused holds on to anything.
+  // Refused requests do not keep any context in use.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(site.chat(list_of({id}), "x").status, 200);
 }
 
@@ -350,7 +350,7 @@ TEST(Contexts, can_be_switched_off) {
 
 // --- shared by several routers ---
 
-/// Asks until the answer has the status, as long as a breaker may be open.
+/// Repeats the request until its status is `wanted`, for as long as a breaker may be open.
 int status_in_time(const std::function<Reply()>& asked, int wanted) {
   int status = 0;
   for (int i = 0; i < 100 && status != wanted; ++i) {
@@ -410,7 +410,7 @@ TEST_P(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
   EXPECT_TRUE(made.body.ends_with(R"("durable":false,"shared":false})")) << made.body;
   const std::string later = member(made.body, "id");
   EXPECT_EQ(one.chat(list_of({later}), "x").status, 200);
-  // It comes back with nothing, and gets everything.
+  // The server comes back empty, and receives everything again.
   redis_.start();
   EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id, later}), "x"); }, 200), 200);
 }
@@ -433,7 +433,7 @@ TEST_P(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
   }
   over = true;
   for (std::thread& each : waiting) each.join();
-  // The middle one: on a busy machine some are late without Redis.
+  // Takes the median, because on a busy machine some requests are slow even without Redis.
   std::nth_element(took.begin(), took.begin() + 50, took.end());
   EXPECT_LT(took[50], std::chrono::milliseconds(250)) << "a read of Redis takes up to 500";
   redis_.server().signal(SIGCONT);

@@ -1,4 +1,5 @@
-// The whole daemon over real sockets: configuration in, requests through, upstream out.
+// Tests the whole daemon over real sockets, from the configuration through requests to the
+// upstream.
 
 #include <gtest/gtest.h>
 
@@ -59,8 +60,7 @@ constexpr std::string_view kEmbeddings = R"(
       - {name: numbers, threshold: 0.9, candidates: ["one two three"]}
 )";
 
-/// Embeds a text as (1, 0) when it holds "number" or "one", as (0, 1) otherwise, and fails on
-/// "fail".
+/// Embeds a text as (1, 0) if it contains "number" or "one", otherwise as (0, 1); fails on "fail".
 class FakeEmbedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
@@ -209,7 +209,7 @@ TEST(Daemon, refuses_in_the_shape_that_clients_of_openai_read) {
   EXPECT_EQ(chat(*daemon, R"({"model":"nope","messages":[{"role":"user","content":"x"}]})").status,
             404);
   EXPECT_EQ(chat(*daemon, said("x"), "Content-Encoding: gzip\r\n").status, 415);
-  // Nothing listens behind this model.
+  // No server listens for this model.
   const Reply refused = chat(*start(configuration(closed_port())), said("prove it"));
   EXPECT_EQ(refused.status, 502);
   EXPECT_EQ(refused.headers.at("x-vsr-selected-model"), "math/expert");
@@ -234,7 +234,7 @@ TEST(Daemon, changes_headers_on_the_way_up_but_not_its_own) {
   EXPECT_TRUE(holds("X-Tier: premium"));
   EXPECT_TRUE(holds("x-source: router"));
   EXPECT_TRUE(holds("Authorization: Bearer theirs"));
-  EXPECT_FALSE(holds("Authorization: Bearer client"));  // one of them, not two
+  EXPECT_FALSE(holds("Authorization: Bearer client"));  // only one header, not two
   EXPECT_FALSE(holds("X-Source: client"));
   EXPECT_FALSE(holds("X-Debug-Trace: 1"));
   EXPECT_FALSE(holds("X-Hop: 1"));
@@ -376,7 +376,7 @@ TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
   EXPECT_EQ(param("[]"), "null");
 }
 
-/// Embeds examples at once, and requests when their callers have lost patience.
+/// Embeds examples at once, but requests only after their callers have given up.
 class StubbornEmbedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }

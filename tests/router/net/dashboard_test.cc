@@ -1,5 +1,5 @@
-// What the dashboard asks the management listener for, over sockets; the pages themselves are
-// tested in a browser (tests/dashboard).
+// Tests the dashboard's requests to the management listener over sockets. tests/dashboard tests the
+// pages themselves in a browser.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST_F(Dashboard, explains_by_the_way_of_a_real_request) {
             R"({"model":"auto","messages":[{"role":"user","content":"a theorem"}]})");
   EXPECT_NE(member(reply.body, "plan.body").find("Prove it."), std::string::npos);
   EXPECT_EQ(member(reply.body, "signals.keyword.proof.matched"), "true");
-  // Settled by the keyword.
+  // The keyword settles the decision.
   EXPECT_EQ(member(reply.body, "signals.language.en.matched"), "null");
   EXPECT_EQ(member(reply.body, "cost.signals.language"), "none");
   EXPECT_NE(member(reply.body, "cost.signals.keyword.ms"), "none");
@@ -89,7 +89,8 @@ TEST_F(Dashboard, marks_personal_data_by_code_points) {
   EXPECT_EQ(member(reply.body, "personal.0.end"), "19");
 }
 
-/// What is said of "Ada, ada@example.org" where the model for personal data is at `directory`.
+/// Returns the explanation of "Ada, ada@example.org" with the model for personal data at
+/// `directory`.
 Reply explained_with(const std::string& directory, models::OpenModels open) {
   const auto with_model = [&](config::Config& config) {
     config.system_models.pii_classifier = directory;

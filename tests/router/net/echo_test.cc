@@ -1,4 +1,5 @@
-// The built-in backend against what a client of OpenAI expects, and what is said of backends.
+// Tests that the echo backend meets the expectations of OpenAI's clients, and how backends are
+// reported.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The whole daemon when models fail: another one answers, with its own name in the request, and the
-// client is told which.
+// Tests the whole daemon when models fail: another model must answer, with its own name in the
+// request, and the client must learn which.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ Reply chat(const Daemon& daemon, std::string_view model, std::string_view text) 
   return client.read_reply();
 }
 
-/// Answers every request with `reply` and keeps the last.
+/// Answers every request with `reply` and keeps the last request.
 class Kept {
  public:
   explicit Kept(std::string reply)

@@ -1,5 +1,5 @@
 #pragma once
-// A daemon that follows a configuration file in a folder of the test's own.
+// Runs a daemon that follows a configuration file in a folder of the test.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace signalbox::test {
 
-/// A new folder, gone with the object.
+/// A new folder, removed with the object.
 class Folder {
  public:
   Folder() {
@@ -38,7 +38,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Whether `holds` becomes true within kPatience.
+/// Returns whether `holds` becomes true within kPatience.
 template <class Holds>
 bool eventually(const Holds& holds) {
   for (const auto end = std::chrono::steady_clock::now() + kPatience;

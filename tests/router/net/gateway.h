@@ -1,6 +1,6 @@
 #pragma once
-// The way from a client's socket to an upstream's and back, without the router's mind: every
-// request goes to one backend and its reply is relayed.
+// Connects a client's socket to an upstream's without routing: every request goes to one backend,
+// and its reply is relayed.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ class Gateway {
         site_([this](http::Exchange exchange) { return handle(exchange); }, limits,
               listener(timeout)) {}
 
-  /// One loop, so that consecutive connections share one pool.
+  /// Uses one loop, so that consecutive connections share one pool.
   static config::HttpLimits one_loop() {
     config::HttpLimits limits;
     limits.threads = 1;
@@ -38,7 +38,7 @@ class Gateway {
   }
 
   Wire connect() const { return Wire::connect(site_.port); }
-  /// Sends one request on a connection of its own and reads the reply.
+  /// Sends one request on a new connection and reads the reply.
   Reply ask(std::string_view body = "{}") const {
     Wire client = connect();
     client.send(post("/v1/chat/completions", body));
@@ -69,10 +69,10 @@ class Gateway {
   }
 
   upstream::HttpBackend backend_;
-  HttpSite site_;  // last: its threads use the backend
+  HttpSite site_;  // last, because its threads use the backend
 };
 
-/// The "message" of an OpenAI-shaped error.
+/// Returns the "message" of an error in OpenAI's format.
 std::string error_message(const std::string& body);
 
 inline std::string ok(std::string_view body) {

@@ -1,5 +1,5 @@
-// Replies that are watched through the whole daemon: what comes between the upstream's events and
-// when, what the end waits for, and what happens where a check is slow, impossible or unwanted.
+// Tests checks of replies through the whole daemon: what is inserted between the upstream's events
+// and when, what the end waits for, and slow, impossible or unwanted checks.
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ global:
   model_catalog: {system: {prompt_guard: models/guard}}
 )";
 
-/// A classifier that may be made to wait.
+/// A classifier that can be made to wait.
 class Gate final : public router::FakeClassifier {
  public:
   Gate() : FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}

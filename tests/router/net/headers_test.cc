@@ -1,4 +1,4 @@
-// Header fields: found, forwarded, and never split.
+// Tests that header fields are found, forwarded, and never split.
 
 #include "router/http/headers.h"
 

@@ -1,5 +1,5 @@
-// Limits strike with the right status, and the reply arrives although bytes of the client were
-// never read.
+// Every limit must return the right status, and the client must receive the reply although some of
+// its bytes were never read.
 
 #include <gtest/gtest.h>
 

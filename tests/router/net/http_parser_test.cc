@@ -1,4 +1,5 @@
-// The reader of requests and responses on its own: every step size, every ambiguity, every limit.
+// Tests the parser of requests and responses alone, with every step size, every ambiguity and every
+// limit.
 
 #include <gtest/gtest.h>
 

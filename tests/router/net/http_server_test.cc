@@ -1,4 +1,4 @@
-// What a client of the server sees, from its own socket.
+// Tests the server from a client's socket.
 
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ TEST(HttpServer, invites_the_body_of_a_client_that_waits_for_it) {
   EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("abc");
   EXPECT_EQ(client.read_reply().body, "POST / abc");
-  // Sent together, the invitation would be noise.
+  // If the header and the body arrive together, no "100 Continue" may be sent.
   client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc");
   EXPECT_EQ(client.read_reply().status, 200);
 }
@@ -132,7 +132,7 @@ TEST(HttpServer, closes_a_body_that_was_abandoned_without_ending_it) {
 }
 
 TEST(HttpServer, slows_the_writer_down_to_the_pace_of_the_client) {
-  constexpr size_t kPieces = 256, kPiece = 256 << 10;  // far more than socket buffers hold
+  constexpr size_t kPieces = 256, kPiece = 256 << 10;  // much more than socket buffers hold
   std::atomic<size_t> written{0};
   HttpSite site([&](http::Exchange exchange) -> http::Task<> {
     http::Headers fields;

@@ -1,5 +1,5 @@
 #pragma once
-// A server with one listener and a handler of the test's, on a port of the system's choice.
+// A server with one listener and a handler of the test, on a port that the system chooses.
 
 #include <string>
 #include <utility>
@@ -33,7 +33,7 @@ class HttpSite {
   uint16_t port = 0;
 };
 
-/// Answers "METHOD target body".
+/// Answers with "METHOD target body".
 inline http::Task<> echo_handler(http::Exchange exchange) {
   const std::string body =
       exchange.request.method + " " + exchange.request.target + " " + exchange.request.body;

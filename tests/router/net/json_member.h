@@ -1,5 +1,5 @@
 #pragma once
-// Looks into JSON replies.
+// Reads members of JSON replies.
 
 #include <cstdlib>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace signalbox::test {
 
-/// A member of a JSON object, along a path of keys and numbers: "error.code".
+/// Returns a member of a JSON object by a path of keys and indices: "error.code".
 inline std::string member(const std::string& body, std::string_view path) {
   const auto document = json::Document::parse(body);
   if (!document) return "not JSON: " + body;

@@ -1,5 +1,5 @@
-// Personal data through the whole daemon: what an upstream gets to see, and what the client gets
-// back, whole and as a stream.
+// Tests personal data through the whole daemon: what an upstream receives, and what the client gets
+// back, whole and streamed.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What a daemon lets be seen of its requests: metrics, ids, traces, the log, the record; and that a
-// request whose understanding fails is answered and marked.
+// Tests what a daemon reports about its requests: metrics, ids, traces, the log and the record. A
+// request that cannot be classified must still be answered, and be marked.
 
 #include <gtest/gtest.h>
 
@@ -56,8 +56,8 @@ routing:
       modelRefs: [{model: general}]
 )";
 
-/// (1, 0) for what begins with "one", (0, 1) otherwise; "slow" texts wait until nobody asks any
-/// more, or their time is up.
+/// Returns (1, 0) for texts that begin with "one", otherwise (0, 1). "slow" texts wait until all
+/// callers are gone or their time is up.
 class Embedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
@@ -378,7 +378,7 @@ TEST(Observed, records_requests_for_replay_without_their_text) {
   const std::string plain = chat(*daemon, "one kept").headers.at("x-vsr-replay-id");
   counts(*daemon, "signalbox_replay_records 2");
   const std::string captured = chat(*daemon, "prove it").headers.at("x-vsr-replay-id");
-  Reply list;  // a request is recorded after it is answered
+  Reply list;  // a request is recorded after it was answered
   for (int i = 0; i < 500 && list.body.find(captured) == std::string::npos; ++i) {
     list = ask(*daemon, get("/v1/router_replay"), "management");
     std::this_thread::sleep_for(milliseconds(5));
@@ -417,7 +417,7 @@ TEST(Observed, decides_without_models_that_have_no_room_and_marks_it) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-degraded-reason"), "overloaded");
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
-  // Its guard was not asked, which refuses for now and not for good.
+  // Its guard was not evaluated, so the refusal is temporary.
   const Reply refused = chat(*daemon, "closed");
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.headers.at("retry-after"), "1");
@@ -434,7 +434,7 @@ TEST(Observed, decides_without_models_that_take_too_long) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-degraded-reason"), "timeout");
-  // A guard that had no time counts as its on_error says.
+  // A guard that ran out of time follows its on_error.
   const Reply guarded = chat(*daemon, "slow and closed");
   EXPECT_EQ(guarded.headers.at("x-vsr-selected-decision"), "guarded");
   counts(*daemon, R"(signalbox_degraded_total{reason="timeout"} 2)");
@@ -450,11 +450,11 @@ TEST(Observed, turns_requests_away_before_their_bodies_fill_the_memory) {
   EXPECT_EQ(reply.status, 429);
   EXPECT_EQ(reply.headers.at("retry-after"), "1");
   EXPECT_NE(reply.body.find("\"code\":\"overloaded\""), std::string::npos) << reply.body;
-  // Those of several count together: one is on its way and takes most.
+  // The bytes of several requests count together: one is being sent and uses most of the limit.
   Wire slow = Wire::connect(daemon->port("http"));
   const std::string large = post("/v1/chat/completions", std::string(3000, 'x'));
   slow.send(large.substr(0, large.size() - 10));
-  std::this_thread::sleep_for(milliseconds(200));  // it is to be read before the others
+  std::this_thread::sleep_for(milliseconds(200));  // it must be read before the others
   bool full = false;
   for (int i = 0; i < 500 && !full; ++i) {
     full = chat(*daemon, "one " + std::string(2000, 'x')).status == 429;

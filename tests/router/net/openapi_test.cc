@@ -1,4 +1,4 @@
-// /openapi.json against the routes that are there.
+// Compares /openapi.json with the existing routes.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A daemon whose configuration file changes while it serves.
+// Tests a daemon whose configuration file changes while it serves.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using daemon::Daemon;
 
-/// Everything goes by the decision of this name to the upstream at this port.
+/// A configuration that routes every request by the decision of this name to the upstream at this
+/// port.
 std::string configuration(std::string_view decision, uint16_t upstream_port,
                           std::string_view more = "") {
   return fmt::format(
@@ -108,7 +109,7 @@ TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
   folder_.write("config.yaml", configuration("two", upstream_.port()));
   EXPECT_TRUE(eventually([&] { return builds == 3; }));
   EXPECT_EQ(decision_of(*daemon), "one");
-  // The file is right and stays as it is: what was missing is there when somebody asks again.
+  // The file is valid and unchanged; the missing part appears later, and a reload finds it.
   daemon->reload();
   EXPECT_TRUE(eventually([&] { return decision_of(*daemon) == "two"; }));
 }
@@ -181,7 +182,8 @@ TEST_F(Reload, lets_a_stream_end_on_the_state_that_it_began_with) {
   streaming.get_future().wait();
   folder_.write("config.yaml", configuration("two", upstream_.port()));
   EXPECT_TRUE(eventually([&] { return decision_of(*daemon) == "two"; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // what is retired is freed by then
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(1200));  // retired configurations are freed by then
   EXPECT_FALSE(held.expired()) << "the stream still stands on it";
   reloaded.set_value();
   const Reply reply = client.read_reply();

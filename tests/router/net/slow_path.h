@@ -1,6 +1,6 @@
 #pragma once
-// A way to a server on this machine that takes as long as a test says: what the server sends
-// arrives so much later. Connections are passed on byte by byte, whatever is said on them.
+// A connection to a local server with a configurable delay for everything that the server sends. It
+// passes all bytes on unchanged.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ class SlowPath {
         passing_.emplace_back([this, client] { pass(client); });
     });
   }
-  /// Waits for its connections to end, so that those who use it end first.
+  /// Waits until its connections end, so that their users end first.
   ~SlowPath() {
     ::shutdown(listener_, SHUT_RDWR);
     accepting_.join();
@@ -80,7 +80,7 @@ class SlowPath {
   uint16_t port_ = 0;
   std::atomic<std::chrono::milliseconds> delay_{std::chrono::milliseconds(0)};
   std::thread accepting_;
-  std::vector<std::thread> passing_;  // of the thread that accepts, until it has ended
+  std::vector<std::thread> passing_;  // used by the accepting thread until it ends
 };
 
 }  // namespace signalbox::test

@@ -1,4 +1,4 @@
-// A small HTTP reader of its own: tests must not check the parser with itself.
+// Contains its own small HTTP reader, because tests must not check the parser with itself.
 
 #include "tests/router/net/sockets.h"
 
@@ -224,7 +224,7 @@ FullListener::FullListener() {
   sockets_.push_back(bound_socket(port_));
   ::listen(sockets_.front(), 0);
   const sockaddr_in address = loopback(port_);
-  // Linux queues one more than the backlog; a few more than that are certain to fill it.
+  // Linux queues one connection more than the backlog; a few more are certain to fill it.
   for (int i = 0; i < 4; ++i) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     static_cast<void>(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
@@ -236,9 +236,9 @@ FullListener::~FullListener() {
   for (const int fd : sockets_) ::close(fd);
 }
 
-// Below the ports that the system gives to connections (32768 and up): one of those that asks for a
-// closed port of their range again and again is at last given that port itself, and is its own
-// peer.
+// Returns a port below those that the system gives to connections (32768 and up). A client that
+// keeps connecting to a closed port in that range is eventually given that very port and connects
+// to itself.
 uint16_t closed_port() {
   static std::mt19937 random{std::random_device{}()};
   std::uniform_int_distribution<uint16_t> ports(10'000, 32'000);

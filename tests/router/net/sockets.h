@@ -1,7 +1,7 @@
 #pragma once
-// Both ends of a connection for tests, as plain blocking POSIX sockets: nothing of the code under
-// test takes part, so every byte is under the test's control. Waits end after kPatience with a
-// failure instead of hanging.
+// Both ends of a connection for tests, as plain blocking POSIX sockets. No code under test takes
+// part, so the test controls every byte. Waits end after kPatience with a failure instead of
+// hanging.
 
 #include <chrono>
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace signalbox::test {
 
 inline constexpr std::chrono::seconds kPatience{20};
 
-/// What came back: header names in lower case.
+/// A received reply; header names are in lower case.
 struct Reply {
   int status = 0;
   std::map<std::string, std::string> headers;
   std::string body;
-  bool complete = false;  // the body's announced end was seen
+  bool complete = false;  // the announced end of the body was reached
   bool chunked = false;
 
   bool has(const std::string& name) const { return headers.count(name) > 0; }
@@ -41,21 +41,21 @@ class Wire {
 
   static Wire connect(uint16_t port);
 
-  /// False when the other side has closed.
+  /// Returns false if the other side has closed.
   bool send(std::string_view bytes);
-  /// Reads until `mark` has been seen and returns everything up to its end; what was read is
-  /// returned without it when the other side closes first.
+  /// Reads until `mark` occurs and returns everything up to its end. If the other side closes
+  /// first, returns what was read.
   std::string read_until(std::string_view mark);
   std::string read_exactly(size_t size);
-  /// Waits until the other side closes; false when it sends something instead.
+  /// Waits until the other side closes; returns false if it sends something instead.
   bool closed();
   /// Reads one response.
   Reply read_reply(bool head_request = false);
-  /// Reads one request (header, then a body of its Content-Length) and returns its bytes.
+  /// Reads one request (a header, then a body of its Content-Length) and returns its bytes.
   std::string read_request();
 
   void shutdown_send();
-  /// Closes with a reset instead of a farewell.
+  /// Closes with a reset instead of an orderly shutdown.
   void reset();
   void close();
 
@@ -66,8 +66,9 @@ class Wire {
   std::string buffer_;
 };
 
-/// A server that does what the test's script says, one thread a connection. The script gets the
-/// connection and its number, from 0; what it leaves open is closed when it returns.
+/// A server that runs the test's script, with one thread per connection. The script receives the
+/// connection and its number, counted from 0. Connections that it leaves open are closed when it
+/// returns.
 class Upstream {
  public:
   using Script = std::function<void(Wire& wire, int number)>;
@@ -87,8 +88,8 @@ class Upstream {
   std::thread accepting_;
 };
 
-/// A listener that accepts nobody and whose queue is full: the handshakes of further connections
-/// are dropped.
+/// A listener that accepts no connection and whose queue is full, so that handshakes of further
+/// connections are dropped.
 class FullListener {
  public:
   FullListener();
@@ -100,10 +101,10 @@ class FullListener {
   std::vector<int> sockets_;
 };
 
-/// A port on which nothing listens.
+/// Returns a port on which nothing listens.
 uint16_t closed_port();
 
-/// "POST /path HTTP/1.1" with Host, Content-Type and Content-Length.
+/// Returns "POST /path HTTP/1.1" with Host, Content-Type and Content-Length.
 std::string post(std::string_view path, std::string_view body, std::string_view extra_headers = {});
 std::string get(std::string_view path, std::string_view extra_headers = {});
 

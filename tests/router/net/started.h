@@ -1,5 +1,5 @@
 #pragma once
-// A daemon from the text of a configuration, for tests that talk to it over sockets.
+// Starts a daemon from the text of a configuration, for tests over sockets.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ inline Result<models::Models> no_models(const config::Config&) {
   return models::Models{};
 }
 
-/// Null, with a failure, where it does not start. `adjust` changes the configuration before.
+/// Returns null and reports a test failure if the daemon does not start. `adjust` changes the
+/// configuration first.
 inline std::unique_ptr<daemon::Daemon> started(
     std::string_view text, const std::function<void(config::Config&)>& adjust = {},
     models::OpenModels open = no_models) {
@@ -31,7 +32,7 @@ inline std::unique_ptr<daemon::Daemon> started(
   return daemon ? *std::move(daemon) : nullptr;
 }
 
-/// The one server of the only model.
+/// Sets the only server of the only model.
 inline std::function<void(config::Config&)> served_at(uint16_t port) {
   return [port](config::Config& config) {
     config.providers.models.back().backend_refs.front().port = port;

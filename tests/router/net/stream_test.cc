@@ -1,4 +1,4 @@
-// Server-sent events on their way through.
+// Tests the relay of server-sent events.
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(Stream, does_not_care_how_the_upstream_cuts_it) {
 }
 
 TEST(Stream, that_breaks_ends_in_an_error_event_and_without_the_last_chunk) {
-  // Between events, and in the middle of one.
+  // The stream breaks between events, and in the middle of one.
   for (const std::string rest : {"", "data: {\"n\":"}) {
     Upstream upstream([&](Wire& wire, int) {
       wire.read_request();

@@ -1,4 +1,5 @@
-// TLS on both sides: one router calls another over HTTPS, and neither goes on without it.
+// Tests TLS on both sides: one router calls another over HTTPS, and neither accepts a connection
+// without it.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ class TlsTest : public testing::Test {
       GTEST_SKIP() << missing;
     server_ = *start(secured(), "type: echo");
   }
-  /// A router that calls server_.
+  /// Starts a router that calls server_.
   std::unique_ptr<Daemon> router(std::string_view host, std::string_view trust) const {
     auto made =
         start("", fmt::format("base_url: \"https://{}:{}\"{}", host, server_->port("http"), trust));
@@ -98,7 +99,7 @@ TEST_F(TlsTest, goes_to_nobody_who_cannot_show_who_they_are) {
 }
 
 TEST_F(TlsTest, is_not_spoken_by_halves) {
-  // A plain request to a TLS listener, and TLS to a plain one.
+  // A plain request to a TLS listener, and TLS to a plain listener.
   Wire client = Wire::connect(server_->port("http"));
   client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_TRUE(client.read_until("\r\n\r\n").empty());

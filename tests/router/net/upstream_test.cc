@@ -1,5 +1,5 @@
-// What reaches the upstream, what comes back, and what happens when it misbehaves before its reply
-// has begun.
+// Tests what the upstream receives, what comes back, and how errors before the start of its reply
+// are handled.
 
 #include <gtest/gtest.h>
 
@@ -198,7 +198,7 @@ TEST(Upstream, reply_may_be_framed_in_any_way) {
       {"HTTP/1.1 204 No Content\r\n\r\n", ""},
   };
   for (const auto& [wire_bytes, body] : replies) {
-    // Whole, and byte by byte.
+    // Sends the reply as a whole, and byte by byte.
     for (const bool slowly : {false, true}) {
       Upstream upstream([&, bytes = wire_bytes](Wire& wire, int) {
         wire.read_request();
@@ -239,7 +239,7 @@ TEST(Upstream, request_that_met_a_connection_just_closed_is_sent_once_more) {
   Upstream upstream([](Wire& wire, int number) {
     wire.read_request();
     wire.send(ok("{}"));
-    // The next request arrives and is never answered: to the router that looks like an idle close.
+    // The next request arrives and is never answered; the router sees an idle connection close.
     if (number == 0) wire.read_request();
     if (number == 0) return;
     while (!wire.read_request().empty()) wire.send(ok("{}"));

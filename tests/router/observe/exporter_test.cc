@@ -1,5 +1,5 @@
-// Batches, bounds and outages, with a collector that is a function; a real one over HTTP is in
-// tests/router/net.
+// Tests batches, bounds and outages with a function as the collector. tests/router/net tests a real
+// collector over HTTP.
 
 #include "router/observe/exporter.h"
 

@@ -1,4 +1,4 @@
-// What people who watch are told of the last minutes.
+// Tests the history of the last minutes that is shown to observers.
 
 #include "router/observe/history.h"
 
@@ -121,7 +121,7 @@ TEST(History, goes_on_from_a_number_and_forgets_the_oldest) {
   EXPECT_EQ(*watched.told().root().find("next")->integer(), 5);
   EXPECT_EQ(raw(watched.told(3)).size(), 2u);
   EXPECT_EQ(raw(watched.told(5)).size(), 0u);
-  // A number that is still to come is of another process.
+  // A number that is still in the future belongs to another process.
   EXPECT_EQ(raw(watched.told(6)).size(), 5u);
   for (size_t i = 0; i < History::kStepsMax; ++i) watched.step();
   EXPECT_EQ(raw(watched.told()).size(), History::kStepsMax);

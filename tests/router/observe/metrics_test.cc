@@ -1,4 +1,5 @@
-// What is counted, how a scrape reads it, and that docs/metrics.md lists just that.
+// Tests the counters, their exposition to a scrape, and that docs/metrics.md lists exactly these
+// metrics.
 
 #include "router/observe/metrics.h"
 
@@ -100,7 +101,7 @@ TEST(Metrics, counts_what_was_spent_by_model_and_decision) {
   account.repeated = Tokens{100, 0, 20};
   account.cost = 0;
   meters.record(account);
-  account.repeated.reset();  // a reply that says nothing of its tokens
+  account.repeated.reset();  // a reply without usage
   meters.record(account);
   account.tokens = Tokens{1, 0, 1};
   account.decision = "";
@@ -180,7 +181,7 @@ TEST(Metrics, writes_any_name_so_that_it_can_be_read) {
   has_line(expose(all), "a_total{name=\"quote\\\" back\\\\ line\\n \xEF\xBF\xBD\"} 1");
 }
 
-// "| `name` | counter | `a` `b` | ... |"
+// Reads lines such as "| `name` | counter | `a` `b` | ... |".
 std::set<std::string> documented() {
   std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/docs/metrics.md");
   std::set<std::string> out;

@@ -1,6 +1,6 @@
 #pragma once
-// Reads what an exporter sends, as far as tests look at it. That others read it too is shown by
-// tests/e2e/traces.test.mjs, which decodes it by protobufjs.
+// Reads the parts of an exporter's messages that tests need. tests/e2e/traces.test.mjs decodes them
+// with protobufjs, which shows that others can read them, too.
 
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@ namespace signalbox::test {
 struct ReadSpan {
   std::string trace, id, parent, name, error;  // ids as hexadecimal digits
   uint64_t began_ns = 0, ended_ns = 0, kind = 0, status = 0;
-  std::map<std::string, std::string> attributes;  // keys, and values as they are encoded
+  std::map<std::string, std::string> attributes;  // values in their encoded form
 };
 
 struct ReadExport {
@@ -22,7 +22,7 @@ struct ReadExport {
   std::vector<ReadSpan> spans;
 };
 
-/// Calls `visit` with each field. A message that cannot be read throws, which fails the test.
+/// Calls `visit` for each field. Throws if the message is invalid, which fails the test.
 template <class Visit>
 void each_field(std::string_view message, const Visit& visit) {
   protobuf::Reader reader(message);

@@ -1,4 +1,5 @@
-// The record of requests: bounded, in order, without text unless it was captured.
+// Tests the record of requests: it is bounded, in order, and contains no text unless the text was
+// captured.
 
 #include "router/observe/replay.h"
 

@@ -1,4 +1,4 @@
-// The cases of W3C's specification, and what is made where a client sends nothing of use.
+// Tests the cases of W3C's specification, and the new trace if a client sends no valid header.
 
 #include "router/observe/trace_context.h"
 

@@ -1,5 +1,5 @@
-// Texts of choices that are split over chunks, in all the forms in which servers send them: what is
-// held back comes out, at its place.
+// Tests texts of choices that are split over chunks, in all the forms in which servers send them.
+// Text that is held back must be sent later, at its own position.
 
 #include "router/replies/chunk_unmasker.h"
 
@@ -21,7 +21,7 @@ std::string arguments(std::string_view text, int call) {
 }
 
 TEST(ChunkUnmasker, SendsWhatIsHeldWhenAChoiceEnds) {
-  // With the last delta, with an end of its own, at [DONE], and with nothing at all.
+  // The choice ends with the last delta, with an end of its own, at [DONE], or without any end.
   EXPECT_EQ(heard(streamed(content("see [EMAIL", "\"length\""), 9)).content, "see [EMAIL");
   EXPECT_EQ(heard(streamed(content("see [EMAIL") +
                                chunk(R"({"index":0,"delta":{},"finish_reason":"length"})"),
@@ -99,7 +99,8 @@ TEST(ChunkUnmasker, EndsATextBeforeAnotherOfItsChoice) {
       {{said("content", "a ["), said("refusal", "b")},
        {said("content", "a "), said("content", "["), said("refusal", "b")}},
       {{input("a ["), next_called, input("c")}, {input("a "), input("["), next_called, input("c")}},
-      // What is said twice goes on side by side, as does a call that repeats its name.
+      // Texts that occur in two members continue side by side, and so does a call that repeats its
+      // name.
       {{said("reasoning_content", "[PERS") + "," + said("reasoning", "[PERS"),
         said("reasoning_content", "ON_1]") + "," + said("reasoning", "ON_1]")},
        {said("reasoning_content", "") + "," + said("reasoning", ""),
@@ -144,7 +145,7 @@ TEST(ChunkUnmasker, ReadsDetailsOfReasoning) {
   }
 }
 
-/// Calls that each hold something, and the end of their choice.
+/// Returns calls that each hold back some text, followed by the end of their choice.
 std::string held_calls(size_t calls, std::string_view id) {
   std::string out = R"({"index":0,"delta":{"tool_calls":[)";
   for (size_t i = 0; i < calls; ++i)
@@ -188,7 +189,7 @@ TEST(ChunkUnmasker, ReadsTheTextsOfPlainCompletions) {
   EXPECT_NE(out.find(R"("index":0,"text":"[","finish_reason":null)"), std::string::npos) << out;
 }
 
-/// Of all events, the texts that follow `before`, up to their quote.
+/// Returns the texts of all events that follow `before`, up to the closing quote.
 std::string texts_after(std::string_view before, const std::string& stream) {
   std::string out;
   for (size_t at = 0; (at = stream.find(before, at)) != std::string::npos;) {
@@ -214,12 +215,13 @@ TEST(ChunkUnmasker, JoinsTextsOfContentsThatAreListsOfParts) {
   }
 }
 
-/// A delta of choice 0 with this content, as JSON.
+/// Returns a delta of choice 0 with this content, as JSON.
 std::string listed(std::string_view content, std::string_view reason = "null") {
   return delta(fmt::format("\"content\":{}", content), reason);
 }
 
-/// What a client reads, thoughts between "<" and ">", parts that are none as their type.
+/// Returns what a client reads, with thoughts between "<" and ">", and parts without text as their
+/// type.
 std::string read_in_order(std::string_view stream) {
   std::string out;
   for (size_t at = 0; (at = stream.find("data: {", at)) != std::string_view::npos;) {
@@ -261,18 +263,18 @@ TEST(ChunkUnmasker, KeepsTheOrderOfContentsInAllTheirForms) {
       {listed(R"([{"type":"text","text":"to [EMAIL_"},{"type":"text","text":"ADDRESS_1] bye"}])",
               "\"stop\""),
        "to ann@example.com bye"},
-      // One form after the other.
+      // Different forms after each other.
       {listed("\"see [EMAIL_\"") + listed(text("ADDRESS_1] bye")), "see ann@example.com bye"},
       {listed("\"array a[\"") + listed(text("0] is first")), "array a[0] is first"},
       {listed(R"(["see [EMAIL_"])") + listed(R"(["ADDRESS_1]", "."])"), "see ann@example.com."},
-      // A thought before a text, and behind it.
+      // A thought before a text, and after it.
       {listed(thought("index a[")) + listed(text("It is 4")), "<index a><[>It is 4"},
       {listed(text("a [")) + listed(thought("b [")) + listed(text("c")), "a [<b ><[>c"},
       {listed(thought("of [PERS")) + listed(thought("ON_1]")), "<of ><Ann \"Q\" O\nNeil>"},
-      // A text of another type, and one without.
+      // A text of another type, and one without a type.
       {listed(R"([{"type":"reasoning","text":"a ["}])") + listed(text("b")), "a [b"},
       {listed(R"([{"text":"a [IP_"}])") + listed(text("ADDRESS_1]")), "a 10.0.0.1"},
-      // A part that is no text.
+      // A part without text.
       {listed(R"([{"type":"text","text":"a ["},{"type":"ref"},{"type":"text","text":"b"}])"),
        "a [refb"},
       {listed(text("a [")) + listed(R"([{"type":"ref"}])") + listed(text("b")), "a [refb"},

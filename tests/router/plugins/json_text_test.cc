@@ -1,4 +1,4 @@
-// JSON read with its escapes, and the way back to its bytes.
+// Tests the reader of JSON strings with escapes, and the mapping back to their bytes.
 
 #include "router/request/json_text.h"
 
@@ -17,7 +17,7 @@ std::string_view source_of(std::string_view source, const JsonText& json, size_t
   return source.substr(from, to - from);
 }
 
-/// What stands there of each part, with '#' before a number.
+/// Returns the source of each part; '#' precedes a number.
 std::string parts_of(std::string_view source, size_t begin, size_t end) {
   const JsonText json(source);
   std::string out;
@@ -56,7 +56,8 @@ TEST(JsonText, says_what_of_a_range_can_be_replaced) {
   EXPECT_EQ(parts_of(source, 33, 42), "");
 }
 
-// Any string, spelt with any escapes: read as the parser reads it, and every byte stands somewhere.
+// Any string, written with any escapes, must be read as the parser reads it, and every byte must
+// have a position.
 TEST(JsonText, agrees_with_the_parser) {
   constexpr auto kSpelt =
       std::to_array<std::string_view>({"a", "\xC3\xA9", "\\u00e9", "\\ud83d\\ude00", "\\n", "\\\"",
@@ -82,7 +83,7 @@ TEST(JsonText, agrees_with_the_parser) {
     for (size_t at = 0; at < json.text().size(); ++at) {
       const auto [from, to] = json.origin(at, at + 1);
       ASSERT_LT(from, to) << source;
-      if (from < last) continue;  // of a character of several bytes
+      if (from < last) continue;  // part of a character with several bytes
       ASSERT_EQ(from, last) << source;
       again += source.substr(from, to - from);
       last = to;

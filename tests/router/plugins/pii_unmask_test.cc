@@ -1,4 +1,4 @@
-// Replies with placeholders, whole and as streams that are cut at every byte.
+// Tests replies with placeholders, whole and as streams that are split at every byte.
 
 #include "router/replies/pii_unmask.h"
 
@@ -43,7 +43,7 @@ TEST(UnmaskReply, TakesWhatIsNoJsonAsText) {
   EXPECT_EQ(unmask_reply("<h1>[IP_ADDRESS_1]</h1>", masks()), "<h1>10.0.0.1</h1>");
 }
 
-// Masks put in order for each string would take a hundred times as long where there are as many.
+// If the masks were sorted for each string, this many of them would take a hundred times as long.
 TEST(UnmaskReply, LooksAtTheMasksOnce) {
   std::string reply = "{\"tokens\":[";
   for (int i = 0; i < 10000; ++i) reply += "\"[\",";
@@ -144,7 +144,7 @@ TEST(StreamUnmasker, PutsWhatItHeldBetweenEvents) {
   const std::string done = "data: [DONE]\n\n", id = "id: 8\r\n: a comment\nevent: done\n";
   const std::string end = R"(data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
   const std::pair<std::string, std::string> cases[] = {
-      {in, out + "\n\n" + held},  // events that nothing ends
+      {in, out + "\n\n" + held},  // events without a terminating blank line
       {in + "\n", out + "\n\n" + held},
       {in + "\r\n", out + "\r\n\n" + held},
       {in + "\n" + done, out + "\n\n" + held + done},

@@ -1,4 +1,4 @@
-// Edits of a body: every case of splices.yaml through the whole router, and the editor on its own.
+// Tests edits of a body: every case of splices.yaml through the whole router, and the editor alone.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace signalbox::splice {
 namespace {
 
-// Decisions named after the word that selects them.
+// Decisions are named after the word that selects them.
 std::unique_ptr<const routing::Router> make_router() {
   std::string text = R"(version: v0.3
 providers:
@@ -93,7 +93,7 @@ TEST(Edit, applies_in_order_of_position) {
   EXPECT_EQ(apply("", {}), "");
 }
 
-// Whatever is set and removed, the result is the object with just that changed.
+// For any set and removed members, the result must be the object with only these changes.
 TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
   std::mt19937 random(11);
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };

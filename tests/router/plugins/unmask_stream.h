@@ -1,5 +1,5 @@
 #pragma once
-// Streams with placeholders as upstreams send them, and what a client makes of what comes out.
+// Makes streams with placeholders as upstreams send them, and reads the result as a client does.
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ inline std::string streamed(std::string_view stream, size_t piece) {
   return out;
 }
 
-/// What a client makes of a stream: the texts of choice 0 and of its two calls.
+/// The texts of choice 0 and of its two calls, as a client reads them from a stream.
 struct Heard {
   std::string content, other, first_call, second_call;
   size_t events = 0;
@@ -92,7 +92,7 @@ inline Heard heard(std::string_view stream) {
   return out;
 }
 
-/// A delta of choice 0.
+/// Returns a delta of choice 0.
 inline std::string delta(std::string_view members, std::string_view reason = "null") {
   return chunk(fmt::format(R"({{"index":0,"delta":{{{}}},"finish_reason":{}}})", members, reason));
 }

@@ -1,4 +1,5 @@
-// Redis over TLS: who is trusted, who is not, and that nobody is spoken to in the clear instead.
+// Tests Redis over TLS: which servers are trusted, which are not, and that a router never falls
+// back to plain text.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ using test::Certificates;
 
 constexpr milliseconds kLimit{5000};
 
-/// What goes wrong with a PING; "": nothing.
+/// Returns the error of a PING, or "".
 std::string error_of(const config::Redis& config, milliseconds limit = kLimit) {
   auto server = redis_server(config);
   if (!server) return server.error().message;
@@ -30,7 +31,7 @@ class RedisTls : public testing::Test {
     if (const std::string missing = test::RedisProcess::missing(true); !missing.empty())
       GTEST_SKIP() << missing;
   }
-  /// A router that trusts the authority and calls `host`.
+  /// Returns the configuration of a router that trusts the authority and calls `host`.
   config::Redis router(const std::string& host = "localhost") const {
     config::Redis out;
     out.host = host;
@@ -71,7 +72,7 @@ TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) 
   EXPECT_EQ(stranger.find(failure("localhost", "no TLS: certificate verify failed: self-signed")),
             0U)
       << stranger;
-  config.tls_ca_path.clear();  // the system's know it no better
+  config.tls_ca_path.clear();  // the system's authorities do not include it, either
   EXPECT_NE(error_of(config).find("no TLS: certificate verify failed"), std::string::npos);
   config.tls_skip_verify = true;
   EXPECT_EQ(error_of(config), "");

@@ -1,13 +1,13 @@
-// Signals as data: every line of cases/*.jsonl is a routing, a request and what the explanation
-// then says.
+// Tests signals from data: every line of cases/*.jsonl is a routing configuration, a request and
+// the expected explanation.
 //
 //   {"name": ..., "signals": {...}, "projections": {...}?, "decisions": [...]?, "catalog": {...}?,
 //    "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?, "raw": true?}}?,
 //    "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?, "refused": ...?, "failed": ...?,
-//    "words": part of what people are told?}
+//    "words": part of the text for people?}
 //
-// Numbers may differ by 1e-4. A directory of test files is written "DATA".
+// Numbers may differ by 1e-4. "DATA" stands for a directory of test files.
 
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ void run(const json::Value& row) {
   if (const auto decision = row.find("decision")) {
     EXPECT_EQ(replies::name_of(evaluation), decision->text());
   }
-  // What only the needed signals say must come to the same.
+  // Evaluating only the needed signals must give the same result.
   Evaluation lazy = (*router)->evaluate(*request, headers_of(row));
   if (!lazy.run_cheap()) static_cast<void>(lazy.run_needed());
   EXPECT_EQ(replies::name_of(lazy), replies::name_of(evaluation))

@@ -1,4 +1,4 @@
-// Similarity signals, over vectors chosen by hand.
+// Tests similarity signals with vectors chosen by hand.
 
 #include "router/signals/embedding.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Aggregation = config::EmbeddingSignal::Aggregation;
 
-// Two dimensions: a text is the angle in degrees that it spells.
+// Uses two dimensions: a text is an angle in degrees.
 class Angles : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }

@@ -1,4 +1,5 @@
-// Keywords: where they match, how surely, and that one pass finds what a naive search finds.
+// Tests keywords: where they match, with which confidence, and that one pass finds what a naive
+// search finds.
 
 #include "router/signals/keyword.h"
 
@@ -29,7 +30,7 @@ request::ChatRequest request_with(std::string_view text) {
 
 struct Outcome {
   std::vector<Reading> readings;
-  std::vector<std::string> found;  // keywords, in the order of their ends
+  std::vector<std::string> found;  // keywords in the order of their ends
 };
 
 Outcome evaluate(const std::vector<config::KeywordSignal>& signals, std::string_view text) {
@@ -106,7 +107,7 @@ TEST(Keyword, ignores_case_unless_told_not_to) {
   EXPECT_TRUE(occurs("\xCE\xA9\xCE\xBC\xCE\xAD\xCE\xB3\xCE\xB1",
                      "\xCF\x89\xCE\x9C\xCE\x88\xCE\x93\xCE\x91"));  // Ωμέγα
   EXPECT_TRUE(occurs("k", "5 \xE2\x84\xAA"));       // the Kelvin sign lower-cases to k
-  EXPECT_TRUE(occurs("\xC8\xBA", "\xE2\xB1\xA5"));  // U+023A: its lower case is a byte longer
+  EXPECT_TRUE(occurs("\xC8\xBA", "\xE2\xB1\xA5"));  // U+023A: its lower case is one byte longer
   EXPECT_TRUE(occurs("SQL", "in SQL", true));
   EXPECT_FALSE(occurs("SQL", "in sql", true));
 }
@@ -211,7 +212,7 @@ size_t naive_distance(std::string_view a, std::string_view b) {
   return table[a.size()][b.size()];
 }
 
-// Whether some stretch of about as many words is as near as the threshold asks.
+// Returns whether a sequence of about as many words is as similar as the threshold requires.
 bool naive_fuzzy(const std::string& keyword, const std::string& text, double threshold) {
   std::vector<text::TextUnit> own, units;
   text::split_units(keyword, own);

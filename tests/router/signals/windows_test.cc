@@ -1,4 +1,4 @@
-// Windows: nothing of a text is lost, and nothing is cut in two that a model should see whole.
+// Tests windows: they cover the whole text, and split nothing that a model should see as a whole.
 
 #include "router/text/windows.h"
 
@@ -105,7 +105,7 @@ TEST(Windows, of_many_texts_are_bounded_by_what_they_cost) {
   EXPECT_TRUE(tiny.whole);
   EXPECT_EQ(tiny.pieces.size(), 16 * kWindowsMax);
   EXPECT_FALSE(of(16 * kWindowsMax + 1, 1).whole);
-  // Two windows a text: the first of the newest are there, in order.
+  // Two windows per text: the first windows of the newest texts are kept, in order.
   const Windows two = of(200, 100);
   EXPECT_FALSE(two.whole);
   EXPECT_EQ(two.pieces[0].size(), 64U);

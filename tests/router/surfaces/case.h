@@ -1,5 +1,5 @@
 #pragma once
-// The surfaces by name, and what they make of data, for tests and fuzz targets.
+// Reads and translates data by the name of a surface, for tests and fuzz targets.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ namespace signalbox::surfaces::test {
 
 inline constexpr dialects::Asking kAsking{"r-1", "0f", "me", 1000};
 
-/// "messages", "completions", "responses", and "server" for chat completions of a server that
-/// speaks Anthropic's API.
+/// The surfaces are "messages", "completions", "responses", and "server", which stands for chat
+/// completions through a server with Anthropic's API.
 inline Result<dialects::Incoming> read(std::string_view surface, std::string body,
                                        dialects::ResponseStore& store) {
   if (surface == "messages") return dialects::AnthropicDialect().read(std::move(body), kAsking);
@@ -31,12 +31,12 @@ inline Result<dialects::Incoming> read(std::string_view surface, std::string bod
 
 struct Streamed {
   std::string out;
-  std::string error;  // "": none
+  std::string error;  // "": no error
 
   bool operator==(const Streamed&) const = default;
 };
 
-/// A stream that comes in pieces of so many bytes.
+/// Feeds a stream in pieces of `piece` bytes.
 inline Streamed stream(dialects::ReplyTranslator& replies, std::string_view bytes, size_t piece) {
   Streamed out;
   for (size_t at = 0; at < bytes.size(); at += piece) {

@@ -1,5 +1,5 @@
-// Requests, replies and streams of every surface as lines of data; a stream has to come out the
-// same however it is cut.
+// Tests requests, replies and streams of every surface from lines of data. A stream must give the
+// same output however it is split.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Databases and rankings of tools as data, a case a line; and the cache of what tools say of
-// themselves.
+// Tests databases and rankings of tools from data, one case per line, and the cache of tool
+// descriptions.
 //
 //   databases.jsonl  {"name", "database", "tools": [...] or "error": part of the message}
 //   rankings.jsonl   {"name", "query", "similarities": [of kTools], weight or bound: value?,

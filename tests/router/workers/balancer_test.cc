@@ -1,4 +1,5 @@
-// What lines of data cannot tell: the line of those who wait, and many threads at once.
+// Tests what lines of data cannot express: the queue of waiting requests, and many concurrent
+// threads.
 
 #include "router/workers/balancer.h"
 
@@ -40,7 +41,7 @@ TEST(BalancerLine, is_served_in_order_as_workers_become_free) {
   balancer.end(0, 0, Ended::kAnswered, kNow);
   EXPECT_EQ(first, 1);
   EXPECT_EQ(second, 0);
-  // Nobody overtakes the one who has it.
+  // No request overtakes the one that has the place.
   EXPECT_EQ(balancer.begin({}, {}, kNow).error(), Missing::kRoom);
   EXPECT_EQ(balancer.leave(*a), 0U);
   balancer.end(0, 0, Ended::kAnswered, kNow);
@@ -85,7 +86,7 @@ TEST(Balancer, lets_so_many_be_sent_twice) {
   EXPECT_FALSE(balancer.take_retry());
 }
 
-// Of n workers one goes: only its sessions move.
+// If one of n workers disappears, only its sessions move.
 TEST(Balancer, moves_no_session_that_need_not_move) {
   config::Reliability settings;
   settings.lb_policy = config::Reliability::Policy::kSession;

@@ -1,9 +1,9 @@
-// Stories of a balancer as lines of data: who is asked, in which order, after what has happened.
-// Each line of cases.jsonl has a name, settings, workers and events:
+// Tests a balancer with scenarios from data: which worker is chosen, in which order, after which
+// events. Each line of cases.jsonl has a name, settings, workers and events:
 //   {"ask": {"prompt", "blocks", "messages", "session", "tried"}, "gets": "a b", "as": "r"}
-//     asks once for each word that is expected: a worker, "room" or "other"; "as" names the
-//     request, which stays in flight, otherwise it is answered at once. "blocks" is [[letter,
-//     count], ...], a prompt of so many blocks of each letter.
+//     sends one request per expected word: a worker, "room" or "other". "as" names a request, which
+//     then stays in flight; otherwise it is answered at once. "blocks" is [[letter, count], ...], a
+//     prompt of that many blocks of each letter.
 //   {"end": "r", "ended": "answered|failed|dropped", "ejects": bool}
 //   {"check": "a", "passed": bool, "changes": bool}
 //   {"load": "a", "metrics": TEXT or null}

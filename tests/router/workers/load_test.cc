@@ -1,4 +1,5 @@
-// The few lines of vLLM's metrics that matter, as servers write them and as nobody should.
+// Tests the lines of vLLM's metrics that matter, both as servers write them and in malformed
+// variants.
 
 #include "router/workers/load.h"
 

@@ -1,4 +1,4 @@
-// Blocks of prompts and the memory of them.
+// Tests the blocks of prompts and the memory of them.
 
 #include "router/workers/prefix.h"
 
@@ -90,7 +90,8 @@ TEST(PrefixCache, takes_the_beginning_of_what_is_longer_than_itself) {
   EXPECT_EQ(cache.known(blocks("aaaabbbbccccdddd")), 2U);
 }
 
-// known() searches by halves, which is right only if nothing is there without what leads to it.
+// known() uses a binary search, which is correct only if a block is never present without its
+// predecessors.
 TEST(PrefixCache, holds_no_block_without_those_before_it) {
   std::mt19937 random(7);
   PrefixCache cache(50);

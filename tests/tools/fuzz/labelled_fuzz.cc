@@ -1,5 +1,5 @@
-// Any bytes as labelled lines of every kind: an error, or rows whose spans lie in their texts and
-// in order.
+// Reads arbitrary bytes as labelled lines of every kind. The result must be an error, or rows whose
+// spans are in order and lie in their texts.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!rows) continue;
     for (const LabelledRow& row : rows->rows) {
       uint32_t end = 0;
-      for (const Marked& span : row.spans) {
+      for (const LabelledSpan& span : row.spans) {
         if (span.begin < end || span.end <= span.begin || span.end > row.text.size())
           __builtin_trap();
         end = span.end;

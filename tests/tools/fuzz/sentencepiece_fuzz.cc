@@ -1,4 +1,5 @@
-// Any bytes as a sentencepiece model: an error, or a model whose tokenizer.json can be written.
+// Reads arbitrary bytes as a sentencepiece model. The result must be an error, or a model whose
+// tokenizer.json can be written.
 
 #include <cstddef>
 #include <cstdint>

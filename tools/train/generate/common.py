@@ -1,12 +1,12 @@
-"""What the generators of training text share: a small grammar over word lists, typing habits of
-people, and the loop that prints distinct rows as JSON Lines.
+"""Shared code of the text generators: a small grammar over word lists, simulated typing habits, and the loop that prints
+distinct rows as JSON Lines.
 
-A word list is a text file in words/: `[name]` opens a list, every further line is one entry, `# `
-opens a comment, `\\n` is a line break. In an entry `{name}` is any entry of that list, `{a|b|}` one
-of the alternatives, `{name:key}` the same choice wherever the key stands again in one text, `{^name}`
-that choice with a capital, `{#2-9}` a number; `\\{` and `\\}` are braces. A list is dealt like cards:
-no entry comes twice before all have come once, so that rare wordings are as frequent as the first.
-Equal seeds give equal bytes: all chance comes from one random.Random.
+A word list is a text file in words/. `[name]` starts a list, each following line is one entry, `# ` starts a comment, and
+`\\n` is a line break. In an entry, `{name}` stands for any entry of that list, `{a|b|}` for one of the alternatives,
+`{name:key}` for the same choice wherever the key occurs again in the text, `{^name}` for a capitalised choice, and `{#2-9}`
+for a number; `\\{` and `\\}` are literal braces. A list is used like a deck of cards: no entry is repeated before all have been
+used, so rare wordings are as frequent as common ones. Equal seeds give equal bytes, because one random.Random makes all
+random choices.
 """
 
 import argparse
@@ -20,7 +20,7 @@ WORDS = pathlib.Path(__file__).parent / "words"
 
 
 def read_lists(*names):
-    """The lists of words/NAME.txt, by name; a list may stand in one file only."""
+    """Returns the lists of words/NAME.txt by name. A list must not occur in two files."""
     lists = {}
     for name in names:
         entries = None
@@ -38,10 +38,10 @@ def read_lists(*names):
 
 
 def parse(text):
-    """An entry as a list of strings and of alternatives (tuples: choices, capital?)."""
+    """Parses an entry into a list of strings and alternatives, which are tuples (choices, whether capitalised)."""
     parts, end = _parse(text, 0, inside=False)
     if end != len(text):
-        raise ValueError(f"a brace closes what none opened: {text!r}")
+        raise ValueError(f"a closing brace without an opening one: {text!r}")
     return parts[0]
 
 
@@ -77,14 +77,14 @@ def _parse(text, at, inside):
             plain.append(c)
             at += 1
     if inside:
-        raise ValueError(f"a brace is left open: {text!r}")
+        raise ValueError(f"an opening brace without a closing one: {text!r}")
     close_plain()
     choices.append(now)
     return choices, at
 
 
 class Grammar:
-    """Texts out of lists. Not for use by two threads."""
+    """Makes texts from lists. Not thread-safe."""
 
     def __init__(self, rng, *files):
         self.rng = rng
@@ -93,7 +93,7 @@ class Grammar:
         self.parsed = {}
 
     def pick(self, name):
-        """The next entry of a list, as written."""
+        """Returns the next entry of a list, unexpanded."""
         deck = self.decks.get(name)
         if not deck:
             if name not in self.lists:
@@ -103,7 +103,7 @@ class Grammar:
         return deck.pop()
 
     def make(self, name, **given):
-        """A text of a list. What is given stands for the lists of those names."""
+        """Makes a text from a list. The values in `given` replace the lists of the same names."""
         return self.expand(self.pick(name), **given)
 
     def expand(self, text, **given):
@@ -141,7 +141,7 @@ class Grammar:
 
 
 def tidy(text):
-    """The seams of a template made good: spaces before stops, two stops, a or an."""
+    """Repairs the joints of a template: spaces before punctuation, double punctuation, and a or an."""
     text = re.sub(r"(?<=\w) +([.,?!;:])(?=\s|$)", r"\1", text)
     text = re.sub(r"(?<=[\w.,;:?!])  +(?=\w)", " ", text)
     text = re.sub(r"([?!.:])\.(?=\s|$)(?<!\.\.\.)", r"\1", text)
@@ -154,13 +154,13 @@ def upper_first(text):
 
 
 def lower_first(text):
-    """Opens in lower case, unless the first word is an acronym or the pronoun I."""
+    """Makes the first letter lower case, unless the first word is an acronym or the pronoun I."""
     word = re.match(r"[\w']*", text)[0]
     return text if word[1:] != word[1:].lower() or re.match(r"I\b", word) else text[:1].lower() + text[1:]
 
 
 def typo(rng, text):
-    """One slip of the fingers inside a word: letters swapped, dropped or doubled."""
+    """Inserts one typing error inside a word: swapped, dropped or doubled letters."""
     spots = [m.start() for m in re.finditer(r"(?<=[a-z])[a-z](?=[a-z])", text)]
     if not spots:
         return text
@@ -170,7 +170,7 @@ def typo(rng, text):
 
 
 def typed(rng, text, much=1.0):
-    """The text as somebody in a hurry types it: sometimes no capitals, no full stop, slips."""
+    """Returns the text as somebody in a hurry would type it: sometimes without capitals or a full stop, or with errors."""
     if rng.random() < 0.16 * much:
         text = text.lower()
     elif rng.random() < 0.10 * much:
@@ -192,14 +192,14 @@ def read_lines(path):
 
 
 def distinct_rows(make, rows, key="text"):
-    """Rows of make(), none twice by its key. Fails when the grammar has run dry."""
+    """Yields rows of make() with distinct keys. Fails if the grammar cannot produce enough of them."""
     seen, misses = set(), 0
     while len(seen) < rows:
         row = make()
         if row is None or row[key] in seen:
             misses += 1
             if misses > 2000:
-                raise RuntimeError(f"only {len(seen)} distinct rows of {rows} can be made")
+                raise RuntimeError(f"the grammar yields only {len(seen)} of {rows} distinct rows")
             continue
         misses = 0
         seen.add(row[key])
@@ -207,8 +207,8 @@ def distinct_rows(make, rows, key="text"):
 
 
 def main(description, generator, rows=20000, files=(), key="text"):
-    """The command line of every generator: generator(rng) is what makes one row a call. Further
-    `files` are (option, help) of files with one entry a line, given to it by name."""
+    """Runs the command line of a generator. generator(rng) returns a function that makes one row per call. `files` are
+    (option, help) of files with one entry per line, which are passed to the generator by name."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--rows", type=int, default=rows)
     options.add_argument("--seed", type=int, default=1)

@@ -1,9 +1,9 @@
 """Training data for the domain classifier: questions and tasks in plain words, as people type them.
 
-A row is {"text", "label"}, the label one of the 14 domains. Exam questions, of which public sets
-are full, say much and carefully; people type "derivative of x^3" or "how do vaccines work". So: many
-topics a domain, under frames that all domains share (a frame must not give the domain away), beside
-questions of each domain's own with small numbers worked in.
+A row is {"text", "label"}, where the label is one of the 14 domains. The exam questions of public sets are long and
+careful, whereas people type "derivative of x^3" or "how do vaccines work". This generator therefore combines many topics
+per domain with frames that all domains share, so that a frame does not reveal the domain, and adds questions specific to
+each domain, with small numbers in them.
 """
 
 import re
@@ -45,7 +45,7 @@ def plain_generator(rng):
 
 
 def agreed(text):
-    """Verbs that a frame put before a topic of the other number, where the topic shows it."""
+    """Corrects verbs that do not agree in number with the topic, if the topic shows its number."""
     plural = r"((?:[A-Za-z'-]+ )?[A-Za-z-]{3,}[a-rt-z]s)\?$"
     for one, many in (("What is", "What are"), ("How does", "How do"), ("Why is", "Why are")):
         text = re.sub(rf"^{one} {plural}", rf"{many} \1?", text)

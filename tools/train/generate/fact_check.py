@@ -1,9 +1,8 @@
-"""Training data for the fact-check classifier: does an answer to this want checking against sources?
+"""Training data for the fact-check classifier: does an answer to this request need to be checked against sources?
 
-A row is {"text", "label"}; the labels are spelled as the published models of this task spell them.
-Asking for facts or stating some: FACT_CHECK_NEEDED. Invention, opinion, code, sums, small talk, the
-user's own text: NO_FACT_CHECK_NEEDED. The same topics, places and people stand in both classes: what
-is asked of them decides.
+A row is {"text", "label"}; the labels are those of the published models of this task. FACT_CHECK_NEEDED: the text requests
+or states facts. NO_FACT_CHECK_NEEDED: fiction, opinion, code, calculations, small talk, or the user's own text. Both classes
+contain the same topics, places and people, so only the kind of request decides.
 """
 
 import common
@@ -23,7 +22,7 @@ def fact_generator(rng):
         if rng.random() < 0.1:
             text = rng.choice(["Hi! ", "Quick question: ", "Please help. ", "Hey, ", "One more: ", "Thanks! Now: "]) + text
         if rng.random() < 0.06:
-            # Long messages: a second request of the same kind.
+            # Make a longer message with a second request of the same kind.
             text += " " + grammar.make("needed" if needed else "not_needed", t=grammar.pick("topic"),
                                        t2=grammar.pick("topic"))
         text = common.typed(rng, common.upper_first(text))

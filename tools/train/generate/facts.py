@@ -1,8 +1,8 @@
-"""Made-up facts with numbers, dates, units and names: what nli_numbers and hallucination are made of.
+"""Invented facts with numbers, dates, units and names, used by nli_numbers and hallucination.
 
-A fact is a kind and the values of its slots. Any wording of its kind says the same, and any form of a
-value (1,200 or 1200; 3 May 2014 or May 3, 2014; 1.5 km or 1,500 metres) means the same, so paraphrases
-are faithful by construction; another value of the same slot makes them false.
+A fact is a kind with values for its slots. All wordings of a kind have the same meaning, and so do all forms of a value
+(1,200 or 1200; 3 May 2014 or May 3, 2014; 1.5 km or 1,500 metres). Paraphrases are therefore faithful by construction, and
+another value of a slot makes them false.
 """
 
 import re
@@ -13,7 +13,7 @@ KINDS = ("founded", "staff", "revenue", "bridge", "visitors", "born", "award", "
          "trial", "weather", "train", "goods", "order", "species", "vote", "loan", "meeting")
 NAMES = ("org", "person", "city", "building", "product", "title", "dish", "team", "role", "prize", "drug",
          "animal", "field")
-# Slots that say whom or what a fact is about: changed, they make another fact, which may be as true.
+# Slots that identify the subject of a fact. A change of one makes a different fact, which may be true as well.
 SUBJECTS = {"founded": "org", "staff": "org city", "revenue": "org year", "bridge": "building",
             "visitors": "building year", "born": "person", "award": "person prize field",
             "job": "person org role", "film": "title", "match": "team team2 date", "recipe": "dish",
@@ -35,7 +35,7 @@ def measured(text, *units):
 
 
 def forms_of(kind, v):
-    """Every way to write a value of a kind of slot, all of one meaning."""
+    """Returns all ways to write a value of a kind of slot; all have the same meaning."""
     if kind in ("count", "small"):
         return number_forms(v)
     if kind == "percent":
@@ -99,7 +99,7 @@ class Facts:
         }[kind]()
 
     def near(self, slot, value):
-        """Another value of the slot, often a close one."""
+        """Returns a different value for the slot, often a close one."""
         rng, kind = self.rng, slot.rstrip("2")
         while True:
             other = self.value(slot)
@@ -128,11 +128,11 @@ class Facts:
         return sorted(n for n in names if n.rstrip("2") in NAMES or n not in self.words.lists)
 
     def own(self, fact):
-        """The slots in which a wrong value contradicts the fact."""
+        """Returns the slots in which a wrong value contradicts the fact."""
         return [slot for slot in fact[1] if slot not in SUBJECTS[fact[0]].split()]
 
     def fact(self, kind, **known):
-        """A fact of a kind: its values by slot, those that are known kept."""
+        """Makes a fact of a kind: values by slot. Values in `known` are kept."""
         values = {slot: known.get(slot, None) or self.value(slot) for slot in self.slots(kind)}
         while "city2" in values and values["city2"] == values["city"]:
             values["city2"] = self.value("city")
@@ -141,7 +141,7 @@ class Facts:
         return kind, values
 
     def facts(self, n):
-        """Facts of different kinds, some of them about the same people and firms."""
+        """Makes facts of different kinds, some of them about the same people and companies."""
         known, out = {}, []
         for kind in self.rng.sample(KINDS, n):
             keep = {k: v for k, v in known.items() if self.rng.random() < 0.6}
@@ -152,7 +152,7 @@ class Facts:
         return out
 
     def say(self, fact, name=None, plain=False):
-        """A wording of the fact and where its values stand: text, {slot: (start, end)}."""
+        """Words the fact. Returns the text and the positions of its values: {slot: (start, end)}."""
         kind, values = fact
         marks = {slot: f"\ue000{slot}\ue001" for slot in values}
         raw = self.words.make(name or kind, **marks)
@@ -173,4 +173,4 @@ class Facts:
 
 
 class Said(str):
-    """A value already put into words ("more than 40")."""
+    """A value that is already worded ("more than 40")."""

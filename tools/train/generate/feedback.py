@@ -1,8 +1,7 @@
-"""Training data for the feedback classifier: what a user's next message says of the answer before it.
+"""Training data for the feedback classifier: how does a user's next message rate the previous answer?
 
-A row is {"text", "label"}, the label SAT, NEED_CLARIFICATION, WRONG_ANSWER or WANT_DIFFERENT, spelled
-as the published models of this task spell them. Messages are short, with and without the topic, in
-earnest and in mockery, in good and in careless spelling.
+A row is {"text", "label"}. The label is SAT, NEED_CLARIFICATION, WRONG_ANSWER or WANT_DIFFERENT, as in the published models
+of this task. Messages are short, with and without the topic, serious and mocking, in good and in careless spelling.
 """
 
 import common

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# Answers about made-up contexts whose numbers are said in other words, or are made up themselves.
+# Generates answers about invented contexts. Their numbers are either worded differently or invented.
 #
 #     grounding_cases.py --seed 1 --count 1000 > cases.jsonl
 #
-# Each line: {"context", "question", "answer", "faithful": true}, or with "faithful": false and "start", "end" (code
-# points of the answer) of the number that the context does not have, and "form": how the number is written. Half and
-# half. Knows nothing of the checker: numbers are spelled here, by rules of its own, so that what one side forgets the
-# other shows.
+# Half of the lines are {"context", "question", "answer", "faithful": true}. The others have "faithful": false, "start" and
+# "end" (code points of the answer) of the number that the context does not contain, and "form", how the number is written.
+# The generator shares no code with the checker and spells numbers by its own rules, so that each reveals omissions of the
+# other.
 
 import argparse
 import json
@@ -44,7 +44,7 @@ def suffix(n):
     return f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
 
 
-# Every kind of fact: how it is drawn, how a context writes it, how an answer may, and a wrong one beside it.
+# The kinds of facts. Each defines how a fact is drawn, how contexts and answers write it, and what a wrong one looks like.
 class Count:
     def __init__(self, r):
         self.n = r.choice([r.randint(3, 30), r.randint(20, 400), r.randint(400, 9999), r.randint(10000, 900000)])
@@ -142,7 +142,7 @@ class Percent:
 
 
 class Measure:
-    KINDS = [  # names in a context, another unit, its names, factor
+    KINDS = [  # names in a context, names of another unit in an answer, factor
         (["km", "kilometres", "kilometers"], ["m", "metres", "meters"], 1000),
         (["m", "metres", "meters"], ["cm", "centimetres"], 100),
         (["kg", "kilograms"], ["g", "grams"], 1000),
@@ -284,7 +284,7 @@ class Year:
 
 SUBJECTS = ["the museum", "the factory", "the festival", "the reservoir", "the company", "the school", "the new line",
             "the orchard", "the hospital", "the research station", "the cooperative", "the stadium", "the archive"]
-# What a kind of fact is said of: in a context, and in an answer; the third says whether a date's preposition is in it.
+# Sentence templates for each kind of fact: for a context, for an answer, and optionally whether a date's preposition is included.
 SAYINGS = {
     Count: [("{S} employed {x} people", "It had {x} employees"), ("{S} owns {x} books", "The collection has {x} books"),
             ("Last season {s} welcomed {x} visitors", "There were {x} visitors last season"),
@@ -353,7 +353,7 @@ def case(r, faithful):
             while meant.key() in taken:
                 meant = fact.wrong(r)
         forms = meant.forms(r)
-        # A part of a date that is right says nothing wrong; nor does a rounded one that comes near.
+        # A correct part of a date is not wrong, and neither is a rounded number that comes close.
         if i == wrong and isinstance(fact, Day):
             forms = meant.full(r)
         decades = [str(f.y)[:3] for f in facts if isinstance(f, (Day, Year))]
@@ -374,7 +374,7 @@ def case(r, faithful):
 
 
 def sums(r, faithful):
-    """Totals, differences, spans of years, counts of lists."""
+    """Makes totals, differences, spans of years and counts of lists."""
     kind = r.choice(["total", "difference", "years", "list", "age"])
     a, b = r.randint(30, 900), r.randint(30, 900)
     off = 0 if faithful else r.choice([-1, 1]) * r.randint(3, 25)

@@ -1,16 +1,16 @@
-"""Training data for the hallucination tagger: answers to questions about a given context, with what
-the context does not support marked.
+"""Training data for the hallucination tagger: answers to questions about a given context, in which the parts that the
+context does not support are marked.
 
-A row is {"context", "question", "answer", "spans"}: spans are [{"start", "end"}] in code points of
-answer, half-open, in order, and none for a faithful answer. Fabricated are changed numbers, dates,
-units and names (the span is the value), clauses added to a true sentence, and whole sentences about
-what the context does not tell. Faithful answers use other words and other forms of the same values.
+A row is {"context", "question", "answer", "spans"}. Spans are [{"start", "end"}] in code points of the answer, half-open and
+in order; a faithful answer has none. Invented parts are changed numbers, dates, units and names (the span is the value),
+clauses added to a true sentence, and whole sentences about facts that the context does not contain. Faithful answers use
+other words and other forms of the same values.
 """
 
 import common
 import facts
 
-# Words that a sentence may open with and that take a small letter after an opening phrase.
+# Words that can begin a sentence and become lower case after an introductory phrase.
 OPENERS = set("A An At Attendance Bake Delivery For Fully In It On Opened Over Released Revenue Sales Since The "
               "With".split())
 
@@ -19,7 +19,7 @@ def hallucination_generator(rng):
     made = facts.Facts(rng)
 
     def sentence(fact, fault):
-        """A sentence of the answer and the spans in it that the context does not support."""
+        """Returns a sentence of the answer and the spans in it that the context does not support."""
         kind, values = fact
         spans = []
         if fault == "value":

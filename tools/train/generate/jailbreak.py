@@ -1,10 +1,9 @@
-"""Training data for the jailbreak classifier: attacks on an assistant's instructions, of many
-families, and as many harmless texts that resemble them.
+"""Training data for the jailbreak classifier: attacks of many families on an assistant's instructions, and as many harmless
+texts that resemble them.
 
-A row is {"text", "label": "benign" | "jailbreak", "type"}; type is there for attacks only and is one of
-prompt_injection, instruction_override, role_play, social_engineering. What makes a jailbreak is the
-attempt to get round the rules, never the danger of the subject: a harmful request asked plainly is
-benign here, and the same frames around a harmless wish are benign too, so that neither the subject
+A row is {"text", "label": "benign" | "jailbreak", "type"}. Only attacks have a type: prompt_injection, instruction_override,
+role_play or social_engineering. A jailbreak is an attempt to get around the rules, whatever the danger of its subject. A plain
+harmful request is therefore benign here, and so is an attack's frame around a harmless request, so that neither the subject
 nor the frame alone decides.
 """
 
@@ -35,13 +34,13 @@ def main_generator(rng, wishes=()):
 
 
 class Maker:
-    """Rows, half of them attacks."""
+    """Makes rows, half of which are attacks."""
 
     def __init__(self, rng, wishes):
         self.rng = rng
         self.attack = common.Grammar(rng, *FILES)
         self.wish_all(wishes)
-        # The benign twin of a frame: the same words around another wish.
+        # The benign counterpart of a frame: the same words around a harmless request.
         self.twin = common.Grammar(rng, *FILES)
         for wish, harmless in (("goal", "innocent_goal"), ("goal_how", "innocent_goal"),
                                ("harm_how", "innocent_how"), ("scenario_reason", "innocent_reason"),
@@ -84,7 +83,7 @@ class Maker:
         ]
 
     def wish_all(self, wishes):
-        """Further harmful wishes, one a line, as often as the whole grammar of our own."""
+        """Adds harmful requests, one per line, which are used as often as all requests of our own grammar."""
         for wish in wishes:
             plain = wish.strip().translate(str.maketrans({"{": r"\{", "}": r"\}"}))
             self.attack.lists["wish"] = self.attack.lists.get("wish", []) + [plain]
@@ -111,10 +110,10 @@ class Maker:
     def roughened(self, text):
         return common.typed(self.rng, text.strip(), 0.6)
 
-    # Attacks that are more than a template.
+    # Attacks that need more than a template.
 
     def persona(self):
-        """A persona with a name, traits, and a request or none."""
+        """Makes a persona with a name, traits, and optionally a request."""
         rng, grammar = self.rng, self.attack
         name = grammar.make("persona_name")
         parts = [grammar.make("persona_open", persona_name=name)]
@@ -130,7 +129,7 @@ class Maker:
         return self.attack.make("two_answers", persona_name=self.attack.make("persona_name"))
 
     def indirect(self):
-        """An instruction to the model inside something the user only wanted read."""
+        """Hides an instruction to the model in a text that the user only asked it to read."""
         rng = self.rng
         text = self.attack.make(rng.choice(["indirect", "indirect", "override"]))
         before = self.prose(rng.choice([0, 1, 2, 4, 8]))
@@ -161,7 +160,7 @@ class Maker:
         ])()
 
     def splitting(self):
-        """The request in pieces that the model is told to join."""
+        """Splits the request into pieces and instructs the model to join them."""
         rng = self.rng
         goal = self.attack.make("goal")
         if rng.random() < 0.3:
@@ -192,8 +191,8 @@ class Maker:
         return "\n".join(lines[rng.choice([0, 0, 1]):])
 
     def optimised_suffix(self):
-        """A plain request and what an optimiser might glue to it. Our own random mixes: real
-        suffixes belong to one model, the look of them to all."""
+        """Makes a plain request with a suffix that looks like an optimiser's output. The suffixes are random mixtures of our
+        own: a real suffix works for one model only, but all suffixes look alike."""
         rng = self.rng
         goal = common.upper_first(self.attack.make("goal")) if rng.random() < 0.8 \
             else self.attack.make("plain_harm")
@@ -230,7 +229,7 @@ class Maker:
     def syllables(self):
         return "".join(self.rng.choice(SYLLABLES) for _ in range(self.rng.randint(1, 3)))
 
-    # Harmless texts that are more than a template, and the padding of both.
+    # Harmless texts that need more than a template, and the padding of both classes.
 
     def filled(self, name):
         article = self.twin.make(name)
@@ -243,14 +242,14 @@ class Maker:
         return self.twin.make("document_task", prose=prose, kind=kind, cipher=code)
 
     def small_talk(self):
-        """Two or three harmless requests in one message."""
+        """Joins two or three harmless requests in one message."""
         return " ".join(self.twin.make("innocent").rstrip(".") + "." for _ in range(self.rng.choice([2, 3])))
 
     def prose(self, sentences):
         return " ".join(self.twin.make("sentence") for _ in range(sentences))
 
     def padded(self, text):
-        """The text as it is, or at the start, in the middle or at the end of harmless text."""
+        """Returns the text unchanged, or puts it at the start, in the middle or at the end of harmless text."""
         rng = self.rng
         if rng.random() < 0.72:
             return text

@@ -1,8 +1,8 @@
-"""Training data for the modality classifier: does a request want text, an image, or both?
+"""Training data for the modality classifier: does a request call for text, an image, or both?
 
-A row is {"text", "label"}, the label AR (text), DIFFUSION (an image) or BOTH, spelled as the published
-models of this task spell them. Requests for text that speak of pictures (how to draw, code that
-resizes images, captions) are among the text ones: a word alone must not decide.
+A row is {"text", "label"}. The label is AR (text), DIFFUSION (an image) or BOTH, as in the published models of this task.
+The AR class includes requests for text that mention pictures (how to draw, code that resizes images, captions), so that no
+single word decides.
 """
 
 import common

@@ -1,9 +1,9 @@
 """Training data for natural language inference over facts with numbers, dates, units and names.
 
-A row is {"text": premise, "pair": hypothesis, "label"}. entailment: a paraphrase, another form of the
-same value, a bound that holds, the denial of a wrong value. contradiction: one value changed, a
-denial, a bound that does not hold. neutral: a detail the premise does not give. Premises are one to
-six sentences; a denial or a bound occurs under both verdicts, so that no word gives the label away.
+A row is {"text": premise, "pair": hypothesis, "label"}. entailment: a paraphrase, another form of the same value, a bound
+that holds, or the denial of a wrong value. contradiction: a changed value, a denial, or a bound that does not hold. neutral:
+a detail that the premise does not contain. Premises have one to six sentences. Denials and bounds occur under both verdicts,
+so that no word reveals the label.
 """
 
 import re
@@ -23,7 +23,7 @@ def nli_generator(rng):
         return out if out != text else None
 
     def changed(fact):
-        """The fact with one value of its own changed, never its subject."""
+        """Returns the fact with one value changed, but never its subject."""
         kind, values = fact
         if kind == "match" and rng.random() < 0.5:
             return kind, {**values, "team": values["team2"], "team2": values["team"]}
@@ -31,7 +31,7 @@ def nli_generator(rng):
         return kind, {**values, slot: made.near(slot, values[slot])}
 
     def bounded(fact, holds):
-        """More than, fewer than, at least: words about a number that hold or do not."""
+        """Words a bound on a number (more than, fewer than, at least) that holds or does not hold."""
         kind, values = fact
         slots = [s for s in values if s in BOUNDED]
         if not slots:
@@ -53,7 +53,7 @@ def nli_generator(rng):
         if way < 0.16:
             return bounded(fact, holds=True)
         if way < 0.28:
-            # A wrong value denied is true where it is the only one that the denial can mean.
+            # The denial of a wrong value is true only if the denial cannot refer to another value.
             return denied(made.say(changed(fact))[0]) if len(made.own(fact)) == 1 else None
         return made.say(fact)[0]
 
@@ -66,8 +66,8 @@ def nli_generator(rng):
         return made.say(changed(fact))[0]
 
     def unsupported(fact, kinds):
-        """True as far as it goes with a detail added, or another fact about the same subject (but no
-        beginnings: another date might rule them out)."""
+        """Returns a true statement with a detail added, or another fact about the same subject. Founding and opening dates
+        are not used, because they could contradict another date."""
         kind, values = fact
         if rng.random() < 0.55:
             return made.say(fact)[0].rstrip(".") + made.words.make("extra") + "."

@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-# Training data for the tagger of personal data: lines of text with their entities, from templates and word lists.
-"""Prints {"text", "entities": [{"type", "start", "end", "value"}], "template"} lines; offsets count code points, the
-end is exclusive, entities are sorted and do not overlap. The same options and seed give the same bytes.
+# Training data for the personal data tagger: generates texts with their entities from templates and word lists.
+"""Prints {"text", "entities": [{"type", "start", "end", "value"}], "template"} lines. Offsets count code points; the end is
+exclusive; entities are sorted and do not overlap. The same options and seed give the same bytes.
 
-Three kinds: `sentences` (words/pii_sentences.txt), `surroundings` (prompts, chats, logs, code, JSON, letters;
+There are three kinds of texts: `sentences` (words/pii_sentences.txt), `surroundings` (prompts, chats, logs, code, JSON, letters;
 words/pii_surroundings.txt) and `negatives` (words/pii_negatives.txt), in which nothing is marked.
 
-What a span holds follows presidio-research's synthetic sentences, so that a tagger learns one convention:
-- A salutation or an occupation is TITLE and stands beside PERSON, not in it; "Princess Royal" in prose is none.
-- An address in running text is one STREET_ADDRESS with its city, country, postal code and line breaks. On an
-  envelope and in "lives at 12 Mill Lane" forms the building's number, the street, the unit and the last line's
-  postal code are STREET_ADDRESS each, the city and country GPE. ZIP_CODE stands alone or in a field of its own.
-- AGE is the number without "years old"; DATE_TIME a date, year, weekday or time stamp. Durations, "next week",
-  "tomorrow" and "Friday night" without a person's business are none. NRP is an adjective or a people.
-- A URL is DOMAIN_NAME as a whole. "University of Lund": the town alone. Bands, products and laws are none.
+The extent of a span follows presidio-research's synthetic sentences, so that a tagger learns a single convention:
+- TITLE is a salutation or an occupation next to a PERSON and not part of it. "Princess Royal" in prose is not marked.
+- STREET_ADDRESS is a whole address in running text, with its city, country, postal code and line breaks. On an
+  envelope and in phrases such as "lives at 12 Mill Lane", the building number, the street, the unit and the postal code of
+  the last line are separate STREET_ADDRESS spans, and city and country are GPE. ZIP_CODE occurs alone or in its own field.
+- AGE is the number without "years old". DATE_TIME is a date, year, weekday or time stamp. Durations, "next week",
+  "tomorrow", and "Friday night" without relation to a person are not marked. NRP is an adjective or a people.
+- DOMAIN_NAME is a whole URL. In "University of Lund", only the town is marked. Bands, products and laws are not marked.
 
-Everyday prompts would be flagged if every town or Newton were personal data. So unmarked, by the prompt's style:
-places, weekdays and first names in commands ("weather in oslo", "call anna"); countries, peoples, years, agencies and
-famous names in questions of general knowledge; ages in exam vignettes; the people and firms of textbook exercises.
-Told about oneself or about named people ("my name is", "I live in", records, notes, letters), they are marked.
+If every town or every mention of Newton counted as personal data, most everyday prompts would be flagged. The style of a
+prompt therefore decides. Not marked: places, weekdays and first names in commands ("weather in oslo", "call anna");
+countries, peoples, years, agencies and famous names in questions of general knowledge; ages in exam vignettes; the people
+and firms of textbook exercises. Marked: the same things in statements about oneself or about named people ("my name is",
+"I live in", records, notes, letters).
 
 usage: pii.py --rows 12000 --seed 7 [--negatives 0.45] [--kinds sentences,surroundings,negatives] > out.jsonl
 """
@@ -55,7 +56,7 @@ LOWER, UPPER = str.lower, str.upper
 
 
 def closing(text, start):
-    """Where the "}}" stands that closes the "{{" at start."""
+    """Returns the position of the "}}" that closes the "{{" at `start`."""
     depth, at = 0, start
     while at < len(text):
         if text.startswith("{{", at):
@@ -66,11 +67,11 @@ def closing(text, start):
                 return at - 2
         else:
             at += 1
-    raise ValueError(f"template without a closing braces pair: {text!r}")
+    raise ValueError(f'template with an unclosed "{{{{": {text!r}')
 
 
 def options(text):
-    """The parts between the '|' that stand in no inner braces."""
+    """Splits at each '|' outside inner braces."""
     parts, depth, begin, at = [], 0, 0, 0
     while at < len(text):
         if text[at:at + 2] in ("{{", "}}"):
@@ -91,7 +92,7 @@ class Person:
 
 
 class Filler:
-    """Fills one text's slots; slots with the same digit belong to the same person."""
+    """Fills the slots of one text. Slots with the same digit belong to the same person."""
 
     def __init__(self, values):
         self.values = values
@@ -101,7 +102,7 @@ class Filler:
         return self.people.setdefault(digit, Person(self.values)) if digit else Person(self.values)
 
     def fill(self, template):
-        """The text in pieces, each with its type or None."""
+        """Returns the text in pieces, each with its type or None."""
         pieces, at = [], 0
         while (start := template.find("{{", at)) >= 0:
             end = closing(template, start)
@@ -168,7 +169,7 @@ def cased(pieces, change):
 
 
 def capitalised(pieces):
-    """The first letter of a text that starts with words of the template made large."""
+    """Capitalises the first letter of a text that starts with words of the template."""
     for i, (text, kind) in enumerate(pieces):
         if text:
             return pieces if kind else pieces[:i] + [(text[0].upper() + text[1:], None)] + pieces[i + 1:]
@@ -176,13 +177,13 @@ def capitalised(pieces):
 
 
 def joint(values, pieces):
-    """What stands between these pieces and a sentence behind them."""
+    """Returns a separator between these pieces and the next sentence."""
     ended = "".join(text for text, _ in pieces)[-1] in ".!?:;"
     return values.pick((" ", " ", "\n") if ended else (". ", ". ", " ", "\n", "; "))
 
 
 class Maker:
-    """Makes rows; a template's number is its line among its kind, 1000, 2000 or 3000 added."""
+    """Makes rows. A template's number is its position within its kind plus 1000, 2000 or 3000."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -235,7 +236,7 @@ class Maker:
         return {"text": text, "entities": entities, "template": number}
 
     def rows(self, count, kinds, negatives):
-        """Rows of the kinds in random order, each text once while the templates give new ones."""
+        """Yields rows of the kinds in random order, without repeating a text while the templates yield new ones."""
         marked = [kind for kind in kinds if kind != "negatives"]
         share = 0.0 if "negatives" not in kinds else negatives if marked else 1.0
         seen = set()
@@ -259,7 +260,7 @@ def share(text):
 def kinds(text):
     names = text.split(",")
     if unknown := [name for name in names if name not in KINDS]:
-        raise argparse.ArgumentTypeError(f"\"{unknown[0]}\" is none of {', '.join(KINDS)}")
+        raise argparse.ArgumentTypeError(f"\"{unknown[0]}\" is not one of {', '.join(KINDS)}")
     return names
 
 
@@ -267,8 +268,8 @@ def main():
     parser = argparse.ArgumentParser(description="Prints training data for the tagger of personal data.")
     parser.add_argument("--rows", type=int, default=12000)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--negatives", type=share, default=0.45, help="the share of rows in which nothing is marked")
-    parser.add_argument("--kinds", type=kinds, default=list(KINDS), help=f"some of {','.join(KINDS)}")
+    parser.add_argument("--negatives", type=share, default=0.45, help="share of rows without marked entities")
+    parser.add_argument("--kinds", type=kinds, default=list(KINDS), help=f"comma-separated list of {','.join(KINDS)}")
     arguments = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8")
     for row in Maker(arguments.seed).rows(arguments.rows, arguments.kinds, arguments.negatives):

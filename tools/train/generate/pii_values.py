@@ -1,8 +1,8 @@
 """Values of personal data for pii.py: names, addresses, numbers with their check digits, dates, organisations.
 
-Everything is drawn from one random.Random, so a seed fixes the output. Words come from words/pii_places.txt (a
-country's people, cities, streets, postal codes, phone numbers) and words/pii_words.txt. What holds several entities
-(an envelope's lines) is made of a template's slots instead, not here."""
+One random.Random makes all choices, so a seed fixes the output. Words come from words/pii_places.txt (people, cities,
+streets, postal codes and phone numbers by country) and words/pii_words.txt. Texts with several entities, such as the lines of
+an envelope, are built from the slots of a template, not here."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ WORDS = pathlib.Path(__file__).parent / "words"
 PARTICLES = set("de De la La van Van von den der ten Ben El Abdel Dela Ó Ní".split())
 MONTHS = ("January February March April May June July August September October November December").split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-IBAN_FORMS = {  # country: what follows the check digits; # a digit, @ a letter (ISO 13616 registry)
+IBAN_FORMS = {  # by country, the part after the check digits; # is a digit, @ a letter (ISO 13616 registry)
     "GB": "@@@@##############", "DE": "##################", "FR": "#######################", "NL": "@@@@##########",
     "ES": "####################", "IT": "@######################", "BE": "############", "AT": "################",
     "CH": "#################", "SE": "####################", "NO": "###########", "DK": "##############",
@@ -23,13 +23,13 @@ IBAN_FORMS = {  # country: what follows the check digits; # a digit, @ a letter 
     "TR": "######################", "IL": "###################", "SA": "####################",
     "RO": "@@@@################",
 }
-CARDS = (  # leading digits, length
+CARDS = (  # leading digits; length
     ("4", 16), ("4", 16), ("4", 13), ("4", 19), ("51", 16), ("53", 16), ("55", 16), ("2221", 16), ("2345", 16),
     ("2695", 16), ("34", 15), ("37", 15), ("6011", 16), ("65", 16), ("3528", 16), ("3566", 16), ("1800", 15),
     ("2131", 15), ("300", 14), ("305", 14), ("36", 14), ("38", 14), ("5018", 12), ("5038", 12), ("6304", 12),
     ("6763", 12), ("0604", 12), ("6200", 16),
 )
-LICENCES = (  # the shapes of US states' licence numbers
+LICENCES = (  # formats of US states' licence numbers
     "@#######", "#########", "########", "@############", "@##############", "#######", "@########", "###########",
     "@###-####-####", "@###-###-##-###-#", "##@@@#####", "@##-##-####", "############", "@@#######", "#########@@",
     "@@@**@@###@#", "####-##-####", "######", "@##########", "S########", "D###-####-####", "###-##-###", "##########",
@@ -37,7 +37,7 @@ LICENCES = (  # the shapes of US states' licence numbers
 
 
 def read_sections(path):
-    """Section name to its lines."""
+    """Returns the lines of each section by its name."""
     sections = {}
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("[") and (match := re.match(r"\[(.+?)\](.*)", line)):
@@ -50,7 +50,7 @@ def read_sections(path):
 
 
 def split_names(text):
-    """Names separated by blanks, a particle with what follows it."""
+    """Splits names at spaces; keeps a particle together with the word that follows it."""
     names, held = [], []
     for word in text.split():
         held.append(word)
@@ -75,7 +75,7 @@ class Place:
 
 
 def luhn_digit(digits):
-    """The digit that makes digits + it pass the Luhn check."""
+    """Returns the digit that, appended to `digits`, makes them pass the Luhn check."""
     total = 0
     for i, d in enumerate(reversed(digits)):
         d = int(d)
@@ -84,13 +84,13 @@ def luhn_digit(digits):
 
 
 def iban_check(country, rest):
-    """The two check digits of ISO 7064 mod 97-10."""
+    """Returns the two check digits of ISO 7064 mod 97-10."""
     number = "".join(str(int(c, 36)) for c in rest + country + "00")
     return f"{98 - int(number) % 97:02d}"
 
 
 class Values:
-    """One method a kind of value; each returns a string. `place` fixes the country where that matters."""
+    """Has one method per kind of value; each returns a string. `place` sets the country where it matters."""
 
     def __init__(self, random):
         self.random = random
@@ -109,7 +109,7 @@ class Values:
         return self.random.randint(low, high)
 
     def shape(self, form):
-        """# a digit, @ a capital letter, * either."""
+        """Fills a format: # is a digit, @ a capital letter, * either."""
         draw = {"#": string.digits, "@": string.ascii_uppercase, "*": string.digits + string.ascii_uppercase}
         return "".join(self.pick(draw[c]) if c in draw else c for c in form)
 
@@ -125,7 +125,7 @@ class Values:
         return self.pick(place.first)
 
     def last(self, place):
-        """Now and then of another country, as people move; rarely hyphenated."""
+        """Returns a last name; sometimes of another country, because people move, and rarely hyphenated."""
         source = self.place() if self.chance(0.12) else place
         name = self.pick(source.last)
         return f"{name}-{self.pick(place.last)}" if self.chance(0.03) else name
@@ -134,7 +134,7 @@ class Values:
         return self.pick("ABCDEFGHIJKLMNOPRSTVW")
 
     def name(self, first, last):
-        """A full name as people write it."""
+        """Returns a full name in one of the usual forms."""
         form = self.random.random()
         if form < 0.70:
             return f"{first} {last}"
@@ -199,7 +199,7 @@ class Values:
         return self.pick(place.states)
 
     def street(self, place):
-        """A street with its number, in the country's order."""
+        """Returns a street with its number, in the order usual in the country."""
         number = str(self.number(1, 240))
         if self.chance(0.08):
             number += self.pick(("A", "B", "c", "-" + str(self.number(2, 40)), " bis", "/2"))
@@ -234,14 +234,14 @@ class Values:
                           f"{self.word('ship')} {self.pick(self.place().last)}\nFPO {region} {self.digits(5)}"))
 
     def corner(self, place):
-        """A street corner; street_only or a bare name may stand for either street."""
+        """Returns a street corner; either street may be a bare name."""
         one = self.pick((self.street(place), self.street(place), self.street_only(place), self.first(place)))
         two = self.pick((self.street(self.place()), self.invented_street(), self.invented_street(),
                          self.street_only(place)))
         return f"{'the corner of ' if self.chance(0.6) else ''}{one} and {two}"
 
     def address_mixed(self, place):
-        """Parts in one stream, number first, whatever the country: how generated addresses tend to look."""
+        """Returns an address on one line with the number first, whatever the country, as generated addresses tend to look."""
         other = self.place()
         head = f"{self.building()} {self.street(place)}"
         if self.chance(0.15):
@@ -261,7 +261,7 @@ class Values:
             f"{head} {unit}\n{city}\n, {state}\n {country} {code}"))
 
     def address_local(self, place):
-        """As a letter of that country is addressed."""
+        """Returns an address in the form used on letters in that country."""
         street, city, code = self.street(place), self.city(place), self.zip(place)
         state, country = self.state(place), place.name
         if state == "nan":
@@ -324,7 +324,7 @@ class Values:
                               f"{self.number(2, 7)} {self.word('org_head')} {self.word('org_word')} Inc"))
         return self.word("org_public")
 
-    # Numbers with rules
+    # Numbers with check digits or fixed formats
 
     def card(self):
         prefix, length = self.pick(CARDS)
@@ -396,7 +396,7 @@ class Values:
                           f"{year}/{month:02d}/{day:02d}"))
 
     def date_plain(self):
-        """A day that forms hold: year, month and day."""
+        """Returns a date as in a form, with year, month and day."""
         year, month, day = self.number(1930, 2026), self.number(1, 12), self.number(1, 28)
         return self.pick((f"{year}-{month:02d}-{day:02d}", f"{month}/{day}/{year}", f"{day:02d}.{month:02d}.{year}",
                           f"{day:02d}/{month:02d}/{year}", f"{day} {MONTHS[month - 1]} {year}",
@@ -425,7 +425,7 @@ class Values:
     def nrp(self):
         return self.place().nationality if self.chance(0.55) else self.word("nrp_more")
 
-    # What is no personal data
+    # Values that are not personal data
 
     def money(self):
         amount = self.pick((str(self.number(1, 999)), f"{self.number(1, 99)},{self.digits(3)}",
@@ -446,7 +446,7 @@ class Values:
 
 
 def ascii_word(text):
-    """Letters for a mail address: accents go, other scripts become a plain word."""
+    """Returns letters for an email address: removes accents and replaces other scripts by a plain word."""
     text = text.translate(str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ß": "ss"}))
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if c.isascii() and c.isalnum())
     return plain or "user"

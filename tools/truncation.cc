@@ -1,6 +1,6 @@
-// Counted rather than told row by row: a file may have a million.
+// Keeps counts instead of printing a line per row, because a file may have a million rows.
 
-#include "tools/cut_texts.h"
+#include "tools/truncation.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 namespace signalbox::tools {
 
-void CutTexts::tell(std::string_view command, std::string_view limit) const {
+void TruncationCounter::print(std::string_view command, std::string_view limit) const {
   if (cut_ == 0) return;
   print_line(fmt::format("signalbox {}: {} of {} texts {} longer than {}; not all of {} was read",
                          command, cut_, texts_, cut_ == 1 ? "is" : "are", limit,

@@ -1,6 +1,6 @@
-// The engine's own reader is asked, so that what a word is stands in one place.
+// Uses the engine's own reader, so that word boundaries are defined in only one place.
 
-#include "tools/reach.h"
+#include "tools/unreachable_spans.h"
 
 #include <fmt/core.h>
 
@@ -10,15 +10,15 @@
 
 namespace signalbox::tools {
 
-int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
-                     std::string_view text, std::span<const Marked> spans) {
+int64_t count_unreachable_spans(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
+                                std::string_view text, std::span<const LabelledSpan> spans) {
   if (spans.empty()) return 0;
   const std::vector<std::string> tags{"O", "B-span", "I-span"};
   tokenizer::Encoding encoding;
   tokenizer.encode(text, {.tokens_max = tokens_max}, encoding);
   std::vector<float> scores(encoding.ids.size() * tags.size());
   size_t s = 0;             // the first span that does not end before the token
-  size_t begun = SIZE_MAX;  // the last that a token began
+  size_t begun = SIZE_MAX;  // the last span begun by a token
   for (uint32_t t = encoding.first_tokens.begin; t < encoding.first_tokens.end; ++t) {
     const tokenizer::Span& at = encoding.offsets[t];
     while (s < spans.size() && spans[s].end <= at.begin) ++s;
@@ -27,18 +27,18 @@ int64_t out_of_reach(const tokenizer::Tokenizer& tokenizer, int32_t tokens_max,
     if (is_in) begun = s;
   }
   const auto found = engine::EntityReader(tags).read(text, encoding, encoding.first_tokens, scores);
-  return std::ranges::count_if(spans, [&](const Marked& span) {
+  return std::ranges::count_if(spans, [&](const LabelledSpan& span) {
     return std::ranges::none_of(found, [&](const engine::Entity& each) {
       return each.begin == span.begin && each.end == span.end;
     });
   });
 }
 
-std::string words_of_reach(int64_t spans) {
+std::string unreachable_spans_note(int64_t spans) {
   return fmt::format(
-      "{} {} inside a word, at white space or behind what the model reads: none can be found as it "
-      "is marked",
-      spans, spans == 1 ? "span begins or ends" : "spans begin or end");
+      "{} {} inside a word, at white space or behind the text that the model reads; no tagger can "
+      "find {} as labelled",
+      spans, spans == 1 ? "span begins or ends" : "spans begin or end", spans == 1 ? "it" : "them");
 }
 
 }  // namespace signalbox::tools

@@ -1,6 +1,6 @@
-// Offsets of code points become bytes; spans come out in the order of the text.
+// Converts code point offsets to bytes and returns the spans in text order.
 
-#include "tools/marked.h"
+#include "tools/labels.h"
 
 #include <algorithm>
 
@@ -21,20 +21,21 @@ Result<uint32_t> offset_of(const json::Value& span, std::string_view name, uint3
 
 }  // namespace
 
-Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_view text,
-                                         const SpanForm& form) {
+Result<std::vector<LabelledSpan>> read_spans(const json::Value& row, std::string_view text,
+                                             const SpanForm& form) {
   const auto entities = row.find(form.member);
   if (!entities || !entities->is_array())
     return fail(Code::kInvalid, "{}: expected an array of spans", form.member);
   const auto before = code_points_before(text);
   const uint32_t most = before.back();
-  // The byte at which each code point begins, and the end; bytes inside one count it already.
+  // The byte at which each code point begins, and the end of the text. An inner byte writes the
+  // entry of the next code point, which that code point's first byte then overwrites.
   std::vector<uint32_t> starts(most + 1);
   for (uint32_t i = 0; i < before.size(); ++i) starts[before[i]] = i;
-  std::vector<Marked> out;
+  std::vector<LabelledSpan> out;
   for (const json::Value& each : entities->items()) {
     const std::string at = fmt::format("{}[{}]", form.member, out.size());
-    Marked span;
+    LabelledSpan span;
     if (form.has_types) {
       auto type = label_member(each, "type");
       if (!type) return fail_in(at, std::move(type).error());
@@ -49,7 +50,7 @@ Result<std::vector<Marked>> marked_spans(const json::Value& row, std::string_vie
     span.end = starts[*end];
     out.push_back(std::move(span));
   }
-  std::ranges::sort(out, {}, &Marked::begin);
+  std::ranges::sort(out, {}, &LabelledSpan::begin);
   for (size_t i = 1; i < out.size(); ++i) {
     if (out[i].begin < out[i - 1].end) {
       return fail(Code::kInvalid, "{}: two spans share bytes {} to {} of the text", form.member,
