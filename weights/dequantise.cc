@@ -1,4 +1,4 @@
-// The scale of element i is number i / run % scales, where `run` elements in a row have one scale.
+// Element i uses scale number i / run % scales, where `run` consecutive elements share one scale.
 
 #include "weights/dequantise.h"
 
@@ -32,7 +32,7 @@ Result<size_t> run_of(const OnnxTensor& tensor, size_t scales, int64_t axis) {
   }
   size_t run = 1;
   for (int64_t i = axis + 1; i < rank; ++i) run *= tensor.shape[i];
-  return std::max<size_t>(run, 1);  // of a tensor without elements
+  return std::max<size_t>(run, 1);  // a tensor without elements has run 0
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A block is 32 numbers: a scale d in half precision, for some types a minimum m, for those of five
-// bits the fifth bits, then the numbers. Those of four bits lie in pairs: number j in the low half
-// of byte j, number j + 16 in the high half.
+// A block holds 32 numbers: a scale d in half precision, a minimum m for some types, the fifth bits
+// for five-bit types, then the numbers. Four-bit numbers are stored in pairs: number j in the low
+// half of byte j, number j + 16 in the high half.
 
 #include "weights/ggml_blocks.h"
 
@@ -18,8 +18,8 @@ constexpr size_t kHalf = 16;
 
 struct BlockType {
   std::string_view name;
-  size_t block = 0;  // numbers; 0: not built
-  size_t bytes = 0;  // of a block
+  size_t block = 0;  // numbers per block; 0: not supported
+  size_t bytes = 0;  // bytes per block
 };
 
 // In the order of ggml_type.
@@ -63,7 +63,7 @@ float half_at(const std::byte* at) {
   return out;
 }
 
-// The fifth bits of a block, none of them set for types of four.
+// Returns the fifth bits of a block, or 0 for four-bit types.
 uint32_t high_bits(uint32_t type, const std::byte* at) {
   uint32_t out = 0;
   if (type == kQ5_0 || type == kQ5_1) std::memcpy(&out, at, sizeof out);

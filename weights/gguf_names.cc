@@ -1,4 +1,4 @@
-// llama.cpp's names of a BERT, gguf-py/gguf/constants.py, beside Hugging Face's.
+// llama.cpp's names for BERT tensors (gguf-py/gguf/constants.py) and Hugging Face's equivalents.
 
 #include <array>
 #include <charconv>
@@ -36,7 +36,7 @@ std::optional<std::string_view> find(const std::array<Pair, N>& pairs, std::stri
   return std::nullopt;
 }
 
-// "blk.3.attn_q.weight" to "encoder.layer.3.attention.self.query.weight".
+// Converts "blk.3.attn_q.weight" to "encoder.layer.3.attention.self.query.weight".
 std::optional<std::string> hugging_face_name(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// Messages in the order in which they contain each other: model, graph, node and tensor.
+// Parsers in the order of nesting: model, graph, node, tensor.
 
 #include "weights/onnx_graph.h"
 
@@ -15,7 +15,7 @@ using protobuf::Field;
 using protobuf::Reader;
 using protobuf::WireType;
 
-// A node of a few bytes becomes a structure of two hundred.
+// Limits memory: a node of a few bytes becomes a structure of two hundred.
 constexpr size_t kNodesMax = 1 << 20;
 constexpr size_t kConstantsMax = 1 << 20;
 
@@ -68,7 +68,8 @@ Result<Dtype> dtype_of(int64_t type) {
   }
 }
 
-// Appends the low bytes of every number of a repeated field, packed or not, to at most bytes_max.
+// Appends the low bytes of every number of a repeated field (packed or not), up to bytes_max in
+// total.
 Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t bytes_max,
                             const Field& field) {
   const auto append = [&](uint64_t value) -> Result<void> {
@@ -105,7 +106,7 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The fields of one TensorProto as they come; finish() makes a tensor of them.
+// Collects the fields of one TensorProto; finish() builds the tensor.
 class TensorMessage {
  public:
   Result<OnnxTensor> read(std::string_view message) {
@@ -126,7 +127,7 @@ class TensorMessage {
         return fail(Code::kUnsupported, "a tensor in segments is not built");
       case 4:  // float_data
         return numbers(field, field.type() == WireType::kFixed32);
-      case 5:  // int32_data: also every type of two bytes and fewer
+      case 5:  // int32_data, also used for types of up to two bytes
       case 7:  // int64_data
         lists_.push_back(field);
         return {};
@@ -149,7 +150,7 @@ class TensorMessage {
 
   Result<void> dims(const Field& field) {
     std::vector<std::byte> numbers;
-    constexpr size_t kDimsMax = 64;  // held until the shape is judged
+    constexpr size_t kDimsMax = 64;  // limit before the shape is checked
     const size_t room = kDimsMax - out_.shape.size();
     auto read = append_varints(numbers, sizeof(int64_t), room * sizeof(int64_t), field);
     if (!read) return fail_in("dims", std::move(read).error());
@@ -161,7 +162,7 @@ class TensorMessage {
     return {};
   }
 
-  // float_data in one piece is looked at where it lies; single numbers are put together.
+  // Packed float_data is used in place; single numbers are collected.
   Result<void> numbers(const Field& field, bool single) {
     if (single) {
       SIGNALBOX_TRY(const float value, field.float32());
@@ -249,7 +250,7 @@ class GraphReader {
     return field.number() == 1 ? add_node(message) : add_constant(message, {});
   }
 
-  // `name` is that of a Constant node's output; an initializer has its own.
+  // `name` is the output of a Constant node. An initializer has its own name.
   Result<void> add_constant(std::string_view message, std::string_view name) {
     if (out_.constants.size() == kConstantsMax) {
       return fail(Code::kTooLarge, "more than {} constants", kConstantsMax);

@@ -1,5 +1,5 @@
-// A stack machine over indices of values. Each instruction makes at most one value, so the bytes
-// bound the memory; what an instruction takes off the stack is checked before it is taken.
+// A stack machine whose stack holds indices of values. Each instruction creates at most one value,
+// so the input size limits the memory. Operands are checked before they are popped.
 
 #include "weights/pickle.h"
 
@@ -103,10 +103,10 @@ class Machine {
     return push(std::move(out));
   }
 
-  // How many values stand above the innermost mark.
+  // Returns the number of values above the innermost mark.
   size_t above_mark() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
-  // The last n values, in order.
+  // Pops the last n values, in order.
   Result<std::vector<uint32_t>> pop(size_t n) {
     if (n > above_mark()) {
       return fail(Code::kCorrupt, "takes {} values off a stack of {}", n, above_mark());
@@ -121,7 +121,7 @@ class Machine {
     marks_.pop_back();
     return out;
   }
-  // The value on top, which stays there and must be of that kind.
+  // Returns the top value without popping it. It must have the given kind.
   Result<PickleValue*> top(Kind kind, std::string_view name) {
     if (above_mark() == 0) return fail(Code::kCorrupt, "an empty stack");
     PickleValue& out = out_.values[stack_.back()];
@@ -172,7 +172,7 @@ class Machine {
     }
   }
 
-  // Instructions that build values of others.
+  // Instructions that build values from other values.
   Result<void> structure(uint8_t code) {
     switch (code) {
       case ')':  // EMPTY_TUPLE
@@ -280,7 +280,7 @@ class Machine {
     return {};
   }
 
-  // Two lines: a module and a name in it.
+  // Reads two lines: a module and a name in it.
   Result<void> global() {
     const size_t module_end = bytes_.find('\n', position_);
     const size_t end =
@@ -313,8 +313,8 @@ class Machine {
     return out.kind == kind ? &out : nullptr;
   }
 
-  // ("storage", its type, its key, where it was, elements), and in old files which part of another
-  // storage it is, or None.
+  // The tuple is ("storage", type, key, original location, elements). Old files add the part of
+  // another storage that it views, or None.
   Result<void> storage() {
     SIGNALBOX_TRY(const auto popped, pop(1));
     const PickleValue& id = out_.values[popped[0]];
@@ -337,7 +337,7 @@ class Machine {
     return push(std::move(out));
   }
 
-  // A call of one of the known names becomes what it would have built.
+  // Replaces a call of a known name by the value that it would build.
   Result<void> reduce() {
     SIGNALBOX_TRY(const auto popped, pop(2));
     const PickleValue& name = out_.values[popped[0]];
@@ -376,7 +376,7 @@ class Machine {
     return push(std::move(out));
   }
 
-  // The attributes of a dict, "_metadata" of a module's, say nothing of its tensors.
+  // A dict's attributes (a module's "_metadata") do not affect its tensors.
   Result<void> build() {
     SIGNALBOX_TRY_VOID(pop(1));
     SIGNALBOX_TRY_VOID(top(Kind::kDict, "a dict"));
@@ -387,7 +387,7 @@ class Machine {
   size_t position_ = 0;
   bool stopped_ = false;
   std::vector<uint32_t> stack_;
-  std::vector<size_t> marks_;  // sizes of the stack
+  std::vector<size_t> marks_;  // stack sizes
   std::unordered_map<uint32_t, uint32_t> memo_;
   PickleValues out_;
 };

@@ -1,4 +1,4 @@
-// The index is one object, "weight_map"; the sizes that stand beside it are not needed.
+// The index has one relevant object, "weight_map"; its sizes are not needed.
 
 #include "weights/shard_index.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kIndexBytesMax = size_t{64} << 20;
 constexpr size_t kFilesMax = 1000;
-constexpr size_t kNameBytesMax = 255;  // of a file, as file systems have it
+constexpr size_t kNameBytesMax = 255;  // limit of common file systems
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A map, because its nodes stay where they are: tensors look at names and shapes in place.
+// Uses a map because its nodes do not move: tensors view the names and shapes in place.
 
 #include "weights/tensor_list.h"
 

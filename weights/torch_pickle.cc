@@ -1,5 +1,6 @@
-// The pickle says which part of which storage a tensor is. A storage is the entry "data/KEY" beside
-// it; in old files the keys stand in a list and the storages follow it in that order.
+// The pickle describes each tensor as part of a storage. A storage is the entry "data/KEY" in the
+// same folder of the zip file. In old files a list of keys is followed by the storages in the same
+// order.
 
 #include "weights/torch_pickle.h"
 
@@ -20,7 +21,7 @@ using Kind = PickleValue::Kind;
 
 constexpr std::string_view kPickle = "data.pkl";
 constexpr std::string_view kZip = "PK\x03\x04";
-// The pickle of a number that torch chose.
+// The pickled magic number of torch's old format.
 constexpr std::string_view kOld = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr int64_t kOldVersion = 1001;
 
@@ -54,8 +55,8 @@ class StateDict {
     return add_all();
   }
 
-  // A number, a version, what the writer's machine was like, the pickle proper, the keys of the
-  // storages, and of each its number of elements and the bytes.
+  // The old format has a magic number, a version, a description of the writer's machine, the main
+  // pickle, the storage keys, and for each storage its element count and bytes.
   Result<void> read_old() {
     size_t position = kOld.size();
     SIGNALBOX_TRY(const PickleValues version, next_pickle(position, "version"));
@@ -119,7 +120,7 @@ class StateDict {
     return {};
   }
 
-  // The folder that the pickle and its storages are in, "archive/" or the name of the file.
+  // Returns the folder of the pickle and its storages: "archive/" or the name of the file.
   static Result<std::string> find_folder(const std::map<std::string_view, Bytes>& entries) {
     for (const auto& [name, bytes] : entries) {
       if (!name.ends_with(kPickle)) continue;
@@ -198,7 +199,7 @@ class StateDict {
                 storage.number, dtype_name(storage.dtype), expected, found->second.size());
   }
 
-  // Every element lies within the storage. `n` is the shape's number of elements.
+  // Checks that every element is inside the storage. `n` is the number of elements of the shape.
   static Result<void> check_reach(int64_t offset, const Shape& shape, const Shape& strides,
                                   int64_t n, int64_t elements) {
     if (offset < 0) return fail(Code::kCorrupt, "offset {}", offset);

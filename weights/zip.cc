@@ -1,6 +1,6 @@
-// From the end: the end record (and its 64-bit form, which torch always writes), the directory that
-// it points at, and of each entry the header in front of its bytes. Only sizes in the directory are
-// used; checksums are not computed, since a model directory is compared by SHA-256 when it is
+// Reads from the end: the end record (and its 64-bit form, which torch always writes), then the
+// directory it refers to, then each entry's local header. Only the sizes in the directory are used.
+// Checksums are not verified, because a model's files are compared by SHA-256 when they are
 // fetched.
 
 #include "weights/zip.h"
@@ -27,7 +27,7 @@ constexpr uint32_t kEntryMark = 0x02014B50;
 constexpr uint32_t kLocalMark = 0x04034B50;
 constexpr uint32_t kIn64 = 0xFFFFFFFF;  // the value is in the 64-bit field
 
-// Precondition: the bytes are there.
+// Requires that the bytes exist.
 template <class T>
 T at(Bytes bytes, size_t position) {
   T out;
@@ -35,7 +35,7 @@ T at(Bytes bytes, size_t position) {
   return out;
 }
 
-// `size` bytes from `position` on.
+// Returns `size` bytes from `position` on.
 Result<Bytes> piece(Bytes file, uint64_t position, uint64_t size, std::string_view what) {
   if (position > file.size() || size > file.size() - position) {
     return fail(Code::kCorrupt, "{}: {} bytes at offset {}, the file has {}", what, size, position,
@@ -77,12 +77,13 @@ Result<Directory> find_directory(Bytes file) {
 
 struct ZipEntry {
   std::string_view name;
-  uint64_t bytes;   // as stored
+  uint64_t bytes;   // stored size
   uint64_t offset;  // of its local header
-  size_t taken;     // of the directory
+  size_t taken;     // bytes occupied in the directory
 };
 
-// Puts in the sizes and the offset that did not fit 32 bits, in this order, when they are said.
+// Reads the sizes and the offset that did not fit into 32 bits. They are stored in this order, each
+// only if needed.
 Result<void> read_zip64(Bytes extra, uint64_t& plain, ZipEntry& entry) {
   while (extra.size() >= 4) {
     const auto id = at<uint16_t>(extra, 0);
