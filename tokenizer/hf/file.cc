@@ -1,6 +1,6 @@
-// The whole file, section by section. `truncation` and `padding` are settings of the program that
-// saved the file (this one's come with each call), and `decoder` turns ids back into text, which no
-// classifier needs: the three are passed over.
+// Reads the whole file, section by section. It ignores three sections. `truncation` and `padding`
+// are settings of the program that saved the file; here they are parameters of each call. `decoder`
+// converts ids to text, which classifiers do not need.
 
 #include "tokenizer/hf/file.h"
 

@@ -1,4 +1,4 @@
-// `model`.
+// Reads `model`.
 
 #include "tokenizer/hf/sections.h"
 
@@ -10,7 +10,8 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// Files from before 2020-10 have no type; they are told apart by what only one kind has.
+// Files from before 2020-10 have no type. They are recognised by a member that only one model type
+// has.
 Result<std::string_view> kind_of(const Field& model) {
   SIGNALBOX_TRY_VOID(model.expect(json::Type::kObject));
   if (!model.value().find("type")) {

@@ -1,4 +1,4 @@
-// What the readers of the sections share.
+// Helpers shared by the section readers.
 
 #include "tokenizer/hf/sections.h"
 

@@ -1,6 +1,7 @@
-// A recursive parser over the pattern that writes as it reads. Refused, besides what RE2 cannot do:
-// what the two do in different ways (matching without case where Oniguruma folds two characters
-// into one, as ss into ß; repetition of what may be empty) and what no tokenizer is known to use.
+// A recursive parser that writes the translated pattern while it reads. It rejects constructs that
+// RE2 cannot execute, constructs that the two handle differently (case folding of two characters
+// into one, such as ss to ß; repetition of a part that can be empty), and constructs that no known
+// tokenizer uses.
 
 #include "tokenizer/unicode/regex_syntax.h"
 
@@ -17,7 +18,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr int kDepthMax = 100;     // of groups in groups
+constexpr int kDepthMax = 100;     // nested groups
 constexpr int kRepeatsMax = 1000;  // RE2's limit
 
 bool is_digit(char32_t c) {
@@ -64,7 +65,7 @@ class Translator {
  private:
   struct Escape {
     CodePointSet set;
-    std::optional<char32_t> literal;  // or this one
+    std::optional<char32_t> literal;  // set if the escape is a single character instead of a set
   };
 
   tl::unexpected<Error> refuse(Code code, std::string_view what) const {
@@ -101,7 +102,7 @@ class Translator {
     out_ += ']';
   }
 
-  // These answer whether what they read may match nothing.
+  // These return true if the parsed part can match the empty string.
   Result<bool> alternatives(int depth);
   Result<bool> sequence(int depth);
   Result<bool> repeated(int depth);
@@ -112,7 +113,7 @@ class Translator {
 
   struct Interval {
     int least;
-    int most;  // or -1
+    int most;  // -1 for unlimited
     size_t end;
   };
   std::optional<Interval> interval() const;
@@ -127,7 +128,7 @@ class Translator {
   size_t at_ = 0;
   std::string out_;
   bool without_case_ = false;
-  char32_t folded_before_ = 0;  // the letter written last without case, in lower case
+  char32_t folded_before_ = 0;  // the previous case-folded letter, in lower case
 };
 
 Result<bool> Translator::alternatives(int depth) {
@@ -144,8 +145,8 @@ Result<bool> Translator::alternatives(int depth) {
 
 Result<bool> Translator::sequence(int depth) {
   bool may_be_empty = true;
-  // Oniguruma has no line behind a newline that ends the text, RE2 has. What needs a character
-  // behind the ^ cannot tell.
+  // After a newline that ends the text, Oniguruma does not begin another line, but RE2 does. A
+  // pattern that needs a character after the ^ is not affected.
   const bool at_line_begin = depth == 0 && take("^");
   if (at_line_begin) out_ += "(?m:^)";
   while (at_ < pattern_.size() && !starts("|") && !starts(")")) {
@@ -206,12 +207,13 @@ Result<bool> Translator::atom(int depth) {
   return false;
 }
 
-// One character of a (?i:..).
+// Writes one character of a (?i:..).
 Result<void> Translator::without_case(char32_t literal) {
   const char32_t lower = literal | 0x20;
   const bool folds = is_letter(literal);
   if (literal >= 0x80) return not_built_here("this without case");
-  for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {  // to ligatures and ß
+  // pairs that fold to ligatures or ß
+  for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {
     if (folds && folded_before_ == static_cast<char32_t>(pair[0]) &&
         lower == static_cast<char32_t>(pair[1])) {
       return not_built_here(fmt::format("{} without case", pair));
@@ -221,13 +223,13 @@ Result<void> Translator::without_case(char32_t literal) {
   CodePointSet set;
   set.add(literal, literal);
   if (folds) set.add(literal ^ 0x20, literal ^ 0x20);
-  if (folds && lower == 's') set.add(0x17F, 0x17F);    // the long s
-  if (folds && lower == 'k') set.add(0x212A, 0x212A);  // the sign of kelvin
+  if (folds && lower == 's') set.add(0x17F, 0x17F);    // long s
+  if (folds && lower == 'k') set.add(0x212A, 0x212A);  // Kelvin sign
   write(set);
   return {};
 }
 
-// After the opening parenthesis.
+// Called after the opening parenthesis.
 Result<bool> Translator::group(int depth) {
   if (starts("?=") || starts("?!")) return not_built_here("look-ahead");
   if (starts("?<=") || starts("?<!")) return not_built_here("look-behind");
@@ -250,7 +252,7 @@ Result<bool> Translator::group(int depth) {
   return may_be_empty;
 }
 
-// {n}, {n,}, {,m} or {n,m}; what only looks like it is plain text.
+// Parses {n}, {n,}, {,m} or {n,m}. Anything else is plain text.
 std::optional<Translator::Interval> Translator::interval() const {
   if (!starts("{")) return std::nullopt;
   size_t i = at_ + 1;
@@ -276,8 +278,8 @@ std::optional<Translator::Interval> Translator::interval() const {
 
 Result<bool> Translator::repetition(bool may_be_empty) {
   const bool was_empty = may_be_empty;
-  bool is_plain = false;  // one of * + ?, which a + would make possessive
-  bool has_lazy = true;   // {n}? is no lazy {n}
+  bool is_plain = false;  // one of * + ?; a following + would make it possessive
+  bool has_lazy = true;   // {n}? is not a lazy {n}
   if (take("?")) {
     out_ += '?';
     is_plain = may_be_empty = true;
@@ -311,7 +313,7 @@ Result<bool> Translator::repetition(bool may_be_empty) {
   return may_be_empty;
 }
 
-// After the opening bracket.
+// Called after the opening bracket.
 Result<void> Translator::bracket() {
   const bool negated = take("^");
   if (starts("]")) return not_built_here("a class that begins with ]");
@@ -407,7 +409,7 @@ Result<Translator::Escape> Translator::escape() {
                                : fmt::format("{}", pattern_.substr(begin, end - begin)));
 }
 
-// After \p or \P.
+// Called after \p or \P.
 Result<CodePointSet> Translator::property(bool negated) {
   if (!take("{")) return not_built_here("\\p without {");
   if (take("^")) negated = !negated;
