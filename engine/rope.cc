@@ -1,4 +1,4 @@
-// Frequencies in double precision, rounded once.
+// Computes frequencies in double precision and rounds once.
 
 #include "engine/rope.h"
 
@@ -13,7 +13,8 @@ namespace {
 using Scaling = RopeConfig::Scaling;
 
 Result<Scaling> read_scaling(const weights::HfObject& rope) {
-  const std::string_view key = rope.has("rope_type") ? "rope_type" : "type";  // its older name
+  // "type" is the older name
+  const std::string_view key = rope.has("rope_type") ? "rope_type" : "type";
   SIGNALBOX_TRY(const std::string name, rope.string(key, "default"));
   if (name == "default") return Scaling::kNone;
   if (name == "linear") return Scaling::kLinear;
@@ -23,7 +24,7 @@ Result<Scaling> read_scaling(const weights::HfObject& rope) {
               rope.where(key), name);
 }
 
-// The temperature that the paper fits to the factor.
+// The attention temperature that the paper fits to the factor.
 double yarn_scale(double factor, double weight) {
   return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
 }
@@ -65,8 +66,8 @@ Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_
   return out;
 }
 
-// Dimensions that turn often within the original length stay; those that turn less than once are
-// slowed down by the factor; a ramp joins the two.
+// Dimensions that rotate often within the original length are unchanged. Those that rotate less
+// than once are slowed down by the factor. A ramp connects the two ranges.
 void Rope::yarn(std::vector<double>& frequencies) const {
   const double d = head_dim_;
   const auto dimension = [&](double rotations) {
@@ -107,7 +108,7 @@ bool Rope::is_stretched(int32_t length) const {
   return config_.scaling == Scaling::kDynamic && length > config_.positions;
 }
 
-// The first table serves all lengths but those that change the frequencies.
+// The first table serves all lengths that do not change the frequencies.
 void Rope::prepare(const Batch& batch, RopeTables& tables) const {
   const int32_t sequences = batch.sequences();
   tables.of.resize(sequences);
