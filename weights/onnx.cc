@@ -141,7 +141,7 @@ class Importer {
       SIGNALBOX_TRY(source.quantised, quantisation_of(node));
       if (!source.quantised) return {};
     } else if (node.op == "Identity") {
-      // Of several equal parameters only one is stored; Identity nodes give it the other names.
+      // Only one of several equal parameters is stored; Identity nodes give it the other names.
       const OnnxTensor& tensor = constant(source);
       if (is_parameter(node.outputs[0]) && is_parameter(tensor.name) && !source.quantised) {
         SIGNALBOX_TRY_VOID(emit(std::string(node.outputs[0]), source, source.transposed));
