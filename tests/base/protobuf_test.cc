@@ -1,4 +1,4 @@
-// Fields by hand, as the encoding guide writes them out.
+// Hand-written fields from the encoding guide.
 
 #include "base/protobuf.h"
 

@@ -1,4 +1,4 @@
-// What is written reads back as the same tree, and looks like what a person would write.
+// Written text reads back as the same tree, and looks hand-written.
 
 #include "base/yaml_writer.h"
 

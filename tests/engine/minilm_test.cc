@@ -1,6 +1,6 @@
-// The real all-MiniLM-L6-v2 against embeddings computed by ONNX Runtime, and its rank correlation
-// on STS dev. Needs models/minilm (signalbox models pull) and the shared material; says which is
-// missing when it skips.
+// The real all-MiniLM-L6-v2 compared with embeddings computed by ONNX Runtime, and its rank
+// correlation on STS dev. Needs models/minilm (signalbox models pull) and the shared material. A
+// skip names the missing item.
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 const std::filesystem::path kSource = SIGNALBOX_SOURCE_DIR;
 
-// A text takes fifty times as long under a sanitizer, and a few show it all there is to find. g++
-// says by macros which one there is, clang by features.
+// A text takes fifty times as long under a sanitizer, and a few texts cover the same code. g++
+// defines macros for each sanitizer; clang has feature checks.
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif

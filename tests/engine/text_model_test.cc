@@ -1,5 +1,5 @@
-// The engine from the outside: a model directory in, vectors out, held against the network in
-// double precision; and directories that are wrong.
+// The engine's public interface: a model directory gives vectors, which are compared with the
+// network in double precision. Also invalid directories.
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(TextModel, a_batch_gives_each_text_the_bits_it_gets_alone) {
   const TinyModel tiny(tiny_config(), "F16");
   const auto model = open(tiny);
   std::vector<std::string> texts;
-  for (int i = 0; i < 300; ++i) {  // over the tokens of one pass
+  for (int i = 0; i < 300; ++i) {  // more than the tokens of one pass
     texts.push_back(std::string(1 + i % 23, static_cast<char>('a' + i % 26)) + " zz");
   }
   std::vector<std::string_view> views(texts.begin(), texts.end());

@@ -1,4 +1,5 @@
-// The compiled form gives what its tokenizer.json gives, and a damaged one is an error or harmless.
+// The compiled form gives the same results as its tokenizer.json. A damaged one gives an error or
+// is harmless.
 
 #include <cstring>
 #include <random>

@@ -1,5 +1,5 @@
-// Against Hugging Face's own answers, where both they and the tokenizer files are at hand: 425
-// texts for each family of tokenizer.
+// Comparison with Hugging Face's results, if they and the tokenizer files are available: 425 texts
+// for each family of tokenizer.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Files that are wrong: what the error says, and that there is one. data/refused.jsonl replaces
-// parts of the small tokenizer and gives the code and the message.
+// Invalid files and their errors. data/refused.jsonl replaces parts of the small tokenizer and
+// gives the expected code and message.
 
 #include <sstream>
 

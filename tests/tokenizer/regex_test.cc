@@ -1,4 +1,5 @@
-// data/regex.jsonl: what matches where, in bytes. data/regex_refused.jsonl: what is not translated.
+// data/regex.jsonl: matches and their positions in bytes. data/regex_refused.jsonl: patterns that
+// are not translated.
 
 #include "tokenizer/unicode/regex.h"
 
@@ -46,7 +47,7 @@ TEST(Regex, what_is_malformed_or_not_built_is_refused_with_its_place) {
     ASSERT_FALSE(regex) << line;
     EXPECT_EQ(code_name(regex.error().code), row->root().find("code").value().text()) << line;
     const json::Value what = row->root().find("what").value();
-    if (what.is_null()) continue;  // RE2's own words
+    if (what.is_null()) continue;  // the message comes from RE2
     EXPECT_EQ(regex.error().message, in_quotes(pattern) + ": " + std::string(what.text()));
   }
   EXPECT_GE(count, 48);

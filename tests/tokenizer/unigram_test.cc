@@ -1,4 +1,4 @@
-// Unigram on small vocabularies. What the words become was asked of the reference.
+// Unigram with small vocabularies. The expected results come from the reference.
 
 #include "tokenizer/models/unigram.h"
 
@@ -37,7 +37,7 @@ Outcome tokenize(const Unigram& model, std::string_view text, ModelScratch& scra
   return outcome;
 }
 
-// Twice: the second time the word is remembered.
+// Runs twice: the second time the word comes from the cache.
 Outcome tokenize(const Pieces& pieces, std::string_view text, bool byte_fallback = false) {
   const Unigram model(pieces, 0, byte_fallback);
   ModelScratch scratch;
@@ -76,7 +76,7 @@ TEST(Unigram, an_unknown_character_costs_ten_more_than_the_worst_piece) {
 }
 
 TEST(Unigram, unknown_text_that_is_a_piece_after_all_is_that_piece) {
-  // Two unknown characters at 90 each are worth more than the piece at 100.
+  // Two unknown characters at 90 each score higher than the piece at 100.
   EXPECT_EQ(tokenize({{"<unk>", 200}, {"xy", 100}}, "xy"), (Outcome{{1}, {{0, 2}}}));
 }
 

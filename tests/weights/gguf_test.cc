@@ -1,4 +1,4 @@
-// The reader of GGUF: what the file says, each type of blocks against its formula, and lies.
+// The GGUF reader: contents of a file, each block type compared with its formula, and false claims.
 
 #include "weights/gguf.h"
 
@@ -18,7 +18,7 @@ Result<Gguf> parse(const std::string& file) {
   return Gguf::parse(std::as_bytes(std::span(file)), kName);
 }
 
-// Everything that a converter asks for.
+// Runs everything that a converter needs.
 Result<TensorList> convert(const std::string& bytes) {
   SIGNALBOX_TRY(const Gguf file, parse(bytes));
   SIGNALBOX_TRY(TensorList out, gguf_tensors(file));
@@ -71,7 +71,7 @@ TEST(Gguf, gives_tensors_their_names_and_shapes) {
 }
 
 TEST(Gguf, widens_every_type_of_blocks) {
-  // d = 0.5, m = -2; number j is j in the low halves and 15 - j in the high ones; with five bits,
+  // d = 0.5, m = -2. Number j is j in the low halves and 15 - j in the high ones. With five bits,
   // 16 more where j is a multiple of three.
   const std::string d = bytes_of<uint16_t>({0x3800}), m = bytes_of<uint16_t>({0xC000});
   std::string nibbles, bytes, fifth = bytes_of<uint32_t>({0b01001001001001001001001001001001});

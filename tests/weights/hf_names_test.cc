@@ -1,4 +1,4 @@
-// Names that only say what wrapped a model, or how old it is.
+// Names that depend only on the wrapper or the age of a model.
 
 #include "weights/hf_names.h"
 

@@ -1,4 +1,4 @@
-// The manifest's reader: what it takes, and that every wrong value is named with its line and key
+// The manifest's reader: accepted input, and every wrong value is reported with its line and key
 // path.
 
 #include "weights/manifest.h"
@@ -141,7 +141,7 @@ models:
             std::string::npos);
 }
 
-// The list and the bytes that the build carries are kept in two places.
+// The build stores the list and the files separately.
 TEST(Manifest, what_is_built_in_is_there_as_it_says) {
   const Manifest manifest = Manifest::built_in().value();
   for (const ManifestModel& model : manifest.models) {

@@ -1,5 +1,5 @@
-// The reader of ONNX: names and layouts of exporters are undone, integers become floats, and what
-// cannot be undone is refused by name.
+// The ONNX reader: it reverses the exporters' names and layouts, converts integers to floats, and
+// rejects everything else by name.
 
 #include "weights/onnx.h"
 
@@ -23,7 +23,7 @@ Result<TensorList> parse(const std::string& file) {
   return parse_onnx(file, kName);
 }
 
-// "F32 [2, 3] 1 3 5 2 4 6" of a tensor of floats, its type and shape of another.
+// Returns "F32 [2, 3] 1 3 5 2 4 6" for a tensor of floats, or the type and shape of another.
 std::string text_of(const Tensor& tensor) {
   std::string out = fmt::format("{} {}", dtype_name(tensor.dtype), shape_text(tensor.shape));
   for (int64_t i = 0; tensor.dtype == Dtype::kF32 && i < tensor.size(); ++i) {
@@ -78,7 +78,7 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
   const auto one = [](const std::vector<std::string>& nodes, const std::string& tensor) {
     return texts_of(parse(onnx_model(nodes, {tensor})));
   };
-  // A transpose in the graph is the module's own; without one it has been folded into the weight.
+  // A transpose in the graph is the module's own; without one it was folded into the weight.
   EXPECT_EQ(one({onnx_node("Transpose", "", {"a.weight"}, "t"),
                  onnx_node("MatMul", "/a/MatMul", {"x", "t"}, "y")},
                 named),
@@ -91,7 +91,7 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
             (Texts{{"b.c.weight", as_is}}));
   EXPECT_EQ(one({onnx_node("Gemm", "/b/c/Gemm", {"x", "onnx::X_1"}, "y")}, unnamed),
             (Texts{{"b.c.weight", turned}}));
-  // A product that is there twice is one weight.
+  // A product that occurs twice gives one weight.
   EXPECT_EQ(one({onnx_node("MatMul", "/b/MatMul", {"x", "onnx::X_1"}, "y"),
                  onnx_node("MatMul", "/b/MatMul_1", {"y", "onnx::X_1"}, "z")},
                 unnamed),
@@ -140,7 +140,7 @@ TEST(Onnx, notes_what_it_leaves_out) {
                 "left out \"onnx::Mul_1\", F32 [6]: a constant without a parameter's name"});
 }
 
-// TensorProto with its bytes in another file.
+// A TensorProto with its bytes in another file.
 std::string external_tensor(const std::string& location, const std::string& offset) {
   const auto entry = [](const char* key, const std::string& value) {
     return ProtobufWriter().bytes(1, key).bytes(2, value).text();

@@ -1,5 +1,5 @@
-// The safetensors reader: a well-formed file is read, and each lie a header can tell is refused
-// with its name.
+// The safetensors reader: a well-formed file is read, and each possible false claim of a header is
+// rejected by name.
 
 #include "weights/safetensors.h"
 

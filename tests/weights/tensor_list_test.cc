@@ -1,4 +1,4 @@
-// The list of tensors, the writer that takes it, and files that an index joins.
+// TensorList, the writer that takes its tensors, and files combined by an index.
 
 #include "weights/tensor_list.h"
 
@@ -32,7 +32,7 @@ class Files : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
   }
-  // One F32 tensor of two numbers.
+  // Writes one F32 tensor of two numbers.
   void write_shard(const std::string& name, const std::string& tensor) const {
     TensorList list;
     ASSERT_TRUE(list.add(tensor, Dtype::kF32, {2}, some_bytes(8)));

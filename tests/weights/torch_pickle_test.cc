@@ -1,5 +1,5 @@
-// The reader of PyTorch's checkpoints: views of storages come out as they were, and neither the zip
-// file nor the pickle gets away with a lie, or with a name of its own.
+// The reader of PyTorch checkpoints: views of storages are restored, and false claims in the zip
+// file or the pickle, and unknown names, are rejected.
 
 #include "weights/torch_pickle.h"
 
@@ -27,7 +27,7 @@ std::vector<float> values(const Tensor& tensor) {
   return out;
 }
 
-// A checkpoint of one F32 tensor.
+// A checkpoint with one F32 tensor.
 std::string one(const TorchTensor& tensor, size_t storage_bytes = 24) {
   return torch_file(torch_pickle({tensor}), {{"0", std::string(storage_bytes, '1')}});
 }

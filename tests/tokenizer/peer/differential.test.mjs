@@ -1,5 +1,5 @@
-// Signalbox against Hugging Face's own tokenizers library: ids, offsets and type ids of generated texts and pairs, over
-// the tokenizer files of files.txt and over random configurations. The same seed gives the same strings.
+// Compares Signalbox with Hugging Face's own tokenizers library: ids, offsets and type ids of generated texts and pairs, for
+// the tokenizer files of files.txt and for random configurations. The same seed gives the same strings.
 //
 // usage: tests/tokenizer/peer/run PROGRAM [--seed N] [--count N] [--only NAME]
 
@@ -28,10 +28,10 @@ const kCount = Number(options.count);
 assert.ok(Number.isInteger(kCount) && kCount > 0, `--count: expected a positive number, found "${options.count}"`);
 
 const kFolder = fileURLToPath(new URL("../../../build/tokenizers", import.meta.url));
-const kWork = `${kFolder}/random-${process.pid}`; // of this run; stays where something differed
+const kWork = `${kFolder}/random-${process.pid}`; // of this run; kept if there were differences
 mkdirSync(kWork, { recursive: true });
 
-// Shares of the whole: those that the project's own models use come first.
+// Shares of the total; the models used by the project come first.
 const kModels = { bert: 0.12, modernbert: 0.12, gemma2: 0.12, gpt2: 0.12, t5: 0.12 };
 const kWitnesses = ["cl100k", "deepseek", "llama2", "llama3", "mistral", "o200k", "qwen"];
 const kWitnessShare = 0.1 / kWitnesses.length;
@@ -59,11 +59,11 @@ for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witn
     const random = new Random(options.seed, name);
     const added = JSON.parse(readFileSync(file, "utf8")).added_tokens.map((token) => token.content);
     const strings = new Strings(random, added);
-    // A third is cut, somehow; a part of that into windows.
+    // A third is truncated in some way, part of it into windows.
     const [short, long] = [truncation(random, 12), truncation(random, 128)];
     let total = 0;
     const strategy = random.pick(["only_first", "only_first", "only_second"]);
-    // With room for text: without any, the peer's second window holds all of it.
+    // Leaves room for text: without any, the peer's second window contains all of it.
     const windows = { ...long, tokensMax: 10 + random.below(24), strategy, stride: random.below(6) };
     for (const [part, cut] of [[2 / 3], [1 / 9, short], [1 / 9, long], [1 / 9, windows]]) {
       const specialTokens = cut?.stride !== undefined || !random.once(4);
@@ -74,7 +74,7 @@ for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witn
       if (notBuilt) return t.skip(notBuilt);
       if (found.length > 0) assert.fail(await report(name, setting, found, rows.length));
     }
-    // Where only the second text may be cut, a text alone has no answer.
+    // If only the second text may be truncated, a single text has no answer.
     assert.ok(total > count / 2, `the peer answered ${total} of ${count} rows`);
     t.diagnostic(`${total} texts and pairs that the peer had an answer to`);
   });
@@ -91,7 +91,7 @@ async function compared(setting, rows) {
   }
 }
 
-// T5's, for normalizers of type Precompiled.
+// T5's table, for normalizers of type Precompiled.
 function readCharsMap() {
   const file = `${kFolder}/t5.json`;
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).normalizer.precompiled_charsmap : null;
