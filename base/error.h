@@ -20,7 +20,7 @@ enum class Code : unsigned char {
   kCorrupt,      // a file contradicts itself or its checksum
   kOverloaded,   // a bounded queue is full
   kDeadline,     // the deadline has passed
-  kCancelled,    // the caller has gone away
+  kCancelled,    // the caller no longer waits
   kIo,           // a system call failed
   kUpstream,     // the server behind us failed
   kInternal,     // anything else; always a bug

@@ -1,5 +1,5 @@
 #pragma once
-// JSON as a tree of source ranges. Every value knows its exact bytes in the source. A request can
+// JSON as a tree of source ranges. Every value records its exact source bytes. A request can
 // therefore be edited by splicing and forwarded otherwise unchanged: unknown fields, 23-digit
 // integers, key order and white space survive. simdjson does the parsing. The tree exists because
 // simdjson's On-Demand interface is single-pass and exposes the source bytes of scalars only.

@@ -107,7 +107,7 @@ Result<void> Reader::read_value(Field& field) {
       return {};
     }
   }
-  return fail(Code::kCorrupt, "offset {}: field {} has wire type {}, which is none of 0, 1, 2, 5",
+  return fail(Code::kCorrupt, "offset {}: field {} has wire type {}, expected 0, 1, 2 or 5",
               position_, field.number_, static_cast<int>(field.type_));
 }
 
@@ -119,7 +119,7 @@ Result<uint64_t> Reader::read_varint() {
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) return value;
   }
-  return fail(Code::kCorrupt, "offset {}: a varint without an end", begin);
+  return fail(Code::kCorrupt, "offset {}: an unterminated varint", begin);
 }
 
 void Writer::append(uint64_t value) {

@@ -61,7 +61,7 @@ const kRelativeMax = 1e-3; // f32, relative to the largest number
 const kCosineMin = 0.999; // bf16
 const kCosineLoss = 1e-3; // int8: maximum additional distance from fp32 compared with their int8
 
-class NotBuilt extends Error {}
+class Unsupported extends Error {}
 class WrongAnswer extends Error {}
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
@@ -72,7 +72,7 @@ function run(command, input = "") {
   const cores = `${Math.max(0, last - kThreads + 1)}-${last}`;
   const options = { input, encoding: "utf8", maxBuffer: 1 << 30 };
   const { status, stdout, stderr } = spawnSync("taskset", ["-c", cores, ...command], options);
-  if (status === 2 && command[0] === program) throw new NotBuilt(stderr.trim());
+  if (status === 2 && command[0] === program) throw new Unsupported(stderr.trim());
   assert.equal(status, 0, `${command.slice(0, 8).join(" ")}: exit status ${status}: ${stderr}`);
   return JSON.parse(stdout);
 }
@@ -167,9 +167,9 @@ function main() {
       try {
         compare(name, dtype);
       } catch (error) {
-        if (!(error instanceof NotBuilt || error instanceof WrongAnswer)) throw error;
+        if (!(error instanceof Unsupported || error instanceof WrongAnswer)) throw error;
         if (error instanceof WrongAnswer) process.exitCode = 1;
-        console.log(`${name} ${dtype}: ${error instanceof NotBuilt ? "not built" : "not timed"}: ${error.message}`);
+        console.log(`${name} ${dtype}: ${error instanceof Unsupported ? "not supported" : "not timed"}: ${error.message}`);
       }
     }
   }

@@ -4,12 +4,12 @@
 # The most common includes of the standard library, fmt, Asio and GoogleTest are parsed once per preset instead of once
 # per file, which saves a quarter of the compile time. The project's own headers are not precompiled, so changing one
 # recompiles only the files that include it.
-option(SIGNALBOX_PCH "Precompile what most files include" OFF)
+option(SIGNALBOX_PCH "Precompile the most common headers" OFF)
 
 # The files of a library are compiled in groups of ten through a file that includes them. Their includes are then
 # parsed, and their inline functions compiled, once per group. Two files of a library may therefore not define the same
 # name, even in anonymous namespaces. Groups of ten keep two processors busy until the end.
-option(SIGNALBOX_UNITY "Compile the files of a library several at a time" OFF)
+option(SIGNALBOX_UNITY "Compile the files of a library in groups" OFF)
 
 set(precompiled_common <algorithm> <array> <atomic> <charconv> <chrono> <deque> <filesystem> <fmt/core.h> <fstream>
   <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>

@@ -9,14 +9,14 @@ namespace {
 Result<void> require(const weights::HfObject& config, std::string_view key, std::string_view only) {
   SIGNALBOX_TRY(const std::string value, config.string(key, only));
   if (value == only) return {};
-  return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: \"{}\")", config.where(key),
-              value, only);
+  return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: \"{}\")",
+              config.where(key), value, only);
 }
 
 Result<void> refuse(const weights::HfObject& config, std::string_view key) {
   SIGNALBOX_TRY(const bool value, config.boolean(key, false));
   if (!value) return {};
-  return fail(Code::kUnsupported, "{}: true is not built (encoders only)", config.where(key));
+  return fail(Code::kUnsupported, "{}: true is not supported (encoders only)", config.where(key));
 }
 
 }  // namespace

@@ -134,11 +134,11 @@ class HeadReader {
     if (names.empty()) return nullptr;
     const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
     if (known == kArchitectures.end()) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
+      return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: {})",
                   root_.where("architectures[0]"), names[0], known_architectures());
     }
     if (!fits(known->family, type)) {
-      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
+      return fail(Code::kCorrupt, "{}: \"{}\" does not match model_type \"{}\"",
                   root_.where("architectures[0]"), names[0], type);
     }
     return &*known;
@@ -147,7 +147,7 @@ class HeadReader {
   Result<Pooling> read_pooling(const char* without) {
     SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", without));
     if (pooling != "cls" && pooling != "mean") {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: cls, mean)",
+      return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: cls, mean)",
                   root_.where("classifier_pooling"), pooling);
     }
     return pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
@@ -174,7 +174,7 @@ class HeadReader {
     for (const auto& [known, activation] : kKnown) {
       if (name == known) return activation;
     }
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: gelu, relu, tanh)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: gelu, relu, tanh)",
                 root_.where("classifier_activation"), name);
   }
 
@@ -256,7 +256,7 @@ class HeadReader {
       scores = classes == 1 ? Scores::kSigmoid : Scores::kSoftmax;
     } else {
       return fail(Code::kUnsupported,
-                  "{}: \"{}\" is not built (built: single_label_classification, "
+                  "{}: \"{}\" is not supported (supported: single_label_classification, "
                   "multi_label_classification, regression)",
                   root_.where("problem_type"), problem);
     }

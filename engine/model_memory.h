@@ -7,7 +7,7 @@
 
 namespace signalbox::engine {
 
-/// Implemented by models that know their memory use. A wrapper forwards to its model.
+/// Implemented by models that can report their memory use. A wrapper forwards to its model.
 class HasMemory {
  public:
   virtual ~HasMemory() = default;

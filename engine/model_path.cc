@@ -45,7 +45,7 @@ Result<fs::path> trunk_of(const fs::path& adapter) {
   } else if (!base.empty()) {
     places = {base, (adapter / base).lexically_normal(), parent_of(adapter) / name_of(base)};
   } else {
-    return fail(Code::kNotFound, "{}: names no base model",
+    return fail(Code::kNotFound, "{}: does not name a base model",
                 config.root().where("base_model_name_or_path"));
   }
   const auto found = std::ranges::find_if(places, is_model);
@@ -53,7 +53,7 @@ Result<fs::path> trunk_of(const fs::path& adapter) {
   std::string looked;
   for (const fs::path& place : places)
     looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
-  return fail(Code::kNotFound, "{}: the adapter's base model is not there; looked for it in {}",
+  return fail(Code::kNotFound, "{}: the adapter's base model was not found; searched: {}",
               adapter.string(), looked);
 }
 
@@ -134,8 +134,8 @@ Result<void> check_head(const fs::path& head, const fs::path& base) {
   std::error_code ignored;
   if (own.empty() || fs::equivalent(own, base, ignored)) return {};
   return fail(Code::kInvalid,
-              "{}: a head for {}, not for {} (where that is the same network, name it as the "
-              "head's signalbox_trunk)",
+              "{}: a head for {}, not for {} (if both are the same network, change the head's "
+              "signalbox_trunk)",
               head.string(), own.string(), base.string());
 }
 

@@ -26,7 +26,7 @@ Result<std::vector<bool>> read_layers(const weights::HfObject& config) {
     out[i] = types[i] == "full_attention";
     if (!out[i] && types[i] != "sliding_attention") {
       return fail(Code::kUnsupported,
-                  "{}[{}]: \"{}\" is not built (built: full_attention, sliding_attention)",
+                  "{}[{}]: \"{}\" is not supported (supported: full_attention, sliding_attention)",
                   config.where("layer_types"), i, types[i]);
     }
   }
@@ -41,17 +41,18 @@ Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_vie
   SIGNALBOX_TRY(const auto parameters, config.object("rope_parameters"));
   SIGNALBOX_TRY(const auto scaling, config.object("rope_scaling"));
   if (parameters && scaling) {
-    return fail(Code::kUnsupported, "{}: not built beside rope_parameters",
+    return fail(Code::kUnsupported, "{}: not supported together with rope_parameters",
                 config.where("rope_scaling"));
   }
   if (scaling) return read_rope(*scaling, theta, positions);
   if (parameters) {
     const bool flat = parameters->has("rope_type") || parameters->has("rope_theta");
     if (flat) {
-      return fail(Code::kUnsupported,
-                  "{}: one set for all layers is not built (built: one for full_attention and one "
-                  "for sliding_attention)",
-                  config.where("rope_parameters"));
+      return fail(
+          Code::kUnsupported,
+          "{}: one set for all layers is not supported (supported: one for full_attention and one "
+          "for sliding_attention)",
+          config.where("rope_parameters"));
     }
     SIGNALBOX_TRY(const auto own, parameters->object(attention));
     if (own) return read_rope(*own, theta, positions);
@@ -63,18 +64,18 @@ Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_vie
 Result<void> refuse_others(const weights::HfObject& config, int32_t head_dim) {
   SIGNALBOX_TRY(const std::string activation, config.string("hidden_activation", "gelu"));
   if (activation != "gelu") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: \"gelu\")",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: \"gelu\")",
                 config.where("hidden_activation"), activation);
   }
   // Published checkpoints contain these two meaningless names. Positions are always rotary.
   SIGNALBOX_TRY(const std::string positions, config.string("position_embedding_type", "absolute"));
   if (positions != "absolute" && positions != "sans_pos") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: rotary positions)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: rotary positions)",
                 config.where("position_embedding_type"), positions);
   }
   SIGNALBOX_TRY(const int32_t own_dim, config.integer("head_dim", 1, 1 << 14, head_dim));
   if (own_dim != head_dim) {
-    return fail(Code::kUnsupported, "{}: {} is not built (built: hidden_size / heads, {})",
+    return fail(Code::kUnsupported, "{}: {} is not supported (supported: hidden_size / heads, {})",
                 config.where("head_dim"), own_dim, head_dim);
   }
   return {};

@@ -37,7 +37,8 @@ Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) 
     SIGNALBOX_TRY(const bool chosen, config.boolean(mode.key, false));
     if (!chosen) continue;
     if (!mode.pooling || out) {
-      return fail(Code::kUnsupported, "{}: true is not built (built: one of mean, cls, lasttoken)",
+      return fail(Code::kUnsupported,
+                  "{}: true is not supported (supported: one of mean, cls, lasttoken)",
                   config.where(mode.key));
     }
     out = mode.pooling;
@@ -52,7 +53,7 @@ Result<int32_t> read_tokens_max(const std::filesystem::path& path) {
   SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
   SIGNALBOX_TRY(const bool lower, file.root().boolean("do_lower_case", false));
   if (lower) {
-    return fail(Code::kUnsupported, "{}: true is not built (a tokenizer.json says it itself)",
+    return fail(Code::kUnsupported, "{}: true is not supported (the tokenizer.json defines it)",
                 file.root().where("do_lower_case"));
   }
   return file.root().integer("max_seq_length", 1, 1 << 20, 0);
@@ -94,9 +95,10 @@ Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory
       }
       SIGNALBOX_TRY(out.pooling, read_pooling(directory / place->text() / "config.json", hidden));
     } else if (kind != "Transformer" && kind != "Normalize") {
-      return fail(Code::kUnsupported,
-                  "{}: [{}].type: \"{}\" is not built (built: Transformer, Pooling, Normalize)",
-                  path.string(), index, type->text());
+      return fail(
+          Code::kUnsupported,
+          "{}: [{}].type: \"{}\" is not supported (supported: Transformer, Pooling, Normalize)",
+          path.string(), index, type->text());
     }
     ++index;
   }

@@ -20,7 +20,8 @@ Result<Scaling> read_scaling(const weights::HfObject& rope) {
   if (name == "linear") return Scaling::kLinear;
   if (name == "dynamic") return Scaling::kDynamic;
   if (name == "yarn") return Scaling::kYarn;
-  return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: default, linear, dynamic, yarn)",
+  return fail(Code::kUnsupported,
+              "{}: \"{}\" is not supported (supported: default, linear, dynamic, yarn)",
               rope.where(key), name);
 }
 
@@ -55,7 +56,7 @@ Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_
   SIGNALBOX_TRY(out.scaling, read_scaling(rope));
   SIGNALBOX_TRY(const double part, rope.number("partial_rotary_factor", 0, 1, 1));
   if (part != 1) {
-    return fail(Code::kUnsupported, "{}: {} is not built (whole heads are turned)",
+    return fail(Code::kUnsupported, "{}: {} is not supported (only whole heads are rotated)",
                 rope.where("partial_rotary_factor"), part);
   }
   if (out.scaling == Scaling::kYarn) {

@@ -54,7 +54,7 @@ bool share_a_batch(const Request& a, const Request& b) {
 }
 
 // Returns the error of a request that is cancelled or too late.
-std::optional<Error> over(const Patience& patience, Clock::time_point now) {
+std::optional<Error> expiry_error(const Patience& patience, Clock::time_point now) {
   if (patience.stop.stop_requested()) return Error{Code::kCancelled, "the request was cancelled"};
   if (patience.deadline <= now) {
     return Error{Code::kDeadline, "the deadline passed before the request could run"};
@@ -190,7 +190,8 @@ class Scheduler::State {
     {
       const std::lock_guard lock(mutex_);
       // Checked under the lock, so that a later stop finds the request in the queue.
-      if (auto error = over(request.patience, now)) return tl::unexpected(*std::move(error));
+      if (auto error = expiry_error(request.patience, now))
+        return tl::unexpected(*std::move(error));
       entered = room_for(request);
       if (!entered && !stopping_) {
         given_up = take_given_up(now);
@@ -202,7 +203,7 @@ class Scheduler::State {
         waiting_.splice(waiting_.end(), one);
       }
     }
-    for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+    for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
     if (entered && stays) {
       ready_.notify_one();
       if (sooner) changed_.notify_one();
@@ -242,7 +243,7 @@ class Scheduler::State {
   Requests take_given_up(Clock::time_point now) {
     Requests out;
     for (auto at = waiting_.begin(); at != waiting_.end();) {
-      at = over(at->patience, now) ? move(at, out) : std::next(at);
+      at = expiry_error(at->patience, now) ? move(at, out) : std::next(at);
     }
     return out;
   }
@@ -270,7 +271,7 @@ class Scheduler::State {
       Requests given_up = take_given_up(now);
       Requests batch = take_batch();
       lock.unlock();
-      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
       if (!batch.empty()) run(model_, batch, scratch);
       given_up.clear();
       batch.clear();
@@ -301,7 +302,7 @@ class Scheduler::State {
       Requests given_up = take_given_up(now);
       if (given_up.empty()) continue;
       lock.unlock();
-      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
       given_up.clear();
       lock.lock();
     }

@@ -102,8 +102,8 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
     for (const std::string& part : spec.parts) {
       if (merge_ == nullptr || merge_->layer(prefix_ + part) == nullptr) continue;
       status_ = fail(Code::kUnsupported,
-                     "{}: tensor \"{}\" is packed: \"{}\" of {} cannot be merged into it (the file "
-                     "before packing can take it)",
+                     "{}: tensor \"{}\" is packed: \"{}\" of {} cannot be merged into it; "
+                     "merge the adapter before packing",
                      file_.name(), name, prefix_ + part, merge_->adapter().name());
       return nullptr;
     }

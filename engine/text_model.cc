@@ -206,7 +206,8 @@ class Model final : public TextModel, public HasMemory {
  private:
   Result<void> need_tokenizer() const {
     if (parts_.tokenizer != nullptr) return {};
-    return fail(Code::kNotFound, "{}: the model directory has none, so it reads ids and no text",
+    return fail(Code::kNotFound,
+                "{}: missing from the model directory, so the model takes ids but no text",
                 (parts_.directory / "tokenizer.json").string());
   }
 
@@ -299,7 +300,7 @@ class Model final : public TextModel, public HasMemory {
   Result<void> encode(const Input& input, int32_t limit, tokenizer::Encoding& encoding) const {
     const tokenizer::EncodeOptions options{.tokens_max = limit};
     if (input.marked == Marked::kPair && !input.pair)
-      return fail(Code::kInvalid, "a text without a pair, and the pair is to be marked");
+      return fail(Code::kInvalid, "the pair is to be marked, but the input has no pair");
     if (input.pair) {
       parts_.tokenizer->encode_pair(input.text, *input.pair, options, encoding);
     } else {
@@ -408,8 +409,8 @@ Result<void> read_adapter(const std::filesystem::path& directory, const weights:
   const auto complete = use.complete();
   if (complete) return {};
   return fail(complete.error().code,
-              "{} (beside a shared trunk an adapter has low-rank layers and a head; others are "
-              "merged)",
+              "{} (an adapter that shares a trunk can only have low-rank layers and a head; merge "
+              "this adapter instead)",
               complete.error().message);
 }
 
@@ -420,7 +421,7 @@ Result<void> read_further_head(const std::filesystem::path& directory, Parts& pa
   SIGNALBOX_TRY(const auto file, weights::SafeTensors::open_directory(directory));
   SIGNALBOX_TRY_VOID(read_head(directory, config, file, parts));
   if (parts.heads.size() != before) return {};
-  return fail(Code::kCorrupt, "{}: names no architecture with a head",
+  return fail(Code::kCorrupt, "{}: does not name an architecture with a head",
               config.root().where("architectures"));
 }
 
@@ -440,7 +441,7 @@ Result<void> read_tokenizer(Parts& parts) {
 Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options) {
   OpenOptions out = options;
   if (!path.adapter.empty() && !options.adapter.empty()) {
-    return fail(Code::kInvalid, "{} is an adapter already, {} cannot be merged as well",
+    return fail(Code::kInvalid, "{} is already an adapter; {} cannot be merged too",
                 path.adapter.string(), options.adapter.string());
   }
   if (!path.adapter.empty()) out.adapter = path.adapter;
@@ -459,9 +460,10 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
   }
   if (!options.adapter.empty() && !options.adapters.empty()) {
-    return fail(Code::kInvalid,
-                "an adapter to merge and {} to run beside the trunk, expected either",
-                options.adapters.size());
+    return fail(
+        Code::kInvalid,
+        "an adapter to merge and {} adapters that share the trunk; only one of the two is allowed",
+        options.adapters.size());
   }
   Parts parts;
   parts.directory = directory;

@@ -24,7 +24,7 @@ Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
     return open_bert(config, file, options);
   }
   return fail(Code::kUnsupported,
-              "{}: \"{}\" is not built (built: bert, modernbert, roberta, xlm-roberta)",
+              "{}: \"{}\" is not supported (supported: bert, modernbert, roberta, xlm-roberta)",
               config.root().where("model_type"), type);
 }
 

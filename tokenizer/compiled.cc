@@ -90,7 +90,7 @@ Result<Compiled> read_compiled(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < sizeof(header)) {
     return fail(Code::kCorrupt, "compiled tokenizer: {}",
                 is_compiled(bytes) && bytes.size() > kMagic.size()
-                    ? "of another version: convert the tokenizer.json again"
+                    ? "written by another version: convert the tokenizer.json again"
                     : "cut short");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));

@@ -105,7 +105,7 @@ struct Pipeline::Output {
 
   // Continues a word over several stretches. If the token count matters, encoding must not stop
   // inside the word.
-  void go_on_with_word(uint32_t begin, bool may_stop) {
+  void continue_word(uint32_t begin, bool may_stop) {
     if (!open_word) open_word = begin;
     full = may_stop && stops && tokens.size() >= tokens_enough;
   }
@@ -322,7 +322,7 @@ void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) 
     }
     if (locality_ == Locality::kModel) {
       if (word.begin != work.words.front().begin) out.close_word();
-      out.go_on_with_word(static_cast<uint32_t>(placed), !out.counts);
+      out.continue_word(static_cast<uint32_t>(placed), !out.counts);
     } else {
       out.finish_word(static_cast<uint32_t>(placed));
     }

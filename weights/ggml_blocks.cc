@@ -100,17 +100,17 @@ void widen_block(uint32_t type, const std::byte* block, float* out) {
 }  // namespace
 
 Result<uint64_t> ggml_bytes(uint32_t type, const Shape& shape) {
-  if (type >= kBlockTypes.size()) return fail(Code::kUnsupported, "type {} is not built", type);
+  if (type >= kBlockTypes.size()) return fail(Code::kUnsupported, "type {} is not supported", type);
   const BlockType& facts = kBlockTypes[type];
   if (facts.block == 0) {
     return fail(Code::kUnsupported,
-                "{} is not built (built: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)",
+                "{} is not supported (supported: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)",
                 facts.name);
   }
   SIGNALBOX_TRY(const uint64_t floats, shape_bytes(Dtype::kF32, shape));
   const int64_t row = shape.empty() ? 1 : shape.back();
   if (row % static_cast<int64_t>(facts.block) != 0) {
-    return fail(Code::kCorrupt, "{} of shape {}: rows are no multiple of {}", facts.name,
+    return fail(Code::kCorrupt, "{} of shape {}: rows are not a multiple of {}", facts.name,
                 shape_text(shape), facts.block);
   }
   return floats / sizeof(float) / facts.block * facts.bytes;

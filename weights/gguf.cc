@@ -147,7 +147,7 @@ Result<GgufValue> read_array(Cursor& in) {
       SIGNALBOX_TRY(integers.emplace_back(), read_bool(in));
     } else {
       SIGNALBOX_TRY(const auto value, read_integer(in, type));
-      if (!value) return fail(Code::kUnsupported, "an array of type {} is not built", type);
+      if (!value) return fail(Code::kUnsupported, "an array of type {} is not supported", type);
       integers.push_back(*value);
     }
   }
@@ -163,7 +163,7 @@ Result<GgufValue> read_value(Cursor& in) {
   if (type == metadata::kBool) return read_bool(in);
   if (type == metadata::kF32 || type == metadata::kF64) return read_real(in, type);
   SIGNALBOX_TRY(const auto value, read_integer(in, type));
-  if (!value) return fail(Code::kCorrupt, "type {} is none of the format's", type);
+  if (!value) return fail(Code::kCorrupt, "type {} is not a type of the format", type);
   return *value;
 }
 
@@ -203,7 +203,7 @@ Result<void> place(std::vector<Claim>& claims, std::span<const std::byte> data, 
   for (Claim& claim : claims) {
     const std::string_view name = claim.tensor.name;
     if (claim.offset % alignment != 0) {
-      return fail(Code::kCorrupt, "tensor \"{}\": offset {} is no multiple of {}", name,
+      return fail(Code::kCorrupt, "tensor \"{}\": offset {} is not a multiple of {}", name,
                   claim.offset, alignment);
     }
     if (claim.offset > data.size() || claim.bytes > data.size() - claim.offset) {
@@ -211,8 +211,8 @@ Result<void> place(std::vector<Claim>& claims, std::span<const std::byte> data, 
                   claim.bytes, claim.offset, data.size());
     }
     if (claim.offset < end) {
-      return fail(Code::kCorrupt, "tensor \"{}\": begins at {} of the data, inside of another",
-                  name, claim.offset);
+      return fail(Code::kCorrupt, "tensor \"{}\": begins at {} of the data, inside another", name,
+                  claim.offset);
     }
     claim.tensor.bytes = data.subspan(claim.offset, claim.bytes);
     end = claim.offset + claim.bytes;
@@ -228,8 +228,8 @@ Result<void> read_preamble(Cursor& in) {
   }
   SIGNALBOX_TRY(const auto version, in.number<uint32_t>());
   if (version != 2 && version != 3) {
-    return fail(Code::kUnsupported, "version {} is not built (built: 2 and 3, little-endian)",
-                version);
+    return fail(Code::kUnsupported,
+                "version {} is not supported (supported: 2 and 3, little-endian)", version);
   }
   return {};
 }
@@ -254,7 +254,7 @@ Result<Gguf> Gguf::parse(std::span<const std::byte> file, std::string_view name)
       auto value = read_value(in);
       if (!value) return fail_in(fmt::format("metadata \"{}\"", key), std::move(value).error());
       if (!out.metadata_.emplace(key, *std::move(value)).second) {
-        return fail(Code::kCorrupt, "metadata \"{}\" is there twice", key);
+        return fail(Code::kCorrupt, "metadata \"{}\" appears twice", key);
       }
     }
     std::vector<Claim> claims;

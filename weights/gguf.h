@@ -43,7 +43,7 @@ class Gguf {
     const GgufValue* value = find(key);
     if (value == nullptr) return fail(Code::kCorrupt, "{}: metadata \"{}\" is missing", name_, key);
     if (const T* found = std::get_if<T>(value)) return *found;
-    return fail(Code::kCorrupt, "{}: metadata \"{}\" is of another type", name_, key);
+    return fail(Code::kCorrupt, "{}: metadata \"{}\" has another type", name_, key);
   }
   const std::string& name() const { return name_; }
   std::span<const GgufTensor> tensors() const { return tensors_; }

@@ -64,13 +64,13 @@ Result<void> rename_gguf_tensors(const Gguf& file, TensorList& tensors) {
   SIGNALBOX_TRY(const auto architecture, file.get<std::string_view>("general.architecture"));
   if (architecture != "bert") {
     return fail(Code::kUnsupported,
-                "{}: general.architecture: \"{}\" is not built (built: \"bert\")", file.name(),
-                architecture);
+                "{}: general.architecture: \"{}\" is not supported (supported: \"bert\")",
+                file.name(), architecture);
   }
   for (const GgufTensor& tensor : file.tensors()) {
     auto name = hugging_face_name(tensor.name);
     if (!name) {
-      return fail(Code::kUnsupported, "{}: tensor \"{}\" is none of a \"bert\" that is built",
+      return fail(Code::kUnsupported, "{}: tensor \"{}\" is not part of a supported \"bert\"",
                   file.name(), tensor.name);
     }
     auto done = tensors.rename(std::string(tensor.name), *std::move(name));

@@ -100,8 +100,9 @@ Result<LoraAdapter> LoraAdapter::read(const HfConfig& config, SafeTensors file) 
     SIGNALBOX_TRY_VOID(check_dtype(out.name(), tensor));
     const Part part = part_of(tensor.name);
     if (part.kind == Part::Kind::kUnknown) {
-      return fail(Code::kUnsupported, "{}: tensor \"{}\" is not built (built: lora_A, lora_B)",
-                  out.name(), tensor.name);
+      return fail(Code::kUnsupported,
+                  "{}: tensor \"{}\" is not supported (supported: lora_A, lora_B)", out.name(),
+                  tensor.name);
     }
     const std::string key(without_prefix(part.path));
     bool fresh = true;
@@ -115,7 +116,7 @@ Result<LoraAdapter> LoraAdapter::read(const HfConfig& config, SafeTensors file) 
       place = tensor;
     }
     if (fresh) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" is there twice, under another name", out.name(),
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" appears twice, under another name", out.name(),
                 tensor.name);
   }
   if (out.layers_.empty() && out.replacements_.empty()) {
@@ -171,12 +172,12 @@ const Tensor* LoraUse::replacement(std::string_view name) {
 Result<void> LoraUse::complete() const {
   for (const auto& [path, layer] : adapter_->layers()) {
     if (taken_.contains(&layer)) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" fits no layer that the model runs",
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" belongs to a layer that the model does not have",
                 adapter_->name(), layer.a.name);
   }
   for (const auto& [name, tensor] : adapter_->replacements()) {
     if (taken_.contains(&tensor)) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" replaces none that the model runs",
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" replaces a tensor that the model does not have",
                 adapter_->name(), tensor.name);
   }
   return {};

@@ -18,15 +18,15 @@ constexpr int32_t kLowRankMax = 1 << 14;
 constexpr double kAlphaMax = 1e6;
 
 // Unsupported keys that change the result when they are set.
-constexpr std::array kNotBuilt = {"use_dora",          "use_qalora",
-                                  "use_bdlora",        "lora_bias",
-                                  "layer_replication", "trainable_token_indices",
-                                  "target_parameters", "alora_invocation_tokens",
-                                  "arrow_config",      "megatron_config"};
+constexpr std::array kUnsupportedKeys = {"use_dora",          "use_qalora",
+                                         "use_bdlora",        "lora_bias",
+                                         "layer_replication", "trainable_token_indices",
+                                         "target_parameters", "alora_invocation_tokens",
+                                         "arrow_config",      "megatron_config"};
 
 // Initialisations that do not change the model's own weights. Others (pissa, olora, corda, loftq)
 // change them, and the adapter then only fits the changed weights.
-constexpr std::array kBeginnings = {"gaussian", "eva", "orthogonal"};
+constexpr std::array kInitialisations = {"gaussian", "eva", "orthogonal"};
 
 bool is_set(const json::Value& value) {
   if (value.is_bool()) return value.boolean();
@@ -71,25 +71,26 @@ std::optional<int32_t> layer_number(std::string_view path) {
 Result<void> refuse(const HfObject& config) {
   SIGNALBOX_TRY(const std::string type, config.string("peft_type", ""));
   if (type != "LORA") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: LORA)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: LORA)",
                 config.where("peft_type"), type);
   }
-  for (const std::string_view key : kNotBuilt) {
+  for (const std::string_view key : kUnsupportedKeys) {
     const auto value = config.value().find(key);
     if (!value || !is_set(*value)) continue;
-    return fail(Code::kUnsupported, "{}: {} is not built", config.where(key),
+    return fail(Code::kUnsupported, "{}: {} is not supported", config.where(key),
                 value->raw().substr(0, 64));
   }
   SIGNALBOX_TRY(const std::string bias, config.string("bias", "none"));
   if (bias != "none" && bias != "all" && bias != "lora_only") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: none, all, lora_only)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: none, all, lora_only)",
                 config.where("bias"), bias);
   }
-  const auto beginning = config.value().find("init_lora_weights");
-  if (beginning && beginning->is_string() &&
-      std::ranges::find(kBeginnings, beginning->text()) == kBeginnings.end()) {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built: it changes the model's own weights",
-                config.where("init_lora_weights"), beginning->text().substr(0, 64));
+  const auto initialisation = config.value().find("init_lora_weights");
+  if (initialisation && initialisation->is_string() &&
+      std::ranges::find(kInitialisations, initialisation->text()) == kInitialisations.end()) {
+    return fail(Code::kUnsupported,
+                "{}: \"{}\" is not supported: it changes the model's own weights",
+                config.where("init_lora_weights"), initialisation->text().substr(0, 64));
   }
   // Only validated: it concerns weights stored transposed, which no supported model has.
   return config.boolean("fan_in_fan_out", false).map([](bool) {});
@@ -105,8 +106,9 @@ Result<std::vector<std::pair<std::string, T>>> patterns_of(const HfObject& confi
   if (!object) return out;
   for (const json::Member& member : object->value().members()) {
     if (!is_plain(member.key)) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (names of layers, or their ends)",
-                  config.where(key), member.key.substr(0, 64));
+      return fail(Code::kUnsupported,
+                  "{}: \"{}\" is not supported (names of layers, or their ends)", config.where(key),
+                  member.key.substr(0, 64));
     }
     SIGNALBOX_TRY(const T value, read(*object, member.key));
     out.emplace_back(member.key, value);

@@ -93,7 +93,7 @@ class Importer {
       const std::string_view name = graph_.constants[i].name;
       bytes_ += graph_.constants[i].bytes.size();
       if (sources_.emplace(name, Source{i, false, {}}).second) continue;
-      return fail(Code::kCorrupt, "constant \"{}\" is there twice", name);
+      return fail(Code::kCorrupt, "constant \"{}\" appears twice", name);
     }
     for (const OnnxNode& node : graph_.nodes) {
       for (const std::string_view input : node.inputs) {
@@ -120,18 +120,18 @@ class Importer {
       if (source_of(node, i) == nullptr) continue;
       return fail(
           Code::kUnsupported,
-          "node \"{}\": weights of {} are not built: export the model without optimisation, "
+          "node \"{}\": weights of {} are not supported: export the model without optimisation, "
           "as floating point or in eight bits",
           node.name, node.op);
     }
     if (node.op == "MatMul") return product(node, 1, false);
     if (node.op == "Gemm") return product(node, 1, node.transpose_b);
     if (node.op == "MatMulInteger" || node.op == "DynamicQuantizeMatMul") return product_i8(node);
-    return hand_on(node);
+    return forward_constant(node);
   }
 
   // A node whose only input is a constant produces the same constant under another name.
-  Result<void> hand_on(const OnnxNode& node) {
+  Result<void> forward_constant(const OnnxNode& node) {
     const Source* found = source_of(node, 0);
     if (found == nullptr || node.outputs.size() != 1) return {};
     Source source = *found;
@@ -150,7 +150,7 @@ class Importer {
       return {};
     }
     if (sources_.emplace(node.outputs[0], source).second) return {};
-    return fail(Code::kCorrupt, "node \"{}\": its output \"{}\" is there twice", node.name,
+    return fail(Code::kCorrupt, "node \"{}\": its output \"{}\" appears twice", node.name,
                 node.outputs[0]);
   }
 
@@ -183,8 +183,8 @@ class Importer {
     const std::string base(without_suffix(name, kQuantized));
     const auto scale = sources_.find(fmt::format("{}{}", base, kScale));
     if (base == name || scale == sources_.end()) {
-      return fail(Code::kUnsupported, "constant \"{}\": its scale \"{}{}\" is not there", name,
-                  base, kScale);
+      return fail(Code::kUnsupported, "constant \"{}\": its scale \"{}{}\" is missing", name, base,
+                  kScale);
     }
     const auto zero = sources_.find(fmt::format("{}{}", base, kZeroPoint));
     return Quantisation{
@@ -197,14 +197,15 @@ class Importer {
     const std::string name = weight_name(node, constant(source).name);
     if (name.empty()) {
       return fail(Code::kUnsupported,
-                  "constant \"{}\", used by node \"{}\" ({}): neither has a name that says which "
-                  "weight it is",
+                  "constant \"{}\", used by node \"{}\" ({}): neither name identifies the "
+                  "weight",
                   constant(source).name, node.name, node.op);
     }
     const auto [before, is_new] = weights_.emplace(source.constant, name);
     if (is_new) return emit(name, source, transposes);
     if (before->second == name) return {};
-    return fail(Code::kUnsupported, "constant \"{}\" is both \"{}\" and \"{}\", which is not built",
+    return fail(Code::kUnsupported,
+                "constant \"{}\" is both \"{}\" and \"{}\", which is not supported",
                 constant(source).name, before->second, name);
   }
 
@@ -221,7 +222,7 @@ class Importer {
   std::string bias_module(const OnnxNode& node) const {
     std::string_view value = node.outputs.empty() ? "" : node.outputs[0];
     std::string module = module_of_bias(node);  // a Gemm has the bias as an input
-    constexpr int kSteps = 4;  // at most Cast and two Mul lie between an integer product and its
+    constexpr int kSteps = 4;  // at most Cast and two Mul are between an integer product and its
                                // bias
     for (int step = 0; step < kSteps && module.empty(); ++step) {
       const auto users = users_.find(value);
@@ -352,7 +353,7 @@ Result<TensorList> import(std::string_view bytes, const std::filesystem::path* p
     SIGNALBOX_TRY(files, open_external(graph, *path));
   } else if (const auto found = std::ranges::find(graph.constants, true, &OnnxTensor::external);
              found != graph.constants.end()) {
-    return fail(Code::kUnsupported, "tensor \"{}\": is in another file, and none is read",
+    return fail(Code::kUnsupported, "tensor \"{}\": is in another file, which is not read",
                 found->name);
   }
   SIGNALBOX_TRY(TensorList out, Importer(graph).run());

@@ -64,7 +64,7 @@ Result<Dtype> dtype_of(int64_t type) {
     case 16:
       return Dtype::kBF16;
     default:
-      return fail(Code::kUnsupported, "data_type {} is not built", type);
+      return fail(Code::kUnsupported, "data_type {} is not supported", type);
   }
 }
 
@@ -74,8 +74,7 @@ Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t 
                             const Field& field) {
   const auto append = [&](uint64_t value) -> Result<void> {
     if (bytes_max - out.size() < element) {
-      return fail(Code::kCorrupt, "more than {} numbers, which is all that it can have",
-                  bytes_max / element);
+      return fail(Code::kCorrupt, "more than the maximum of {} numbers", bytes_max / element);
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     out.insert(out.end(), bytes, bytes + element);
@@ -90,7 +89,7 @@ Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t 
   int shift = 0;
   for (const char c : packed) {
     const auto byte = static_cast<unsigned char>(c);
-    if (shift > 63) return fail(Code::kCorrupt, "a varint without an end");
+    if (shift > 63) return fail(Code::kCorrupt, "an unterminated varint");
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     shift += 7;
     if (byte >= 0x80) continue;
@@ -98,7 +97,7 @@ Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t 
     value = 0;
     shift = 0;
   }
-  if (shift != 0) return fail(Code::kCorrupt, "a varint without an end");
+  if (shift != 0) return fail(Code::kCorrupt, "an unterminated varint");
   return {};
 }
 
@@ -124,7 +123,7 @@ class TensorMessage {
       case 2:
         return set(type_, field);
       case 3:
-        return fail(Code::kUnsupported, "a tensor in segments is not built");
+        return fail(Code::kUnsupported, "a tensor in segments is not supported");
       case 4:  // float_data
         return numbers(field, field.type() == WireType::kFixed32);
       case 5:  // int32_data, also used for types of up to two bytes
@@ -170,7 +169,7 @@ class TensorMessage {
       out_.own.insert(out_.own.end(), bytes, bytes + sizeof value);
       return {};
     }
-    if (!floats_.empty()) return fail(Code::kUnsupported, "float_data in pieces is not built");
+    if (!floats_.empty()) return fail(Code::kUnsupported, "float_data in pieces is not supported");
     return set(floats_, field);
   }
 
@@ -207,7 +206,7 @@ class TensorMessage {
       return fail(Code::kCorrupt, "{}, and numbers of another type", dtype_name(out_.dtype));
     }
     if (out_.dtype == Dtype::kF64 && !has_raw_) {
-      return fail(Code::kUnsupported, "double_data is not built");
+      return fail(Code::kUnsupported, "double_data is not supported");
     }
     for (const Field& list : lists_) {
       SIGNALBOX_TRY_VOID(append_varints(out_.own, dtype_bytes(out_.dtype), expected, list));
@@ -243,7 +242,7 @@ class GraphReader {
  private:
   Result<void> take(const Field& field) {
     if (field.number() == 15) {
-      return fail(Code::kUnsupported, "a sparse initializer is not built");
+      return fail(Code::kUnsupported, "a sparse initializer is not supported");
     }
     if (field.number() != 1 && field.number() != 5) return {};
     SIGNALBOX_TRY(const std::string_view message, field.bytes());
@@ -306,7 +305,7 @@ class GraphReader {
     }));
     if (has_graph) {
       return fail(Code::kUnsupported,
-                  "node \"{}\": attribute \"{}\": a graph in a graph is not built", node.name,
+                  "node \"{}\": attribute \"{}\": a graph in a graph is not supported", node.name,
                   name);
     }
     if (name == "axis") node.axis = number;
@@ -329,7 +328,7 @@ Result<OnnxGraph> read_onnx_graph(std::string_view file) {
     found = true;
     return set(graph, field);
   }));
-  if (!found) return fail(Code::kCorrupt, "no graph, which every ONNX file has");
+  if (!found) return fail(Code::kCorrupt, "no graph");
   return GraphReader().read(graph);
 }
 

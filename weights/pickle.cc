@@ -204,15 +204,15 @@ class Machine {
       case 'b':  // BUILD
         return build();
       default:
-        return fail(Code::kUnsupported, "the instruction {:#04x} of pickles is not built", code);
+        return fail(Code::kUnsupported, "the pickle instruction {:#04x} is not supported", code);
     }
   }
 
   Result<void> protocol() {
     SIGNALBOX_TRY(const auto version, number<uint8_t>());
     if (version == 2) return {};
-    return fail(Code::kUnsupported, "protocol {} is not built (built: 2, which torch.save uses)",
-                version);
+    return fail(Code::kUnsupported,
+                "protocol {} is not supported (supported: 2, which torch.save uses)", version);
   }
 
   Result<void> stop() {
@@ -257,7 +257,7 @@ class Machine {
   Result<void> get(Result<T> slot) {
     if (!slot) return tl::unexpected<Error>(slot.error());
     const auto found = memo_.find(*slot);
-    if (found == memo_.end()) return fail(Code::kCorrupt, "nothing was kept as {}", *slot);
+    if (found == memo_.end()) return fail(Code::kCorrupt, "nothing was stored as {}", *slot);
     stack_.push_back(found->second);
     return {};
   }
@@ -287,7 +287,7 @@ class Machine {
         module_end == std::string_view::npos ? module_end : bytes_.find('\n', module_end + 1);
     constexpr size_t kNameMax = 200;
     if (end == std::string_view::npos || end - position_ > kNameMax) {
-      return fail(Code::kCorrupt, "a name without an end");
+      return fail(Code::kCorrupt, "an unterminated name");
     }
     const std::string_view module = bytes_.substr(position_, module_end - position_);
     const std::string_view name = bytes_.substr(module_end + 1, end - module_end - 1);
@@ -303,8 +303,7 @@ class Machine {
     }
     if (!out.text.empty()) return push(std::move(out));
     return fail(Code::kUnsupported,
-                "the name \"{}.{}\" is none that a state dict needs: nothing of it is run", module,
-                name);
+                "the name \"{}.{}\" is not allowed in a state dict and is not run", module, name);
   }
 
   const PickleValue* item(const PickleValue& of, size_t i, Kind kind) const {
@@ -328,7 +327,7 @@ class Machine {
       return fail(Code::kCorrupt, "expected the id of a storage");
     }
     const auto dtype = storage_dtype(type->text);
-    if (!dtype) return fail(Code::kCorrupt, "\"{}\" is no type of a storage", type->text);
+    if (!dtype) return fail(Code::kCorrupt, "\"{}\" is not a storage type", type->text);
     PickleValue out;
     out.kind = Kind::kStorage;
     out.dtype = *dtype;
@@ -351,7 +350,7 @@ class Machine {
       stack_.push_back(arguments.items[0]);
       return {};
     }
-    return fail(Code::kCorrupt, "\"{}\" with arguments that are not its own", name.text);
+    return fail(Code::kCorrupt, "\"{}\" with invalid arguments", name.text);
   }
 
   // (storage, offset, sizes, strides, requires_grad, hooks)
@@ -367,7 +366,7 @@ class Machine {
     };
     if (storage == nullptr || offset == nullptr || !integers(sizes) || !integers(strides) ||
         sizes->items.size() != strides->items.size()) {
-      return fail(Code::kCorrupt, "a tensor with arguments that are not its own");
+      return fail(Code::kCorrupt, "a tensor with invalid arguments");
     }
     PickleValue out;
     out.kind = Kind::kTensor;

@@ -25,7 +25,7 @@ Result<std::filesystem::path> file_beside(const std::filesystem::path& file,
   }
   if (name.empty() || name == "." || name == ".." || name.size() > kNameBytesMax ||
       name.find_first_of("/\\") != std::string_view::npos) {
-    return fail(Code::kCorrupt, "\"{}\" is no name of a file beside it", name);
+    return fail(Code::kCorrupt, "\"{}\" is not a plain file name", name);
   }
   return file.parent_path() / name;
 }
@@ -60,10 +60,11 @@ Result<ShardIndex> ShardIndex::parse(std::string text, const std::filesystem::pa
       return fail(Code::kCorrupt, "{}: more than {} files", path.string(), kFilesMax);
     }
     if (!out.weight_map_.emplace(member.key, member.value.text()).second) {
-      return fail(Code::kCorrupt, "{}: is there twice", where);
+      return fail(Code::kCorrupt, "{}: appears twice", where);
     }
   }
-  if (files.empty()) return fail(Code::kCorrupt, "{}: weight_map: names no tensor", path.string());
+  if (files.empty())
+    return fail(Code::kCorrupt, "{}: weight_map: does not name a tensor", path.string());
   out.files_.assign(files.begin(), files.end());
   return out;
 }

@@ -20,7 +20,7 @@ Result<void> TensorList::check_name(std::string_view name) const {
     return fail(Code::kCorrupt, "a tensor's name has the byte {:#04x} at {}",
                 static_cast<int>(*found), found - name.begin());
   }
-  if (has(name)) return fail(Code::kCorrupt, "tensor \"{}\" is there twice", name);
+  if (has(name)) return fail(Code::kCorrupt, "tensor \"{}\" appears twice", name);
   return {};
 }
 

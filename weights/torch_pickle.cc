@@ -61,13 +61,13 @@ class StateDict {
     size_t position = kOld.size();
     SIGNALBOX_TRY(const PickleValues version, next_pickle(position, "version"));
     if (version[version.root].number != kOldVersion) {
-      return fail(Code::kUnsupported, "version {} is not built (built: {})",
+      return fail(Code::kUnsupported, "version {} is not supported (supported: {})",
                   version[version.root].number, kOldVersion);
     }
     SIGNALBOX_TRY(const PickleValues machine, next_pickle(position, "machine"));
     const PickleValue* little = member(machine, machine[machine.root], "little_endian");
     if (little == nullptr || little->number != 1) {
-      return fail(Code::kUnsupported, "numbers that are not little-endian are not built");
+      return fail(Code::kUnsupported, "numbers that are not little-endian are not supported");
     }
     SIGNALBOX_TRY(values_, next_pickle(position, "state dict"));
     SIGNALBOX_TRY(const PickleValues keys, next_pickle(position, "keys"));
@@ -99,10 +99,10 @@ class StateDict {
     }
     std::memcpy(&elements, file_.data() + position, sizeof elements);
     if (elements != used->number) {
-      return fail(Code::kCorrupt, "{} elements, a tensor says {}", elements, used->number);
+      return fail(Code::kCorrupt, "{} elements, a tensor claims {}", elements, used->number);
     }
     if (!storages_.emplace(key, file_.subspan(position + sizeof elements, bytes)).second) {
-      return fail(Code::kCorrupt, "is there twice");
+      return fail(Code::kCorrupt, "appears twice");
     }
     position += sizeof elements + bytes;
     return {};
@@ -128,11 +128,12 @@ class StateDict {
       if (!folder.empty() && !folder.ends_with('/')) continue;
       const auto order = entries.find(folder + "byteorder");
       if (order != entries.end() && as_text(order->second) != "little") {
-        return fail(Code::kUnsupported, "byteorder \"{}\" is not built", as_text(order->second));
+        return fail(Code::kUnsupported, "byteorder \"{}\" is not supported",
+                    as_text(order->second));
       }
       return folder;
     }
-    return fail(Code::kCorrupt, "no entry {}: no checkpoint of PyTorch", kPickle);
+    return fail(Code::kCorrupt, "no entry {}: not a PyTorch checkpoint", kPickle);
   }
 
   static const PickleValue* member(const PickleValues& values, const PickleValue& dict,
@@ -147,10 +148,10 @@ class StateDict {
 
   Result<void> add(const PickleValue& key, const PickleValue& value) {
     if (key.kind != Kind::kText) {
-      return fail(Code::kCorrupt, "{}: a key that is no string", kPickle);
+      return fail(Code::kCorrupt, "{}: a key that is not a string", kPickle);
     }
     if (value.kind != Kind::kTensor) {
-      list_.note(fmt::format("left out \"{}\": no tensor", key.text));
+      list_.note(fmt::format("left out \"{}\": not a tensor", key.text));
       return {};
     }
     auto added = add_tensor(std::string(key.text), value);
@@ -191,7 +192,7 @@ class StateDict {
   Result<Bytes> storage_bytes(const PickleValue& storage) const {
     const auto found = storages_.find(storage.text);
     if (found == storages_.end()) {
-      return fail(Code::kCorrupt, "its storage {} is not there", storage.text);
+      return fail(Code::kCorrupt, "its storage {} is missing", storage.text);
     }
     SIGNALBOX_TRY(const uint64_t expected, shape_bytes(storage.dtype, Shape{storage.number}));
     if (found->second.size() == expected) return found->second;
@@ -228,7 +229,7 @@ class StateDict {
 
 Result<void> read_torch(TensorList& list, Bytes file, std::string_view name) {
   StateDict dict(list, file);
-  Result<void> done = fail(Code::kCorrupt, "no file that torch.save writes");
+  Result<void> done = fail(Code::kCorrupt, "not a file written by torch.save");
   if (as_text(file).starts_with(kZip)) {
     done = dict.read_zipped();
   } else if (as_text(file).starts_with(kOld)) {

@@ -55,14 +55,14 @@ Result<size_t> find_end(Bytes file) {
   for (size_t back = kEndBytes; back <= most; ++back) {
     if (at<uint32_t>(file, file.size() - back) == kEndMark) return file.size() - back;
   }
-  return fail(Code::kCorrupt, "no end record of a zip file in its last {} bytes", most);
+  return fail(Code::kCorrupt, "no zip end record in the last {} bytes", most);
 }
 
 Result<Directory> find_directory(Bytes file) {
   SIGNALBOX_TRY(const size_t end, find_end(file));
   const Bytes record = file.subspan(end);
   if (at<uint16_t>(record, 4) != 0 || at<uint16_t>(record, 6) != 0) {
-    return fail(Code::kUnsupported, "a zip file in several parts is not built");
+    return fail(Code::kUnsupported, "a zip file in several parts is not supported");
   }
   if (end < kLocatorBytes || at<uint32_t>(file, end - kLocatorBytes) != kLocatorMark) {
     return Directory{at<uint16_t>(record, 10), at<uint32_t>(record, 12), at<uint32_t>(record, 16)};
@@ -123,9 +123,9 @@ Result<ZipEntry> read_zip_entry(Bytes rest) {
     if (plain == kIn64 || out.bytes == kIn64 || out.offset == kIn64) {
       SIGNALBOX_TRY_VOID(read_zip64(texts.subspan(name, extra), plain, out));
     }
-    if ((flags & 1) != 0) return fail(Code::kUnsupported, "is encrypted, which is not built");
+    if ((flags & 1) != 0) return fail(Code::kUnsupported, "is encrypted, which is not supported");
     if (method != 0) {
-      return fail(Code::kUnsupported, "is compressed (method {}), which is not built", method);
+      return fail(Code::kUnsupported, "is compressed (method {}), which is not supported", method);
     }
     if (plain == out.bytes) return {};
     return fail(Code::kCorrupt, "is stored and has {} bytes of {}", out.bytes, plain);
@@ -162,7 +162,7 @@ Result<std::map<std::string_view, Bytes>> read_zip(Bytes file) {
       return fail_in(fmt::format("entry \"{}\"", entry.name), std::move(bytes).error());
     }
     if (!out.emplace(entry.name, *bytes).second) {
-      return fail(Code::kCorrupt, "entry \"{}\" is there twice", entry.name);
+      return fail(Code::kCorrupt, "entry \"{}\" appears twice", entry.name);
     }
     rest = rest.subspan(entry.taken);
   }

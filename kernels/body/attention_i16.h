@@ -1,7 +1,7 @@
 #pragma once
 // Softmax attention of one sequence in 16-bit integers. Queries and keys have one scale per token
 // and as many bits as their dot product leaves room for (13 for 64 dimensions). Values have 12 bits
-// and one scale per dimension. The softmax weights, which lie between 0 and the row's largest
+// and one scale per dimension. The softmax weights, which are between 0 and the row's largest
 // weight, have 13 unsigned bits. A dot product of pairs then gives exact 32-bit sums at twice the
 // rate of single precision, with finer resolution than bfloat16. Weights of eight bits would double
 // the rate again but drop the tail of a flat softmax.

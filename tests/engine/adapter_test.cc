@@ -353,7 +353,7 @@ TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
 }
 
 // An adapter's directory as shipped by the project, with its heads inside and its trunk next to it.
-TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
+TEST(ModelPath, a_path_to_an_adapter_or_its_head_opens_the_whole_model) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
@@ -409,14 +409,14 @@ TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
   EXPECT_EQ(find_head(**both, "topic", HeadKind::kSequence).value(), heads - 1);
 
   EXPECT_THAT(TextModel::open(directory, {.adapter = directory}).error().message,
-              testing::HasSubstr("is an adapter already"));
+              testing::HasSubstr("is already an adapter"));
   set_trunk("../nowhere");
   EXPECT_THAT(TextModel::open(directory / "tone").error().message,
               testing::HasSubstr("looked for it in"));
 }
 
 // For any bytes of an adapter, opening it ends with a model or an error.
-TEST(AdaptersOfAModel, of_damaged_bytes_are_an_error_or_a_model) {
+TEST(AdaptersOfAModel, opening_damaged_bytes_gives_an_error_or_a_model) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   std::mt19937 random(5);

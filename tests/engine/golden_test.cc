@@ -85,7 +85,7 @@ constexpr const char* kModels[] = {"modernbert-seq-cls", "modernbert-seq-mean", 
 class Goldens : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << kGoldens << " is not there";
+    if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << kGoldens << " does not exist";
     if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
   }
 

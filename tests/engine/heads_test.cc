@@ -167,7 +167,7 @@ TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
   EXPECT_TRUE(of_text.tokens.empty());
   const Input alone{text, {}, kNoAdapter, Marked::kPair};
   EXPECT_EQ(model->answer({&alone, 1}).error().message,
-            "a text without a pair, and the pair is to be marked");
+            "the pair is to be marked, but the input has no pair");
 }
 
 TEST(Heads, many_heads_read_one_trunk) {
@@ -336,7 +336,7 @@ TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
   const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, (bare.directory() / "config.json").string() +
-                                      ": architectures: names no architecture with a head");
+                                      ": architectures: does not name an architecture with a head");
   const RandomNetwork wider(
       R"({"model_type":"modernbert","architectures":["ModernBertForSequenceClassification"],)"
       R"("vocab_size":50,"hidden_size":32,"intermediate_size":8,"num_hidden_layers":1,)"

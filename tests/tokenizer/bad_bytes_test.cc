@@ -105,7 +105,7 @@ class BadBytes : public testing::TestWithParam<std::string> {};
 TEST_P(BadBytes, read_as_replacement_characters_and_offsets_point_at_them) {
   const auto file = std::filesystem::path(SIGNALBOX_SOURCE_DIR) / GetParam();
   if (!std::filesystem::exists(file))
-    GTEST_SKIP() << file << " is not there: tests/tokenizer/peer/fetch";
+    GTEST_SKIP() << file << " does not exist; run tests/tokenizer/peer/fetch";
   const auto tokenizer = Tokenizer::open(file);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   std::minstd_rand random(1);

@@ -106,7 +106,7 @@ TEST(Encode, a_limit_below_the_number_of_special_tokens_still_holds) {
   EXPECT_EQ(encoding.type_ids.size(), 1u);
 }
 
-TEST(Encode, what_becomes_of_spaces_says_where_a_long_text_may_be_cut) {
+TEST(Encode, the_form_of_spaces_determines_where_a_long_text_may_be_cut) {
   const std::string_view model =
       R"("model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##",
           "max_input_chars_per_word": 100000, "vocab": {"u": 0, "a": 1, "##a": 2, "##\u2581": 3}},
@@ -121,7 +121,7 @@ TEST(Encode, what_becomes_of_spaces_says_where_a_long_text_may_be_cut) {
   ASSERT_EQ(one.ids.size(), 10'001u);
   EXPECT_EQ(std::count(one.ids.begin(), one.ids.end(), 1), 1);
   EXPECT_EQ(one.offsets.back(), (Span{10'000, 10'001}));
-  // Here each mark begins a word, which this model does not know.
+  // Here each mark begins a word, which is unknown to this model.
   const auto words = small_tokenizer(fmt::format(
       R"({{{}, "pre_tokenizer": {{"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never"}}}})",
       model));

@@ -143,7 +143,7 @@ TEST(Precompiled, a_table_that_leads_outside_of_itself_is_refused) {
   EXPECT_EQ(error_of(with_unit(good, 512, 0x80000000 | 1000)),
             "trie: a replacement at byte 1000 of 3");
   EXPECT_EQ(error_of(with_unit(good, 512, 0x80000001)),
-            "trie: a replacement at byte 1, inside of a character");
+            "trie: a replacement at byte 1, inside a character");
   EXPECT_EQ(error_of(with_unit(good, 256 ^ 'a', 100'000u << 10 | 1u << 8 | 'a')),
             "trie: a value at unit 100289 of 768");
   EXPECT_EQ(error_of(std::string(Precompiled::kBlobBytesMax + 1, 'a')),

@@ -36,7 +36,7 @@ TEST(Regex, matches_as_oniguruma_does) {
   EXPECT_GE(count, 31);
 }
 
-TEST(Regex, what_is_malformed_or_not_built_is_refused_with_its_place) {
+TEST(Regex, malformed_or_unsupported_patterns_are_refused_with_their_place) {
   std::istringstream rows(read_file(data_file("regex_refused.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {
@@ -59,7 +59,7 @@ TEST(Regex, groups_nested_too_deep_are_too_large) {
   EXPECT_EQ(regex.error().code, Code::kTooLarge);
 }
 
-TEST(Regex, what_makes_a_backtracking_matcher_hang_ends) {
+TEST(Regex, patterns_that_hang_a_backtracking_matcher_end) {
   const auto regex = Regex::compile("(?:a|aa)+b");
   ASSERT_TRUE(regex);
   EXPECT_FALSE(regex->is_in(std::string(1 << 20, 'a')));

@@ -53,7 +53,7 @@ TEST(Unigram, takes_the_pieces_with_the_best_sum) {
   EXPECT_EQ(tokenize(pieces, "ab"), (Outcome{{1, 2}, {{0, 1}, {1, 2}}}));
 }
 
-TEST(Unigram, of_equal_sums_the_path_found_first_wins) {
+TEST(Unigram, the_first_path_wins_for_equal_sums) {
   const Pieces pieces{{"<unk>", 0}, {"a", -1}, {"aa", -1}};
   EXPECT_EQ(tokenize(pieces, "aaa"), (Outcome{{1, 2}, {{0, 1}, {1, 3}}}));
 }
@@ -80,7 +80,7 @@ TEST(Unigram, unknown_text_that_is_a_piece_after_all_is_that_piece) {
   EXPECT_EQ(tokenize({{"<unk>", 200}, {"xy", 100}}, "xy"), (Outcome{{1}, {{0, 2}}}));
 }
 
-TEST(Unigram, of_equal_pieces_the_last_counts) {
+TEST(Unigram, the_last_of_equal_pieces_counts) {
   const Pieces pieces{{"<unk>", 0}, {"ab", -1}, {"a", -2}, {"b", -2}, {"ab", -9}};
   EXPECT_EQ(tokenize(pieces, "ab"), (Outcome{{2, 3}, {{0, 1}, {1, 2}}}));
 }

@@ -115,9 +115,10 @@ TEST_F(Lora, refuses_a_model_that_it_does_not_fit) {
             "[2, 4]");
   const auto without = merge({{"bert.k.weight", {2, 3}, std::vector<float>(6)}}, kConfig);
   ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().message,
-            "adapter_model.safetensors: tensor \"base_model.model.bert.q.lora_A.weight\" fits no "
-            "layer that the model runs");
+  EXPECT_EQ(
+      without.error().message,
+      "adapter_model.safetensors: tensor \"base_model.model.bert.q.lora_A.weight\" belongs to a "
+      "layer that the model does not have");
 }
 
 TEST_F(Lora, takes_rank_and_scale_from_the_first_pattern_that_fits) {
@@ -129,7 +130,7 @@ TEST_F(Lora, takes_rank_and_scale_from_the_first_pattern_that_fits) {
 }
 
 // For any bytes, reading ends with an adapter or an error.
-TEST_F(Lora, of_damaged_bytes_is_an_error_or_an_adapter) {
+TEST_F(Lora, reading_damaged_bytes_gives_an_error_or_an_adapter) {
   std::mt19937 random(5);
   const std::string config =
       R"({"peft_type":"LORA","r":1,"lora_alpha":0.5,"rank_pattern":{"q":1},"bias":"none",)"

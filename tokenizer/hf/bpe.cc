@@ -124,7 +124,7 @@ Result<void> refuse_dropout(const Field& model) {
   if (!dropout) return {};
   const auto number = dropout->value().number();
   if (number && *number == 0) return {};
-  return not_built(*dropout, "null: with dropout, ids are random");
+  return unsupported(*dropout, "null, because dropout makes ids random");
 }
 
 // Rejects settings whose meaning in the reference depends on implementation accidents. No published
@@ -133,13 +133,14 @@ Result<void> refuse_combinations(const Field& model, const Bpe::Options& options
   if (!options.byte_fallback || (options.byte_level && covers_all)) return {};
   if (options.byte_level) {
     return fail(Code::kUnsupported,
-                "{}.byte_fallback: not built with ByteLevel unless every byte is a piece",
+                "{}.byte_fallback: not supported with ByteLevel unless every byte is a piece",
                 model.path());
   }
   if (!options.continuing_prefix.empty() || !options.end_suffix.empty()) {
-    return fail(Code::kUnsupported,
-                "{}.byte_fallback: not built with continuing_subword_prefix or end_of_word_suffix",
-                model.path());
+    return fail(
+        Code::kUnsupported,
+        "{}.byte_fallback: not supported with continuing_subword_prefix or end_of_word_suffix",
+        model.path());
   }
   return {};
 }

@@ -17,7 +17,7 @@ Result<void> check_version(const Field& root) {
   SIGNALBOX_TRY(const auto version, root.optional_member("version"));
   if (!version) return {};
   SIGNALBOX_TRY(const std::string_view name, version->string());
-  if (name != "1.0") return not_built(*version, "1.0");
+  if (name != "1.0") return unsupported(*version, "1.0");
   return {};
 }
 

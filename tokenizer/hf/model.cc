@@ -45,7 +45,7 @@ Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTab
   if (kind == "BPE") return read_bpe(model, byte_level, tables);
   if (kind == "Unigram" && !byte_level) return read_unigram(model);
   SIGNALBOX_TRY(const Field type, type_of(model));
-  return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
+  return unsupported(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
 }
 
 }  // namespace signalbox::tokenizer

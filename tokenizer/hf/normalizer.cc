@@ -77,7 +77,7 @@ Result<Step> read_replace(const Field& normalizer) {
   auto regex = Regex::compile(written);
   if (!regex) return fail_in(expression->path(), std::move(regex).error());
   if (regex->may_be_empty()) {
-    return fail(Code::kUnsupported, "{}: {} may match nothing at all, which is not built",
+    return fail(Code::kUnsupported, "{}: {} can match the empty string, which is not supported",
                 expression->path(), in_quotes(written));
   }
   return std::make_unique<ReplaceRegex>(std::move(*regex), content);
@@ -142,7 +142,7 @@ Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
     steps.push_back(std::move(step));
     return {};
   }
-  return not_built(type, built());
+  return unsupported(type, built());
 }
 
 }  // namespace

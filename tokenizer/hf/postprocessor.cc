@@ -189,12 +189,12 @@ Result<void> read_step(const Field& processor, Steps& steps) {
     // The reference can add special tokens around other special tokens, or trim offsets after them.
     // No known file does that, so it is not supported.
     if (!steps.adds.empty() && known.read != read_sequence) {
-      return not_built(type, fmt::format("{} as the last step", steps.adds));
+      return unsupported(type, fmt::format("{} as the last step", steps.adds));
     }
     if (known.adds) steps.adds = known.name;
     return known.read(processor, steps);
   }
-  return not_built(type, names_of(kProcessors));
+  return unsupported(type, names_of(kProcessors));
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ Result<void> read_split(const Field& step, Pretokenizer& out) {
     return add_splitter<RegexSplitter>(out, *std::move(splitter));
   }
   SIGNALBOX_TRY(const std::string_view delimiter, plain->string());
-  if (delimiter.empty()) return not_built(*plain, "a string that is not empty");
+  if (delimiter.empty()) return unsupported(*plain, "a string that is not empty");
   return add_splitter<StringSplitter>(out, std::string(delimiter), chosen, invert);
 }
 
@@ -183,10 +183,10 @@ Result<void> read_step(const Field& step, Pretokenizer& out) {
     // After ByteLevel the model reads bytes. In the reference, later steps would see GPT-2's
     // letters instead.
     if (out.byte_level && kind.read != read_pretokenizers)
-      return not_built(type, "ByteLevel as the last step");
+      return unsupported(type, "ByteLevel as the last step");
     return kind.read(step, out);
   }
-  return not_built(type, names_of(kKinds));
+  return unsupported(type, names_of(kKinds));
 }
 
 }  // namespace

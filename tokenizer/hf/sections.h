@@ -56,8 +56,8 @@ struct Added {
 Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizers,
                                 const Vocabulary& vocabulary, int32_t& ids_end);
 
-/// Returns kUnsupported: "<path>: <value> is not built (built: <built>)".
-tl::unexpected<Error> not_built(const Field& at, std::string_view built);
+/// Returns kUnsupported: "<path>: <value> is not supported (supported: <built>)".
+tl::unexpected<Error> unsupported(const Field& at, std::string_view supported);
 /// Returns "A, B": the names in a table of components.
 template <class Table>
 std::string names_of(const Table& table) {

@@ -61,7 +61,7 @@ Result<LoadedModel> read_unigram(const Field& model) {
   SIGNALBOX_TRY(const Field unknown, model.member("unk_id"));
   // The reference accepts null and fails when it encounters a character that is not a piece.
   // Encoding cannot fail here, so the file is rejected.
-  if (unknown.value().is_null()) return not_built(unknown, "an id");
+  if (unknown.value().is_null()) return unsupported(unknown, "an id");
   if (pieces.empty()) return vocab.corrupt("expected at least the unknown piece, found none");
   SIGNALBOX_TRY(const int64_t id, unknown.integer(0, static_cast<int64_t>(pieces.size()) - 1));
   bool byte_fallback = false;

@@ -41,7 +41,8 @@ Result<Vocabulary> read_vocabulary(const Field& vocab) {
       return at().corrupt("a piece of {} bytes, expected at most {}", member.key.size(),
                           Vocabulary::kPieceBytesMax);
     }
-    if (!vocabulary.add(member.key, static_cast<int32_t>(*id))) return at().corrupt("there twice");
+    if (!vocabulary.add(member.key, static_cast<int32_t>(*id)))
+      return at().corrupt("appears twice");
   }
   SIGNALBOX_TRY_VOID(check_unique_ids(vocab, vocabulary));
   return vocabulary;

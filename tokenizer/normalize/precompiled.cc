@@ -110,7 +110,7 @@ Result<void> Precompiled::check_value(uint32_t node) const {
     return fail(Code::kCorrupt, "trie: a replacement at byte {} of {}", at, replacements_.size());
   }
   if (at < replacements_.size() && (static_cast<unsigned char>(replacements_[at]) & 0xC0) == 0x80) {
-    return fail(Code::kCorrupt, "trie: a replacement at byte {}, inside of a character", at);
+    return fail(Code::kCorrupt, "trie: a replacement at byte {}, inside a character", at);
   }
   // Unicode's longest replacement (U+FDFA) has 33 bytes. Longer ones could make a short text
   // arbitrarily long.

@@ -58,7 +58,7 @@ class Translator {
 
   Result<TranslatedRegex> run() {
     SIGNALBOX_TRY(const bool may_be_empty, alternatives(0));
-    if (at_ < pattern_.size()) return malformed("a ) that closes nothing");
+    if (at_ < pattern_.size()) return malformed("an unmatched )");
     return TranslatedRegex{std::move(out_), may_be_empty};
   }
 
@@ -74,8 +74,8 @@ class Translator {
   tl::unexpected<Error> malformed(std::string_view what) const {
     return refuse(Code::kCorrupt, what);
   }
-  tl::unexpected<Error> not_built_here(std::string_view what) const {
-    return refuse(Code::kUnsupported, fmt::format("{} is not built,", what));
+  tl::unexpected<Error> unsupported_here(std::string_view what) const {
+    return refuse(Code::kUnsupported, fmt::format("{} is not supported,", what));
   }
 
   bool starts(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
@@ -153,12 +153,12 @@ Result<bool> Translator::sequence(int depth) {
     SIGNALBOX_TRY(const bool part, repeated(depth));
     may_be_empty &= part;
   }
-  if (at_line_begin && may_be_empty) return not_built_here("a ^ before what may be empty");
+  if (at_line_begin && may_be_empty) return unsupported_here("a ^ before a part that can be empty");
   return may_be_empty;
 }
 
 Result<bool> Translator::repeated(int depth) {
-  if (starts("^")) return not_built_here("a ^ that is not first");
+  if (starts("^")) return unsupported_here("a ^ that is not first");
   if (take("$")) {
     out_ += "(?m:$)";
   } else if (take("\\A")) {
@@ -177,11 +177,12 @@ Result<bool> Translator::repeated(int depth) {
 
 Result<bool> Translator::atom(int depth) {
   if (starts("*") || starts("+") || starts("?") || interval()) {
-    return malformed("a repetition of nothing");
+    return malformed("a repetition without an operand");
   }
   if (take("(")) return group(depth);
   if (without_case_) {
-    if (starts("[") || starts("\\") || starts(".")) return not_built_here("this without case");
+    if (starts("[") || starts("\\") || starts("."))
+      return unsupported_here("this in a case-insensitive group");
     SIGNALBOX_TRY_VOID(without_case(take_code_point()));
     return false;
   }
@@ -211,12 +212,12 @@ Result<bool> Translator::atom(int depth) {
 Result<void> Translator::without_case(char32_t literal) {
   const char32_t lower = literal | 0x20;
   const bool folds = is_letter(literal);
-  if (literal >= 0x80) return not_built_here("this without case");
+  if (literal >= 0x80) return unsupported_here("this in a case-insensitive group");
   // pairs that fold to ligatures or ß
   for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {
     if (folds && folded_before_ == static_cast<char32_t>(pair[0]) &&
         lower == static_cast<char32_t>(pair[1])) {
-      return not_built_here(fmt::format("{} without case", pair));
+      return unsupported_here(fmt::format("{} in a case-insensitive group", pair));
     }
   }
   folded_before_ = folds ? lower : 0;
@@ -231,9 +232,9 @@ Result<void> Translator::without_case(char32_t literal) {
 
 // Called after the opening parenthesis.
 Result<bool> Translator::group(int depth) {
-  if (starts("?=") || starts("?!")) return not_built_here("look-ahead");
-  if (starts("?<=") || starts("?<!")) return not_built_here("look-behind");
-  if (starts("?>")) return not_built_here("an atomic group");
+  if (starts("?=") || starts("?!")) return unsupported_here("look-ahead");
+  if (starts("?<=") || starts("?<!")) return unsupported_here("look-behind");
+  if (starts("?>")) return unsupported_here("an atomic group");
   const bool outer = without_case_;
   if (take("?<")) {
     const size_t end = pattern_.find('>', at_);
@@ -242,12 +243,12 @@ Result<bool> Translator::group(int depth) {
   } else if (take("?i:")) {
     without_case_ = true;
   } else if (starts("?") && !take("?:")) {
-    return not_built_here("this kind of group");
+    return unsupported_here("this kind of group");
   }
   out_ += "(?:";
   SIGNALBOX_TRY(const bool may_be_empty, alternatives(depth + 1));
   without_case_ = outer;
-  if (!take(")")) return malformed("a group that is not closed");
+  if (!take(")")) return malformed("an unclosed group");
   out_ += ')';
   return may_be_empty;
 }
@@ -284,17 +285,17 @@ Result<bool> Translator::repetition(bool may_be_empty) {
     out_ += '?';
     is_plain = may_be_empty = true;
   } else if (starts("*") || starts("+")) {
-    if (was_empty) return not_built_here("a repetition of what may be empty");
+    if (was_empty) return unsupported_here("a repetition of a part that can be empty");
     may_be_empty = starts("*");
     out_ += pattern_[at_++];
     is_plain = true;
   } else if (const auto found = interval()) {
-    if (was_empty) return not_built_here("a repetition of what may be empty");
+    if (was_empty) return unsupported_here("a repetition of a part that can be empty");
     if (found->least > kRepeatsMax || found->most > kRepeatsMax) {
       return refuse(Code::kTooLarge, fmt::format("over {} repetitions", kRepeatsMax));
     }
     if (found->most >= 0 && found->most < found->least) {
-      return not_built_here("an interval from more to less");
+      return unsupported_here("an interval with reversed bounds");
     }
     at_ = found->end;
     has_lazy = found->least != found->most;
@@ -306,9 +307,9 @@ Result<bool> Translator::repetition(bool may_be_empty) {
     return may_be_empty;
   }
   if (has_lazy && take("?")) out_ += '?';
-  if (is_plain && starts("+")) return not_built_here("possessive repetition");
+  if (is_plain && starts("+")) return unsupported_here("possessive repetition");
   if (starts("*") || starts("+") || starts("?") || interval()) {
-    return not_built_here("a repetition of a repetition");
+    return unsupported_here("a repetition of a repetition");
   }
   return may_be_empty;
 }
@@ -316,10 +317,10 @@ Result<bool> Translator::repetition(bool may_be_empty) {
 // Called after the opening bracket.
 Result<void> Translator::bracket() {
   const bool negated = take("^");
-  if (starts("]")) return not_built_here("a class that begins with ]");
+  if (starts("]")) return unsupported_here("a class that begins with ]");
   CodePointSet set;
   while (!take("]")) {
-    if (at_ >= pattern_.size()) return malformed("a class that is not closed");
+    if (at_ >= pattern_.size()) return malformed("an unclosed class");
     SIGNALBOX_TRY_VOID(bracket_item(set));
   }
   write(negated ? set.complement() : set);
@@ -333,13 +334,13 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
     const auto found = end == std::string_view::npos
                            ? std::nullopt
                            : regex_classes::posix(pattern_.substr(at_, end - at_));
-    if (!found) return not_built_here("this POSIX class");
+    if (!found) return unsupported_here("this POSIX class");
     at_ = end + 2;
     set.add(negated ? found->complement() : *found);
     return {};
   }
-  if (starts("[")) return not_built_here("a class in a class");
-  if (starts("&&")) return not_built_here("an intersection of classes");
+  if (starts("[")) return unsupported_here("a class in a class");
+  if (starts("&&")) return unsupported_here("an intersection of classes");
   const bool is_dash = starts("-");
   Escape first;
   if (starts("\\")) {
@@ -349,7 +350,7 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
   }
   const bool is_last = starts("]");
   if (is_dash && !is_last && pattern_[at_ - 2] != '[' && pattern_.substr(at_ - 3, 2) != "[^") {
-    return not_built_here("a - inside a class");
+    return unsupported_here("a - inside a class");
   }
   if (!starts("-") || starts("-]")) {
     set.add(first.literal ? CodePointSet() : first.set);
@@ -361,19 +362,19 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
   if (starts("\\")) {
     SIGNALBOX_TRY(last, escape());
   } else if (starts("[") || starts("-") || at_ >= pattern_.size()) {
-    return not_built_here("this range");
+    return unsupported_here("this range");
   } else {
     last.literal = take_code_point();
   }
   if (!first.literal || !last.literal) return malformed("a range with a class at its end");
-  if (*first.literal > *last.literal) return malformed("a range from more to less");
+  if (*first.literal > *last.literal) return malformed("a reversed range");
   set.add(*first.literal, *last.literal);
   return {};
 }
 
 Result<Translator::Escape> Translator::escape() {
   const size_t begin = at_++;
-  if (at_ >= pattern_.size()) return malformed("a \\ that escapes nothing");
+  if (at_ >= pattern_.size()) return malformed("a trailing \\");
   const char32_t c = take_code_point();
   if (c == 'p' || c == 'P') {
     SIGNALBOX_TRY(CodePointSet set, property(c == 'P'));
@@ -386,7 +387,7 @@ Result<Translator::Escape> Translator::escape() {
   }
   if (c == 'x') {
     SIGNALBOX_TRY(const char32_t found, hexadecimal(1, 2));
-    if (found >= 0x80) return not_built_here("a byte that is no ASCII character");
+    if (found >= 0x80) return unsupported_here("a byte that is not ASCII");
     return Escape{{}, found};
   }
   if (c == 'u') {
@@ -405,19 +406,19 @@ Result<Translator::Escape> Translator::escape() {
   const size_t end = at_;
   at_ = begin;
   const bool refers = (c >= '1' && c <= '9') || c == 'k' || c == 'g';
-  return not_built_here(refers ? "a back reference"
-                               : fmt::format("{}", pattern_.substr(begin, end - begin)));
+  return unsupported_here(refers ? "a back reference"
+                                 : fmt::format("{}", pattern_.substr(begin, end - begin)));
 }
 
 // Called after \p or \P.
 Result<CodePointSet> Translator::property(bool negated) {
-  if (!take("{")) return not_built_here("\\p without {");
+  if (!take("{")) return unsupported_here("\\p without {");
   if (take("^")) negated = !negated;
   const size_t end = pattern_.find('}', at_);
   const auto found = end == std::string_view::npos
                          ? std::nullopt
                          : regex_classes::category(pattern_.substr(at_, end - at_));
-  if (!found) return not_built_here("this property");
+  if (!found) return unsupported_here("this property");
   at_ = end + 1;
   return negated ? found->complement() : *found;
 }
@@ -433,7 +434,7 @@ Result<char32_t> Translator::hexadecimal(size_t digits_least, size_t digits_most
   }
   if (digits < digits_least) return malformed("a code point without its digits");
   if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
-    return malformed("a number that is no code point");
+    return malformed("a number that is not a code point");
   }
   return value;
 }

@@ -87,7 +87,7 @@ export async function report(name, setting, found, rows) {
     where = { ...setting, ...setting.save(json) };
   }
   small = await smallRow(where, small);
-  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`];
+  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, reduced:`];
   lines.push(`  options: ${asOptions(where).join(" ")}`);
   if (json) {
     const { model, added_tokens, normalizer, pre_tokenizer, post_processor } = json;
