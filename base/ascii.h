@@ -1,6 +1,6 @@
 #pragma once
-// Classes of ASCII characters and their cases, in no locale. Other bytes belong to no class and
-// have no case.
+// ASCII character classes and case conversion, independent of the locale. Bytes outside ASCII
+// belong to no class and have no case.
 
 #include <algorithm>
 #include <string>
@@ -26,7 +26,7 @@ constexpr bool is_alnum(char c) {
 constexpr bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
-/// A letter or digit, or a byte of a character that is not ASCII, which is taken for a letter.
+/// True for a letter, a digit, or any byte of a non-ASCII character, which counts as a letter.
 constexpr bool is_word_byte(char c) {
   return is_alnum(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
@@ -47,14 +47,14 @@ inline std::string upper_case(std::string_view text) {
   std::transform(out.begin(), out.end(), out.begin(), upper);
   return out;
 }
-/// In lower case, words joined by '_' where they were by '-' or a space.
+/// Lower-cases the text and replaces '-' and spaces with '_'.
 inline std::string snake_case(std::string_view text) {
   std::string out = lower_case(text);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return c == '-' || c == ' '; }, '_');
   return out;
 }
-/// Whether both are the same but for case.
+/// Compares two strings, ignoring the case of ASCII letters.
 constexpr bool iequals(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower(x) == lower(y); });

@@ -1,4 +1,4 @@
-// Four characters stand for three bytes; the last group may be short and is filled up with "=".
+// Four characters encode three bytes. A short last group is padded with "=".
 
 #include "base/base64.h"
 
@@ -48,7 +48,7 @@ Result<std::string> decode(std::string_view text) {
   std::string out;
   out.reserve(size / 4 * 3 + 2);
   uint32_t bits = 0;
-  int held = 0;  // how many of them are not written yet
+  int held = 0;  // the number of bits not written yet
   for (size_t i = 0; i < size; ++i) {
     const uint8_t value = kValues[static_cast<unsigned char>(text[i])];
     if (value == kNone) {

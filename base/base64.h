@@ -1,6 +1,7 @@
 #pragma once
-// Base64 of RFC 4648 with its standard alphabet and padding, as binary data stands in JSON. Strict:
-// one text for each sequence of bytes, so white space, missing padding and stray bits are errors.
+// Base64 of RFC 4648 with the standard alphabet and padding, for binary data in JSON. The decoder
+// is strict: each byte sequence has exactly one encoding, so white space, missing padding and stray
+// bits are errors.
 
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@ namespace signalbox::base64 {
 
 std::string encode(std::string_view bytes);
 
-/// kInvalid with the offset of what is wrong.
+/// Errors: kInvalid with the offset of the bad character.
 Result<std::string> decode(std::string_view text);
 
 }  // namespace signalbox::base64

@@ -1,4 +1,4 @@
-// Aligned memory, in huge pages when it is large.
+// Allocates aligned memory and requests huge pages for large blocks.
 
 #include "base/buffer.h"
 
@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-constexpr size_t kCacheLine = 64;  // and the widest vector register in use
+constexpr size_t kCacheLine = 64;  // also the width of the widest vector register in use
 constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace
@@ -17,7 +17,7 @@ void* allocate_aligned(size_t bytes) {
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
   SIGNALBOX_CHECK(memory != nullptr);
-  // Advice: a kernel without huge pages gives small ones.
+  // This is only advice: a system without huge pages uses small ones.
   if (alignment == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
   return memory;
 }

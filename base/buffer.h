@@ -1,6 +1,6 @@
 #pragma once
-// Memory for kernels: aligned to a cache line, of a size chosen once, never initialised behind
-// one's back.
+// Memory for kernels. It is aligned to a cache line, has a fixed size and is never initialised
+// implicitly.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace signalbox {
 
-/// At least `bytes` of memory for std::free, aligned to a cache line. From two megabytes on it asks
-/// for huge pages: reading weights in a straight line is bound by address translation otherwise (in
-/// a virtual machine 14 GB/s against 3 to 7).
+/// Returns at least `bytes` of memory, aligned to a cache line; release it with std::free. Blocks
+/// of two megabytes or more request huge pages, because address translation limits sequential reads
+/// of weights otherwise (3 to 7 GB/s instead of 14 in a virtual machine).
 void* allocate_aligned(size_t bytes);
 
 /// Owns `size` elements of a trivial type, uninitialised. Move-only.
@@ -48,8 +48,8 @@ class Buffer {
   size_t size_ = 0;
 };
 
-/// Blocks of memory that live together, each aligned to a cache line and given out from chunks that
-/// are large enough for huge pages.
+/// Blocks of memory that are released together. Each is aligned to a cache line. They come from
+/// chunks large enough for huge pages.
 class Arena {
  public:
   std::span<std::byte> take(size_t bytes) {
@@ -67,10 +67,10 @@ class Arena {
   static constexpr size_t kChunkBytes = size_t{8} << 20;
 
   std::vector<Buffer<std::byte>> chunks_;
-  size_t used_ = 0;  // of the last chunk
+  size_t used_ = 0;  // bytes used in the last chunk
 };
 
-/// allocate_aligned() for containers.
+/// Uses allocate_aligned() for containers.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;

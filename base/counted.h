@@ -1,5 +1,5 @@
 #pragma once
-// A count with its noun, as a person would say it.
+// Formats a count with its noun.
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 namespace signalbox {
 
-/// "1 model", "2 models": `one` is the noun in the singular, whose plural takes an s.
+/// Returns "1 model" or "2 models". `one` is a singular noun that takes an s in the plural.
 inline std::string counted(size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }

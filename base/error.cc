@@ -1,4 +1,4 @@
-// Names of the error codes and the end of a broken invariant.
+// Names of the error codes, and the abort for a broken invariant.
 
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-// Errors as values. Bad input, a full queue or a dead upstream is an Error that a person can act
-// on: it says what, where and which value. A broken invariant is a bug and aborts through
-// SIGNALBOX_CHECK; never the other way round.
+// Errors as values. Bad input, a full queue or a failed upstream produces an Error that a person
+// can act on: its message contains the problem, the place and the value. A broken invariant is a
+// bug and aborts through SIGNALBOX_CHECK. Never use one mechanism in place of the other.
 
 #include <fmt/core.h>
 
@@ -15,45 +15,46 @@ namespace signalbox {
 enum class Code : unsigned char {
   kInvalid,      // malformed or contradictory input
   kTooLarge,     // over a limit
-  kNotFound,     // a named thing that is not there
-  kUnsupported,  // understood, and not built
-  kCorrupt,      // a file whose bytes contradict themselves or their checksum
+  kNotFound,     // a named item does not exist
+  kUnsupported,  // valid input, but the feature is not implemented
+  kCorrupt,      // a file contradicts itself or its checksum
   kOverloaded,   // a bounded queue is full
-  kDeadline,     // time ran out
-  kCancelled,    // the one who asked has gone
-  kIo,           // the operating system said no
+  kDeadline,     // the deadline has passed
+  kCancelled,    // the caller no longer waits
+  kIo,           // a system call failed
   kUpstream,     // the server behind us failed
-  kInternal,     // none of the above; a bug if it is ever seen
+  kInternal,     // anything else; always a bug
 };
 
-/// The code's name in lower case, as logs and JSON show it: "too_large".
+/// Returns the code's name in lower case for logs and JSON: "too_large".
 std::string_view code_name(Code code);
 
 struct Error {
   Code code = Code::kInternal;
-  std::string message;  // one line, no trailing full stop: "model.safetensors: header claims 9 GB,
-                        // the file has 12 bytes"
+  std::string message;  // one line without a full stop: "model.safetensors: header claims 9 GB, the
+                        // file has 12 bytes"
 };
 
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Builds the error alternative of any Result: `return fail(Code::kInvalid, "{}: expected {}",
-/// where, what);`
+/// Builds the error alternative of a Result: `return fail(Code::kInvalid, "{}: expected {}", where,
+/// what);`
 template <class... Args>
 [[nodiscard]] tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> format,
                                          Args&&... args) {
   return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// The same error with its place in front: "config.json: <message>".
+/// Puts the place in front of the error's message: "config.json: <message>".
 [[nodiscard]] tl::unexpected<Error> fail_in(std::string_view where, Error error);
 
 [[noreturn]] void check_failed(const char* file, int line, const char* condition);
 
 }  // namespace signalbox
 
-/// Aborts with file, line and condition when a promise that our own code made is broken.
+/// Aborts with the file, line and condition if the condition is false. Use it for promises that our
+/// own code made.
 #define SIGNALBOX_CHECK(condition)                     \
   (static_cast<bool>(condition) ? static_cast<void>(0) \
                                 : ::signalbox::check_failed(__FILE__, __LINE__, #condition))
@@ -70,7 +71,7 @@ template <class... Args>
 #define SIGNALBOX_TRY(target, expression) \
   SIGNALBOX_TRY_(SIGNALBOX_CONCAT(result_, __LINE__), target, expression)
 
-/// The same for a Result<void>.
+/// SIGNALBOX_TRY for a Result<void>.
 #define SIGNALBOX_TRY_VOID(expression)                         \
   if (auto SIGNALBOX_CONCAT(result_, __LINE__) = (expression); \
       !SIGNALBOX_CONCAT(result_, __LINE__))                    \

@@ -1,4 +1,4 @@
-// POSIX calls, since streams neither sync nor say why they failed.
+// Uses POSIX calls, because streams can neither sync nor report why they failed.
 
 #include "base/file.h"
 
@@ -40,7 +40,7 @@ tl::unexpected<Error> system_failure(const fs::path& path) {
   return fail(code, "{}: {}", path.string(), std::strerror(number));
 }
 
-// Where a symbolic link leads in the end, or the path itself when nothing is there.
+// Resolves symbolic links. Returns the path itself if nothing exists there.
 fs::path target_of(const fs::path& path) {
   std::error_code error;
   fs::path target = fs::canonical(path, error);
@@ -83,7 +83,7 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   target_ = target_of(path);
   struct stat old {};
   const bool exists = ::stat(target_.c_str(), &old) == 0;
-  if (exists && !S_ISREG(old.st_mode)) {  // to be written to, not replaced
+  if (exists && !S_ISREG(old.st_mode)) {  // a pipe or device is written to directly, not replaced
     fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) failed_ = errno;
     return;

@@ -1,5 +1,6 @@
 #pragma once
-// Small files as a whole: read into memory, and written so that they are there whole or not at all.
+// Reads small files as a whole, and writes files atomically: a file is written completely or not at
+// all.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,24 +11,25 @@
 
 namespace signalbox {
 
-/// The bytes of a file. Unlike a mapping they stay what they were when somebody writes to the file
-/// meanwhile. Errors: kNotFound, kIo, and kTooLarge for more than `bytes_max`.
+/// Reads a file. Unlike a mapping, the copy does not change if another process writes to the file.
+/// Errors: kNotFound, kIo, and kTooLarge for more than `bytes_max`.
 Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_max);
 
-/// Writes beside `path`, to the disk, and renames; makes the folders on the way. A symbolic link
-/// stays one, and what it leads to is replaced; permissions stay. After an error, kIo naming the
-/// path, the file is what it was. Two writers of one path at a time would disturb each other. What
-/// is no file, a pipe or a device, is written to as it stands.
+/// Writes a temporary file next to `path`, syncs it and renames it. Creates missing parent
+/// directories. Follows a symbolic link and replaces its target; the permissions are kept. On an
+/// error (kIo naming the path) the old file is unchanged. A pipe or a device is written to
+/// directly. Do not write one path from two threads or processes at the same time: both use the
+/// same temporary file.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Who may read a file that is written; kAll as far as the permissions that it had say.
+/// The users who may read a written file. kAll keeps the permissions of an existing file.
 enum class Readers : uint8_t { kAll, kOwner };
 
-/// write_file for what is too large to be one string: append, then commit. Without a commit, or
-/// after an error, the file is what it was. Not thread-safe.
+/// write_file() for content that is too large for one string: call append(), then commit(). Without
+/// a commit, or after an error, the old file is unchanged. Not thread-safe.
 class FileWriter {
  public:
-  /// What fails here or in append() is said by commit().
+  /// commit() reports errors from the constructor and from append().
   explicit FileWriter(const std::filesystem::path& path, Readers readers = Readers::kAll);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -38,9 +40,9 @@ class FileWriter {
 
  private:
   std::filesystem::path path_, target_;
-  std::filesystem::path partial_;  // "" where the target is written to as it stands
+  std::filesystem::path partial_;  // empty if the target is written to directly
   int fd_ = -1;
-  int failed_ = 0;  // the number of the system's first error
+  int failed_ = 0;  // errno of the first failure
 };
 
 }  // namespace signalbox

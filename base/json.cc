@@ -20,7 +20,8 @@ bool is_space(char c) {
 
 }  // namespace
 
-// simdjson leaves it to the conversion, which refuses long integers.
+// simdjson checks the grammar only when it converts a number, and that conversion rejects long
+// integers.
 bool is_number_token(std::string_view s) {
   size_t i = 0;
   const auto digits = [&] {
@@ -55,7 +56,7 @@ class Builder {
     const simdjson::padded_string_view padded(document_.text_.data(), document_.size_,
                                               document_.text_.size());
     if (auto error = parser.iterate(padded).get(root)) return failure(error, 0);
-    // A scalar at the top has no value() in simdjson; no caller has a use for one.
+    // In simdjson a scalar document has no value(). No caller needs one.
     ondemand::value value;
     if (auto error = root.get_value().get(value)) {
       if (error == simdjson::SCALAR_DOCUMENT_AS_VALUE) {
@@ -118,7 +119,7 @@ class Builder {
   }
 
   Result<void> scalar(ondemand::value value, size_t begin, std::string_view token, Type type) {
-    static_cast<void>(value);  // left unconsumed: the iteration around it skips it
+    static_cast<void>(value);  // not consumed: the enclosing iteration skips it
     close(open(begin, type), begin + token.size());
     return {};
   }
@@ -236,7 +237,7 @@ Result<Document> Document::parse(std::string text, const Limits& limits) {
   Document document;
   static_assert(kPadding >= simdjson::SIMDJSON_PADDING);
   document.size_ = text.size();
-  document.nodes_.reserve(text.size() / 16);  // a value each 16 bytes is dense
+  document.nodes_.reserve(text.size() / 16);  // estimate for dense JSON: one value per 16 bytes
   document.text_ = std::move(text);
   document.text_.resize(document.size_ + simdjson::SIMDJSON_PADDING, '\0');
   SIGNALBOX_TRY_VOID(Builder(document, limits.depth).build());

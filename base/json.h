@@ -1,8 +1,8 @@
 #pragma once
-// JSON as a tree of source ranges. Every value knows the exact bytes it came from, so a request can
-// be edited by splicing and forwarded otherwise untouched: unknown fields, 23-digit integers, key
-// order and white space survive. Parsing is simdjson's; its On-Demand interface has the bytes of
-// scalars only and is single-pass, hence the tree.
+// JSON as a tree of source ranges. Every value records its exact source bytes. A request can
+// therefore be edited by splicing and forwarded otherwise unchanged: unknown fields, 23-digit
+// integers, key order and white space survive. simdjson does the parsing. The tree exists because
+// simdjson's On-Demand interface is single-pass and exposes the source bytes of scalars only.
 
 #include <cstdint>
 #include <deque>
@@ -20,14 +20,14 @@ enum class Type : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
 /// "null", "boolean", "number", "string", "array" or "object".
 std::string_view type_name(Type type);
 
-/// Whether a text is a number by RFC 8259's grammar, of any length.
+/// Returns true if the text is a number by RFC 8259's grammar, of any length.
 bool is_number_token(std::string_view text);
 
 class Document;
 class Items;
 class Members;
 
-/// One value: a view into its Document, valid while the Document lives and is not moved.
+/// One value: a view into its Document. It is valid while the Document exists and is not moved.
 class Value {
  public:
   Type type() const;
@@ -48,19 +48,21 @@ class Value {
   std::string_view text() const;
   /// Precondition: is_bool().
   bool boolean() const;
-  /// A number that is an integer and fits; kInvalid otherwise, naming the value. Any type may be
-  /// asked.
+  /// Returns an integer that fits; otherwise kInvalid with the value in the message. May be called
+  /// on a value of any type.
   Result<int64_t> integer() const;
-  /// A finite number; kInvalid otherwise. Any type may be asked.
+  /// Returns a finite number; otherwise kInvalid. May be called on a value of any type.
   Result<double> number() const;
 
-  /// The first member of that name, or none; also none when this is not an object.
+  /// Returns the first member of that name, or nullopt. Returns nullopt if this is not an object.
   std::optional<Value> find(std::string_view key) const;
-  /// How many members have that name: over 1 is a contradiction that the caller may refuse.
+  /// Returns the number of members of that name. More than 1 is a contradiction that the caller may
+  /// reject.
   size_t count(std::string_view key) const;
-  /// Elements of an array, or of nothing when this is not one.
+  /// The elements of an array. Empty if this is not an array.
   Items items() const;
-  /// Members of an object in source order, duplicates included, or nothing when this is not one.
+  /// The members of an object in source order, including duplicates. Empty if this is not an
+  /// object.
   Members members() const;
 
  private:
@@ -86,11 +88,12 @@ struct Limits {
 /// Owns the source and the tree. Immutable after parse(), so reading it is thread-safe.
 class Document {
  public:
-  /// A text with so many bytes of capacity to spare is not moved to make room for the parser.
+  /// The parser needs this many spare bytes behind the text. A string with enough spare capacity is
+  /// not reallocated.
   static constexpr size_t kPadding = 64;
 
-  /// The whole text must be one well-formed UTF-8 JSON array or object. Errors: kInvalid with the
-  /// byte offset, kTooLarge.
+  /// Requires that the whole text is one well-formed JSON array or object in UTF-8. Errors:
+  /// kInvalid with the byte offset, kTooLarge.
   static Result<Document> parse(std::string text, const Limits& limits = {});
 
   Value root() const { return Value(this, 0); }
@@ -105,7 +108,8 @@ class Document {
   struct Node {
     uint32_t begin;
     uint32_t end;
-    uint32_t next;  // the node after this one's subtree; an object's children alternate key, value
+    uint32_t next;  // index of the node after this subtree; an object's children alternate key,
+                    // value
     uint32_t unescaped;  // index into unescaped_, or kPlain
     Type type;
   };
@@ -113,10 +117,10 @@ class Document {
 
   std::string_view text_of(const Node& node) const;
 
-  std::string text_;  // the source and the padding that simdjson reads over
+  std::string text_;  // the source and the padding that simdjson reads
   size_t size_ = 0;
   std::vector<Node> nodes_;            // in source order
-  std::deque<std::string> unescaped_;  // strings that hold a backslash in the source
+  std::deque<std::string> unescaped_;  // strings that contain a backslash in the source
 };
 
 /// Range of an array's elements, for range-for.
@@ -158,7 +162,7 @@ class Members {
     friend class Members;
     Iterator(const Document* document, uint32_t node) : document_(document), node_(node) {}
     const Document* document_;
-    uint32_t node_;  // of the key
+    uint32_t node_;  // node of the key
   };
   Iterator begin() const { return {document_, first_}; }
   Iterator end() const { return {document_, last_}; }

@@ -1,4 +1,4 @@
-// Writer: a string, and a stack of what is open.
+// The Writer holds the output string and a stack of open objects and arrays.
 
 #include "base/json_writer.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Writes JSON text: commas and escapes are the writer's business, the order of calls is the
-// caller's.
+// Writes JSON text. The writer adds commas and escapes; the caller makes the calls in a valid
+// order.
 
 #include <cstdint>
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace signalbox::json {
 
-/// Appends text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the output
+/// Appends the text as a quoted JSON string. Bytes that are not UTF-8 become U+FFFD, so the output
 /// always parses.
 void append_string(std::string& out, std::string_view text);
 
-/// append_string() to an empty string.
+/// Returns the text as a quoted JSON string.
 std::string quote(std::string_view text);
 
-/// The same of a text that somebody else has made as long as he likes, for messages and the log: at
-/// most 64 bytes of it, to the end of a character, and "..." within the quotes where it is longer.
+/// quote() for untrusted text in messages and logs. The result contains at most 64 bytes of the
+/// text, cut at a character boundary, followed by "..." inside the quotes if it was cut.
 std::string quote_briefly(std::string_view text);
 
-/// Builds one document. Misuse (a value without a key inside an object, unbalanced ends) is a bug
-/// and aborts.
+/// Builds one document. Misuse, such as a value without a key inside an object or unbalanced ends,
+/// is a bug and aborts.
 class Writer {
  public:
   Writer& begin_object();
@@ -35,14 +35,14 @@ class Writer {
   Writer& integer(int64_t value);
   Writer& boolean(bool value);
   Writer& null();
-  /// Shortest text that reads back as the same value; NaN and infinities, which JSON lacks, become
-  /// null.
+  /// Writes the shortest text that reads back as the same value. NaN and infinities become null,
+  /// because JSON has neither.
   Writer& number(double value);
   Writer& number(float value);
-  /// Bytes that are JSON already.
+  /// Appends text that is already JSON.
   Writer& raw(std::string_view json);
 
-  /// key() and a value in one.
+  /// Writes a key and its value.
   Writer& member(std::string_view name, std::string_view text) { return key(name).string(text); }
   Writer& member(std::string_view name, const char* text) { return key(name).string(text); }
   Writer& member(std::string_view name, bool value) { return key(name).boolean(value); }
@@ -52,7 +52,7 @@ class Writer {
   Writer& member(std::string_view name, int32_t value) { return key(name).integer(value); }
   Writer& member(std::string_view name, std::span<const float> values);
 
-  /// The finished document; the writer is empty afterwards.
+  /// Returns the finished document and leaves the writer empty.
   std::string take();
 
  private:

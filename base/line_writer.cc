@@ -1,4 +1,5 @@
-// Two buffers: one fills while the thread writes the other, a page of a pipe at a time.
+// Uses two buffers: callers fill one while the thread writes the other, in pieces of PIPE_BUF
+// bytes.
 
 #include "base/line_writer.h"
 
@@ -69,7 +70,7 @@ void LineWriter::write_out(std::string_view bytes) {
       if (given_up()) return;
       continue;
     }
-    // What a pipe that is ready takes without blocking.
+    // A pipe that is ready accepts this many bytes without blocking.
     const ssize_t written =
         ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
     if (written < 0 && errno != EINTR && errno != EAGAIN) return;

@@ -1,6 +1,6 @@
 #pragma once
-// Lines that a thread of their own writes. Whoever has a line to write never waits for the reader
-// of the descriptor: a log collector that stalls would otherwise stall every request.
+// Writes lines from a separate thread. A caller never waits for the reader of the descriptor:
+// otherwise a stalled log collector would stall every request.
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,24 +13,24 @@
 
 namespace signalbox {
 
-/// Lines are written in their order, as many at a time as have come together. Thread-safe.
+/// Writes lines in order and combines waiting lines into one write. Thread-safe.
 class LineWriter {
  public:
-  /// The line that stands for `count` dropped ones.
+  /// Returns the line that reports `count` dropped lines.
   using Dropped = std::function<std::string(uint64_t count)>;
 
-  /// Writes to `descriptor`, which stays the caller's and outlives the writer. At most `bytes_max`
-  /// bytes wait, beside those that are just being written.
+  /// Writes to `descriptor`, which the caller owns and which must outlive the writer. At most
+  /// `bytes_max` bytes wait in the queue, in addition to those being written.
   LineWriter(int descriptor, Dropped dropped, size_t bytes_max = size_t{4} << 20);
 
-  /// Writes what still waits, and gives up when nobody reads for half a second.
+  /// Writes the remaining lines, but gives up if the descriptor accepts no data for half a second.
   ~LineWriter();
 
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  /// `line` ends in a line break. Where there is no room for it, it is dropped, and one line comes
-  /// in the place of all that were.
+  /// Queues a line, which must end in a line break. A line that does not fit is dropped. One line
+  /// then reports all dropped lines.
   void write(std::string_view line);
 
  private:

@@ -1,4 +1,4 @@
-// The adapter to spdlog: its types stay in this file.
+// The adapter to spdlog; its types stay in this file.
 
 #include "base/log.h"
 
@@ -42,7 +42,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
-/// Hands lines to their writer.
+/// Passes lines to the LineWriter.
 class BehindSink final : public spdlog::sinks::base_sink<std::mutex> {
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -53,11 +53,11 @@ class BehindSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
   static std::string dropped(uint64_t count) {
-    constexpr const char* kSays = "lines were dropped: who reads them is too slow";
-    if (!as_json) return fmt::format("log: {} {}\n", count, kSays);
+    constexpr const char* kMessage = "lines were dropped because the log reader is too slow";
+    if (!as_json) return fmt::format("log: {} {}\n", count, kMessage);
     return fmt::format(R"({{"level":"warning","component":"log","message":"{} {}"}})"
                        "\n",
-                       count, kSays);
+                       count, kMessage);
   }
 
   LineWriter writer_{STDERR_FILENO, dropped};

@@ -1,7 +1,7 @@
 #pragma once
-// The program's log: one line an event on standard error, level and component first. Libraries
-// below router/ do not log; they return errors. User text and personal data never go into a log
-// line.
+// The program's log: one line per event on standard error, starting with level and component.
+// Libraries below router/ do not log; they return errors. A log line must never contain user text
+// or personal data.
 
 #include <fmt/core.h>
 
@@ -14,23 +14,23 @@ namespace signalbox::log {
 
 enum class Level : unsigned char { kDebug, kInfo, kWarn, kError };
 
-/// Sets the lowest level that is written; "debug", "info", "warn" or "error". Default info.
+/// Sets the lowest level that is written: "debug", "info", "warn" or "error". The default is info.
 /// Thread-safe.
 Result<void> set_level(std::string_view name);
 
-/// How lines look from now on: "text", for people, or "json", an object a line with time, level,
-/// component and message. Default text. Before threads write.
+/// Sets the line format: "text" for people, or "json", one object per line with time, level,
+/// component and message. The default is text. Call it before other threads log.
 Result<void> set_format(std::string_view name);
 
-/// From now on lines are written by a thread of their own until the process ends
-/// (base/line_writer): no caller waits for who reads them. Where standard error is a terminal
-/// nothing changes. Before threads write, once.
+/// Moves writing to a separate thread until the process ends (base/line_writer), so that no caller
+/// waits for the reader. Has no effect if standard error is a terminal. Call it once, before other
+/// threads log.
 void write_behind();
 
 bool enabled(Level level);
 
-/// Writes one line of several values: `members` are those of a JSON object, without its braces.
-/// Thread-safe.
+/// Writes one line with several values. `members` holds the members of a JSON object without the
+/// braces. Thread-safe.
 void event(Level level, std::string_view component, std::string_view members);
 
 /// Writes one line. Thread-safe.

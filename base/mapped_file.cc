@@ -1,4 +1,4 @@
-// MappedFile by mmap(2).
+// Implements MappedFile with mmap(2).
 
 #include "base/mapped_file.h"
 
@@ -22,7 +22,7 @@ tl::unexpected<Error> system_failure(const std::filesystem::path& path, int erro
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  // A named pipe would make a blocking open wait for a writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return system_failure(path, errno);
   struct stat status {};

@@ -1,6 +1,6 @@
 #pragma once
-// A file mapped read-only into memory: weights and tokenizers are read in place and their pages are
-// shared between processes that serve the same model.
+// Maps a file read-only into memory. Weights and tokenizers are read in place, and processes that
+// serve the same model share the pages.
 
 #include <cstddef>
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace signalbox {
 
-/// Owns one mapping. Move-only. Reading the bytes is thread-safe; they stay valid until
-/// destruction. A file that another process truncates while it is mapped raises SIGBUS on access:
-/// replace model files by renaming a new one over them, as `signalbox models pull` does.
+/// Owns one mapping. Move-only. Reading is thread-safe, and the bytes stay valid until destruction.
+/// If another process truncates the mapped file, access raises SIGBUS. Replace model files by
+/// renaming a new file over them, as `signalbox models pull` does.
 class MappedFile {
  public:
-  /// Errors: kNotFound, or kIo with the system's reason. An empty file maps to no bytes.
+  /// Errors: kNotFound, or kIo with the system's message. An empty file maps to zero bytes.
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept;

@@ -1,6 +1,6 @@
-// A field is a varint, whose low three bits are the wire type and whose rest is the field's number,
-// and a value. Varints hold seven bits a byte, the lowest first, with the top bit set on all bytes
-// but the last.
+// A field is a tag and a value. The tag is a varint: its low three bits are the wire type and the
+// rest is the field number. A varint stores seven bits per byte, lowest first; the top bit is set
+// in every byte except the last.
 
 #include "base/protobuf.h"
 
@@ -75,7 +75,7 @@ Result<std::optional<Field>> Reader::next() {
   Field field;
   field.type_ = static_cast<WireType>(tag & 7);
   if (tag >> 3 == 0 || tag >> 3 > kNumberMax) {
-    return fail(Code::kCorrupt, "offset {}: {} is no number of a field", begin, tag >> 3);
+    return fail(Code::kCorrupt, "offset {}: {} is not a field number", begin, tag >> 3);
   }
   field.number_ = static_cast<uint32_t>(tag >> 3);
   SIGNALBOX_TRY_VOID(read_value(field));
@@ -107,7 +107,7 @@ Result<void> Reader::read_value(Field& field) {
       return {};
     }
   }
-  return fail(Code::kCorrupt, "offset {}: field {} has wire type {}, which is none of 0, 1, 2, 5",
+  return fail(Code::kCorrupt, "offset {}: field {} has wire type {}, expected 0, 1, 2 or 5",
               position_, field.number_, static_cast<int>(field.type_));
 }
 
@@ -119,7 +119,7 @@ Result<uint64_t> Reader::read_varint() {
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) return value;
   }
-  return fail(Code::kCorrupt, "offset {}: a varint without an end", begin);
+  return fail(Code::kCorrupt, "offset {}: an unterminated varint", begin);
 }
 
 void Writer::append(uint64_t value) {

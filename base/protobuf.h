@@ -1,7 +1,7 @@
 #pragma once
-// Protocol buffers' wire format, field by field, for files and messages whose schema is known and
-// small. A message is a view of bytes; a message inside it is the view that one of its fields
-// holds. https://protobuf.dev/programming-guides/encoding
+// Reads and writes the protocol buffer wire format field by field, for files and messages with a
+// small, known schema. A message is a view of bytes. A nested message is the view held by one of
+// its fields. https://protobuf.dev/programming-guides/encoding
 
 #include <cstdint>
 #include <optional>
@@ -14,21 +14,21 @@ namespace signalbox::protobuf {
 
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-/// One field. The accessors are kCorrupt when the wire type is another one.
+/// One field. Each accessor returns kCorrupt if the field has another wire type.
 class Field {
  public:
   uint32_t number() const { return number_; }
   WireType type() const { return type_; }
 
-  /// A string, bytes, or a message: a view into the message that was read.
+  /// Returns a string, bytes or a message as a view into the outer message.
   Result<std::string_view> bytes() const;
   Result<uint64_t> varint() const;
-  /// A varint that is one of 0 and 1.
+  /// Returns a varint that must be 0 or 1.
   Result<bool> boolean() const;
-  /// int32: a varint, negative ones in ten bytes.
+  /// Returns an int32 encoded as a varint; negative values take ten bytes.
   Result<int32_t> int32() const;
   Result<float> float32() const;
-  /// fixed64, and the bits of a double.
+  /// Returns a fixed64, or the bits of a double.
   Result<uint64_t> fixed64() const;
 
  private:
@@ -37,17 +37,17 @@ class Field {
 
   uint32_t number_ = 0;
   WireType type_ = WireType::kVarint;
-  uint64_t value_ = 0;      // of the three that are numbers
-  std::string_view bytes_;  // of kBytes
+  uint64_t value_ = 0;      // value of the three numeric types
+  std::string_view bytes_;  // content of kBytes
 };
 
-/// Walks the fields of one message in the order in which they stand.
+/// Reads the fields of one message in order.
 class Reader {
  public:
   explicit Reader(std::string_view message) : message_(message) {}
 
-  /// The next field; none at the end. kCorrupt with the offset in this message where the bytes make
-  /// no field, and for groups, which proto2 gave up.
+  /// Returns the next field, or nullopt at the end. Returns kCorrupt with the offset in this
+  /// message if the bytes are not a field, or if they start a group (deprecated in proto2).
   Result<std::optional<Field>> next();
 
  private:
@@ -59,14 +59,14 @@ class Reader {
   size_t position_ = 0;
 };
 
-/// Makes a message. Fields may come in any order; those that a reader would take for granted (0,
-/// false, "") are written all the same.
+/// Builds a message. Fields may be added in any order. Default values (0, false, "") are written
+/// too.
 class Writer {
  public:
   Writer& varint(uint32_t number, uint64_t value);
   Writer& fixed64(uint32_t number, uint64_t value);
   Writer& float64(uint32_t number, double value);
-  /// A string, bytes, or a message.
+  /// Writes a string, bytes or a message.
   Writer& bytes(uint32_t number, std::string_view value);
   Writer& message(uint32_t number, const Writer& value) { return bytes(number, value.out_); }
 

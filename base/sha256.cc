@@ -1,4 +1,5 @@
-// OpenSSL's adapter for digests: EVP, because it picks the processor's SHA instructions.
+// The adapter to OpenSSL's digests. It uses the EVP interface, which selects the processor's SHA
+// instructions.
 
 #include "base/sha256.h"
 

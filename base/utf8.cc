@@ -1,4 +1,4 @@
-// A decoder by the table of well-formed sequences (Unicode 15, table 3-7).
+// Decodes by the table of well-formed sequences (Unicode 15, table 3-7).
 
 #include "base/utf8.h"
 
@@ -6,7 +6,7 @@ namespace signalbox::utf8 {
 namespace {
 
 struct Lead {
-  uint32_t length;    // of the whole sequence; 0 for a byte that starts none
+  uint32_t length;    // of the whole sequence; 0 if this byte cannot start one
   unsigned char low;  // bounds of the second byte
   unsigned char high;
 };
@@ -72,7 +72,7 @@ size_t count(std::string_view text) {
 bool is_valid(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const Decoded decoded = decode(text, i);
-    // A well-formed U+FFFD takes three bytes that say so; anything else that decodes to it is an
+    // A genuine U+FFFD is encoded in its own three bytes. Anything else that decodes to it is an
     // error.
     if (decoded.code_point == kReplacement && text.substr(i, decoded.bytes) != "\xEF\xBF\xBD")
       return false;

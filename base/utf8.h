@@ -1,6 +1,6 @@
 #pragma once
-// UTF-8: decoding with one defined result for bad bytes, and code point counts for offsets that
-// people see.
+// Decodes UTF-8 with a defined result for invalid bytes, and counts code points for the offsets
+// shown to users.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace signalbox::utf8 {
 inline constexpr char32_t kReplacement = 0xFFFD;
 
 struct Decoded {
-  char32_t code_point;  // kReplacement when the bytes are not UTF-8
+  char32_t code_point;  // kReplacement if the bytes are not UTF-8
   uint32_t bytes;       // consumed, at least 1
 };
 
-/// Decodes the code point at text[position]; position < text.size(). Bytes that are not UTF-8
-/// decode as the Unicode standard's "maximal subparts": one U+FFFD for each, so every reader of bad
-/// text sees the same code points.
+/// Decodes the code point at text[position]; requires position < text.size(). Each invalid sequence
+/// decodes to one U+FFFD, by the Unicode standard's rule of "maximal subparts", so every reader of
+/// bad text sees the same code points.
 Decoded decode(std::string_view text, size_t position);
 
 /// Appends one code point. Surrogates and values over U+10FFFF append U+FFFD.
 void append(std::string& out, char32_t code_point);
 
-/// Number of code points, each maximal subpart of bad bytes counted as one.
+/// Returns the number of code points. Each maximal subpart of invalid bytes counts as one.
 size_t count(std::string_view text);
 
-/// Code points from `begin` up to places of a text that come in their order: each byte is counted
-/// once, however many places.
+/// Converts ascending byte positions to code point counts from `begin`. Each byte is scanned once,
+/// regardless of the number of positions.
 class Points {
  public:
   explicit Points(std::string_view text, size_t begin = 0) : text_(text), at_(begin) {}

@@ -1,6 +1,6 @@
-// The adapter to yaml-cpp's event interface. Its own node tree is not used: it loses lines, shares
-// aliased nodes and takes the last of two equal keys in silence. An alias is expanded into a copy,
-// and what copies may cost is counted before it is spent, so a file of a kilobyte cannot become a
+// The adapter to yaml-cpp's event interface. Its node tree is unsuitable: it loses lines, shares
+// aliased nodes and silently keeps the last of two equal keys. We expand an alias into a copy and
+// check the cost of the copy against the limits first, so a file of one kilobyte cannot grow to a
 // gigabyte.
 
 #include "base/yaml.h"
@@ -20,7 +20,7 @@
 namespace signalbox::yaml {
 namespace {
 
-// Carries an Error out of yaml-cpp's parser; never leaves this file.
+// Carries an Error out of yaml-cpp's parser. It never leaves this file.
 struct Refusal {
   Error error;
 };
@@ -32,11 +32,11 @@ template <class... Args>
       Error{code, fmt::format("{}: {}", line, fmt::format(format, std::forward<Args>(args)...))}};
 }
 
-// What a finished subtree adds to the document when it is copied.
+// The cost of copying a finished subtree into the document.
 struct Cost {
   size_t nodes = 1;
-  size_t bytes = 0;     // of scalars and keys
-  uint32_t height = 1;  // of the subtree; a scalar has 1
+  size_t bytes = 0;     // in scalars and keys
+  uint32_t height = 1;  // of the subtree; 1 for a scalar
 
   void add_child(const Cost& child) {
     nodes += child.nodes;
@@ -50,12 +50,12 @@ struct Anchored {
   Cost cost;
 };
 
-// A sequence or mapping whose end has not come yet.
+// A sequence or mapping that has not ended yet.
 struct Open {
   Node node;
   Cost cost;
   YAML::anchor_t anchor = 0;
-  std::optional<Entry> key;  // of a mapping, while its value is awaited
+  std::optional<Entry> key;  // key of a mapping entry until its value arrives
   std::vector<Node> merges;  // values of `<<`
 };
 
@@ -120,7 +120,7 @@ class Builder : public YAML::EventHandler {
     return node;
   }
 
-  // "?" and "" are plain, "!" is quoted; of the others only YAML's own types have a meaning here.
+  // "?" and "" are plain and "!" is quoted. The only other supported tags are YAML's own types.
   static bool is_string_tag(const std::string& tag, const YAML::Mark& mark) {
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return true;
     if (tag.empty() || tag == "?") return false;
@@ -144,12 +144,12 @@ class Builder : public YAML::EventHandler {
     finish(std::move(frame.node), frame.cost, frame.anchor);
   }
 
-  // A node whose subtree is complete: its own cost is spent here, its children's was spent when
-  // they came.
+  // Completes a subtree. This charges the node's own cost; its children were charged as they
+  // arrived.
   void finish(Node node, Cost cost, YAML::anchor_t anchor) {
     spend({.nodes = 1, .bytes = node.scalar.size()}, node.line);
     if (anchor != 0) {
-      spend(cost, node.line);  // the copy kept for the aliases
+      spend(cost, node.line);  // for the copy kept for aliases
       if (anchors_.size() <= anchor) anchors_.resize(anchor + 1);
       anchors_[anchor] = Anchored{node, cost};
     }
@@ -170,7 +170,7 @@ class Builder : public YAML::EventHandler {
         refuse(Code::kInvalid, node.line, "expected a scalar as a key");
       parent.key = Entry{std::move(node.scalar), node.line, node.column, {}};
       parent.key->value.quoted =
-          node.quoted;  // tells a merge key from a quoted "<<" until the value comes
+          node.quoted;  // distinguishes a merge key from a quoted "<<" until the value arrives
     } else {
       add_entry(parent, std::move(node));
     }
@@ -180,7 +180,7 @@ class Builder : public YAML::EventHandler {
     Entry entry = std::move(*parent.key);
     parent.key.reset();
     if (value.kind == Kind::kNull) {
-      // yaml-cpp places an absent value at whatever comes next.
+      // yaml-cpp gives a missing value the position of the next token.
       value.line = entry.line;
       value.column = entry.column;
     }
@@ -208,7 +208,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  // Adds the entries that `<<` brings; what is written out wins, then what was merged first.
+  // Adds the entries from `<<`. Explicit entries win, then earlier merges.
   static void merge(Open& map) {
     if (map.merges.empty()) return;
     std::vector<Entry>& entries = map.node.entries;
@@ -254,14 +254,15 @@ class Builder : public YAML::EventHandler {
 
   const Limits& limits_;
   std::vector<Open> open_;
-  std::vector<std::optional<Anchored>> anchors_;  // by yaml-cpp's number of the anchor
+  std::vector<std::optional<Anchored>> anchors_;  // index: yaml-cpp's anchor number
   Node root_;
   uint32_t documents_ = 0;
   size_t nodes_ = 0;
   size_t bytes_ = 0;
 };
 
-// The line of the first byte that is not UTF-8, or 0. yaml-cpp would replace such bytes in silence.
+// Returns the line of the first byte that is not UTF-8, or 0. yaml-cpp would replace such bytes
+// silently.
 uint32_t bad_utf8_line(std::string_view text) {
   if (utf8::is_valid(text)) return 0;
   uint32_t line = 1;
@@ -281,8 +282,8 @@ bool indented_by_tab(std::string_view text, uint32_t line) {
   return indent.find('\t') != std::string_view::npos;
 }
 
-// The last line up to `end` on which ${...} stands bare behind a brace or a bracket that is open
-// there, or 0: YAML takes the brace for one of its own.
+// Returns the last line up to `end` that contains an unquoted ${...} inside open braces or
+// brackets, or 0. YAML would parse its brace as the start of a mapping.
 uint32_t bare_variable(std::string_view text, uint32_t end) {
   uint32_t found = 0;
   for (uint32_t line = 1; line <= end && !text.empty(); ++line) {
@@ -326,7 +327,7 @@ Result<Node> parse(std::string_view text, std::string_view name, const Limits& l
   if (const uint32_t line = bad_utf8_line(text)) {
     return fail(Code::kInvalid, "{}:{}: bytes that are not UTF-8", name, line);
   }
-  // yaml-cpp takes one in a plain scalar for the beginning of an escape.
+  // In a plain scalar, yaml-cpp treats a zero byte as the start of an escape.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     const auto before = text.substr(0, nul);
     return fail(Code::kInvalid, "{}:{}: a byte that is zero", name,

@@ -1,5 +1,5 @@
-// A scalar is written plain when it reads back as itself: text that was quoted and looks like a
-// number keeps its quotes, and so does whatever YAML would take for its own.
+// A scalar is written plain if it would read back unchanged. A quoted text that looks like a number
+// keeps its quotes, as does any text that is YAML syntax.
 
 #include "base/yaml_writer.h"
 
@@ -19,7 +19,7 @@ bool is_plain_byte(char c) {
          c == ':' || c == ',' || c == '\'' || c == ';';
 }
 
-// Whether YAML, of whatever age, would read another type from the plain text.
+// Returns true if any version of YAML would read the plain text as something other than a string.
 bool looks_typed(std::string_view text) {
   const std::string low = ascii::lower_case(text);
   for (const std::string_view word :
@@ -38,12 +38,12 @@ bool reads_back_plain(std::string_view text) {
   if (text.find(": ") != std::string_view::npos) return false;
   const std::string_view odd_starts = "-.+@%=~:,';$^()";
   if (odd_starts.find(text.front()) == std::string_view::npos) return true;
-  // "-5", ".5" and the like are plain; "- x", "---" and "@x" are YAML's own.
+  // "-5", ".5" and the like are safe as plain scalars; "- x", "---" and "@x" are YAML syntax.
   return text.size() > 1 && (text.front() == '-' || text.front() == '.' || text.front() == '+') &&
          text[1] >= '0' && text[1] <= '9';
 }
 
-// Text that a literal block shows as it is.
+// Returns true if a literal block can represent the text unchanged.
 bool fits_block(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n')
     return false;
@@ -58,7 +58,7 @@ class Writer {
  public:
   std::string take() { return std::move(out_); }
 
-  // What follows "key:" or "-" on its line, or the lines below it.
+  // Writes the value after "key:" or "-", on the same line or the lines below.
   void value(const Node& node, size_t indent) {
     switch (node.kind) {
       case Kind::kNull:
@@ -107,7 +107,8 @@ class Writer {
   }
 
  private:
-  // JSON's escapes are YAML's, but for characters that YAML wants escaped and JSON does not.
+  // JSON escapes are valid in YAML, but YAML also requires escapes for some characters that JSON
+  // leaves alone.
   static std::string quoted(std::string_view text) {
     std::string out;
     for (const char c : json::quote(text)) {

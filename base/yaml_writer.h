@@ -1,7 +1,6 @@
 #pragma once
-// Writes a tree as YAML that people like to read: block style, quotes only where they are needed,
-// texts of several lines as blocks. Comments and anchors are no part of a tree and do not come
-// back.
+// Writes a tree as readable YAML: block style, quotes only where needed, and multi-line texts as
+// literal blocks. Comments and anchors are not part of the tree and are not written.
 
 #include <string>
 
@@ -9,8 +8,8 @@
 
 namespace signalbox::yaml {
 
-/// parse() of the result is the same tree, lines and columns aside. A mapping or a sequence at the
-/// top ends with a line feed.
+/// Parsing the result gives the same tree, except for lines and columns. A mapping or sequence at
+/// the top level ends with a line feed.
 std::string write(const Node& root);
 
 }  // namespace signalbox::yaml

@@ -1,6 +1,7 @@
-// What an answer from the cache costs, one request at a time over one kept-alive connection: the same request (exact), a
-// question that means the same (near: embedded, found in the index, past the guard), and for comparison the way past the
-// cache to the built-in echo backend. Times are the client's, its own included; processor time is the daemon's, from /proc.
+// Measures the cost of an answer from the cache, one request at a time over one kept-alive connection: the same request
+// (exact), a question with the same meaning (near: embedded, found in the index, accepted by the guard), and for comparison
+// a request that bypasses the cache and goes to the built-in echo backend. Times are measured by the client and include its
+// own; processor time is the daemon's, from /proc.
 //
 // usage: node bench/cache_hits.mjs build/release/signalbox [MODEL-DIRECTORY] [ROUNDS]
 

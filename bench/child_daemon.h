@@ -1,6 +1,5 @@
 #pragma once
-// The daemon as a child process of a benchmark, so that what is measured is apart from what
-// measures.
+// Runs the daemon as a child process, so that the benchmark's own cost is not measured.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -27,7 +26,7 @@ inline std::string processor() {
 
 class ChildDaemon {
  public:
-  /// Waits until it is ready; ends the benchmark when it does not start.
+  /// Waits until the daemon is ready; ends the benchmark if it does not start.
   ChildDaemon(const std::string& program, const std::string& config,
               const std::string& log_level = "info") {
     const auto begin = std::chrono::steady_clock::now();
@@ -35,7 +34,7 @@ class ChildDaemon {
     if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
     pid_ = ::fork();
     if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // however the benchmark ends
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // stops the daemon regardless of how the benchmark ends
       ::dup2(ends[1], STDERR_FILENO);
       ::execl(program.c_str(), program.c_str(), "serve", "--config", config.c_str(), "--log-level",
               log_level.c_str(), nullptr);
@@ -53,7 +52,7 @@ class ChildDaemon {
     }
     ready_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    // Read on, or the daemon waits for somebody to read its log.
+    // Keep reading, because the daemon would block on a full log pipe.
     reader_ = std::thread([end = ends[0]] {
       char rest[65536];
       while (::read(end, rest, sizeof rest) > 0) {
@@ -66,7 +65,7 @@ class ChildDaemon {
     ::waitpid(pid_, nullptr, 0);
     reader_.join();
   }
-  /// User and system time of it so far.
+  /// User and system time of the daemon so far.
   double cpu_seconds() const {
     std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
     const std::string text((std::istreambuf_iterator<char>(stat)), {});
@@ -90,7 +89,7 @@ class ChildDaemon {
 
  private:
   pid_t pid_ = 0;
-  std::thread reader_;  // of its log
+  std::thread reader_;  // reads its log
   double ready_ms_ = 0;
 };
 

@@ -1,9 +1,10 @@
-// Our engine and ONNX Runtime on the same networks in one run, by turns: a turn is a process of its own that loads the
-// model, runs a length once untimed and then a few times. A turn's figure is, on one thread, the processor's time for a
-// text (user and system, which neighbours on the machine disturb least), on several the median of the wall clock; ONNX
-// Runtime lets its threads work on one text, ours on a text each, so ours is then divided by their number. The table
-// gives median and minimum of the turns. Our f32 and bf16 stand against their fp32, our int8 against their int8. Answers
-// are compared before anything is timed. See compare for how to run it.
+// Compares our engine with ONNX Runtime on the same networks in one run, in alternating turns. A turn is a separate
+// process that loads the model, runs one length untimed and then several times. With one thread, a turn's figure is the
+// processor time per text (user and system), which other processes on the machine disturb least. With several threads
+// it is the median wall-clock time. ONNX Runtime uses its threads for one text and we use one thread per text, so our
+// time is then divided by the number of threads. The table shows the median and minimum of the turns. Our f32 and bf16
+// are compared with its fp32, our int8 with its int8. Results are compared before anything is timed. See compare for
+// the usage.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -35,7 +36,7 @@ const kLengths = given.tokens.split(",").map(Number);
 const kThreads = Number(given.threads);
 const kRounds = Number(given.rounds);
 
-// tokens_of_turn: run in one turn, one or two seconds of them. bars: how many times as fast we mean to be, by length.
+// tokens_of_turn: tokens processed per turn, which takes one or two seconds. bars: our target speed ratio by length.
 const kModels = {
   "modernbert-base": {
     tokens_max: 8192,
@@ -55,23 +56,23 @@ const kModels = {
   },
 };
 
-const kCheckedLengths = [32, 300]; // the second is wider than a window
-const kRelativeMax = 1e-3; // of the largest number, f32
+const kCheckedLengths = [32, 300]; // the second is longer than an attention window
+const kRelativeMax = 1e-3; // f32, relative to the largest number
 const kCosineMin = 0.999; // bf16
-const kCosineLoss = 1e-3; // int8: how much further from fp32 than their int8 is
+const kCosineLoss = 1e-3; // int8: maximum additional distance from fp32 compared with their int8
 
-class NotBuilt extends Error {}
+class Unsupported extends Error {}
 class WrongAnswer extends Error {}
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
-// What a command prints, on as many cores as it has threads.
+// Returns a command's output. The command runs on as many cores as it has threads.
 function run(command, input = "") {
   const last = cpus().length - 1;
   const cores = `${Math.max(0, last - kThreads + 1)}-${last}`;
   const options = { input, encoding: "utf8", maxBuffer: 1 << 30 };
   const { status, stdout, stderr } = spawnSync("taskset", ["-c", cores, ...command], options);
-  if (status === 2 && command[0] === program) throw new NotBuilt(stderr.trim());
+  if (status === 2 && command[0] === program) throw new Unsupported(stderr.trim());
   assert.equal(status, 0, `${command.slice(0, 8).join(" ")}: exit status ${status}: ${stderr}`);
   return JSON.parse(stdout);
 }
@@ -82,7 +83,7 @@ const peerRun = (file, tokens, runs) =>
   run([process.execPath, path("compare_peer/side.mjs"), file, kThreads, runs, JSON.stringify(idsOf(tokens))].map(String));
 
 function answer(folder, output, dtype, tokens) {
-  // f32 is what a program without --dtype does.
+  // Without --dtype a program uses f32.
   const choice = dtype === "f32" ? [] : ["--dtype", dtype];
   const command = [program, "run", "--model", folder, ...choice, ...(output === "logits" ? [] : ["--hidden"])];
   return run(command, JSON.stringify({ ids: idsOf(tokens) }))[output].flat();
@@ -93,7 +94,7 @@ function cosine(x, y) {
   return dot(x, y) / Math.sqrt(dot(x, x) * dot(y, y));
 }
 
-// Throws unless our answer is that of the peer in fp32; returns how near it is, in words.
+// Throws unless our result matches the peer's in fp32; returns the difference as text.
 function check(folder, output, dtype, tokens) {
   const exact = peerRun(peerFile(folder, "f32"), tokens, 0);
   const found = answer(folder, output, dtype, tokens);
@@ -166,9 +167,9 @@ function main() {
       try {
         compare(name, dtype);
       } catch (error) {
-        if (!(error instanceof NotBuilt || error instanceof WrongAnswer)) throw error;
+        if (!(error instanceof Unsupported || error instanceof WrongAnswer)) throw error;
         if (error instanceof WrongAnswer) process.exitCode = 1;
-        console.log(`${name} ${dtype}: ${error instanceof NotBuilt ? "not built" : "not timed"}: ${error.message}`);
+        console.log(`${name} ${dtype}: ${error instanceof Unsupported ? "not supported" : "not timed"}: ${error.message}`);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Long texts made short: user time of one core for 200,000 tokens in four scripts, and how time
-// grows with the text. Checks first that the skeleton fits and holds both ends.
+// Compression of long texts: user time of one core for 200,000 tokens in four scripts, and how the
+// time grows with the text. First checks that the skeleton fits the limit and keeps both ends.
 //
 //   build/release/compress_bench
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace signalbox::router;
 
-// Sentences of made-up words whose frequencies fall as those of a language do.
+// Sentences of random words with a natural distribution of frequencies.
 std::string prose(std::string_view letters, size_t letter_bytes, std::string_view space,
                   std::string_view stop, size_t tokens_wanted) {
   uint64_t state = 88172645463325252u;
@@ -77,7 +77,7 @@ void hindi(benchmark::State& state) {
 }
 BENCHMARK(hindi)->Unit(benchmark::kMillisecond);
 
-// The worst: a million sentences of one letter, and one line without a full stop.
+// Worst cases: a million sentences of one letter, and one line without a full stop.
 void letters(benchmark::State& state) {
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) {

@@ -1,12 +1,12 @@
-// Does a decision on the skeleton of a long prompt agree with that on the whole? Builds long
-// prompts out of labelled lines ({"text", "label"}), asks a router of the configuration for each
-// with prompt_compression off and on, and prints how often the same decision leads.
+// Measures how often the decision for the skeleton of a long prompt agrees with the decision for
+// the whole prompt. Builds long prompts from labelled lines ({"text", "label"}), routes each with
+// prompt_compression off and on, and prints how often both give the same decision.
 //
 //   build/release/compression_agreement CONFIG PROMPTS_OF_A_KIND FILE.jsonl ...
 //
-// Prompts have 2,000 to 16,000 tokens, of three kinds: `one`, texts of one label; `asked`, a text
-// of a label between others of it, with the request itself at the end; `mixed`, of which a third is
-// of other labels. The draw is the same every time.
+// Prompts have 2,000 to 16,000 tokens and are of three kinds. `one`: texts of one label. `asked`: a
+// text among others of its label, with the request itself at the end. `mixed`: a third of the texts
+// have other labels. The random choices are the same in every run.
 
 #include <fmt/core.h>
 
@@ -68,7 +68,7 @@ class Prompts {
     return out;
   }
 
-  const std::string& label() const { return label_; }  // of the last
+  const std::string& label() const { return label_; }  // of the last prompt
 
  private:
   size_t draw(size_t below) { return static_cast<size_t>(random_() % below); }

@@ -1,7 +1,7 @@
-// What ten open dashboards cost requests: processor time of the daemon a request, by threads that serve requests and by
-// those that serve pages, and how long requests take, with ten pages that poll (four Live every 2 s, three Decisions every
-// 3 s, three Models every 5 s) and without, in turn. Pages are played by their requests, since ten browsers would be what
-// is measured; which threads serve pages is found out while there are no requests.
+// Measures the effect of ten open dashboards on requests: the daemon's processor time per request, separately for threads
+// that serve requests and threads that serve pages, and the request latency. Alternates between ten polling pages (four
+// Live every 2 s, three Decisions every 3 s, three Models every 5 s) and none. The pages are simulated by their requests,
+// because real browsers would dominate the measurement. The threads that serve pages are identified while no requests run.
 //
 // usage: node bench/dashboards.mjs build/release/signalbox [REQUESTS]
 
@@ -56,7 +56,7 @@ const once = () =>
     asked.on("error", failed).end(body);
   });
 
-/// Of each thread, in milliseconds.
+/// Processor time of each thread in milliseconds.
 async function cpuMs() {
   const out = new Map();
   for (const thread of await readdir(`/proc/${daemon.pid}/task`)) {
@@ -108,7 +108,7 @@ const pageThreads = new Set();
   for (let i = 0; i < 500; ++i) await (await fetch(`${management}/info/models`)).arrayBuffer();
   for (const [thread, ms] of await cpuMs()) if (ms > (before.get(thread) ?? 0)) pageThreads.add(thread);
 }
-await round(); // warm
+await round(); // warm-up
 const found = { without: [], with: [] };
 let polls = 0;
 for (let i = 0; i < kRounds; ++i) {

@@ -1,7 +1,7 @@
-// Time of one embedding by number of tokens, on one thread, with the real MiniLM, and of all that a
-// request may be asked: that embedding and the heads of the project's own adapters, in 8 bits.
-// Checks first that the answer is that of a batch, and prints processor-independent figures: tokens
-// a second and GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with
+// Time of one embedding by number of tokens, on one thread, with the real MiniLM; and time of a
+// request that needs that embedding and all heads of the project's own adapters, in 8 bits. First
+// checks that the result equals that of a batch. Prints processor-independent figures: tokens per
+// second and GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with
 // models/minilm, models/signals and models/attacks in the working directory.
 
 #include <benchmark/benchmark.h>
@@ -32,7 +32,7 @@ const TextModel& model() {
   return *opened;
 }
 
-// A text of exactly `tokens` tokens, special tokens included: "the" is one.
+// Returns a text of exactly `tokens` tokens, including special tokens: "the" is one token.
 std::string text_of(int64_t tokens) {
   std::string text;
   for (int64_t i = 2; i < tokens; ++i) text += "the ";
@@ -61,7 +61,7 @@ void BM_Embed(benchmark::State& state) {
   state.SetLabel(std::string(kernels::active_table().value()->tier));
 }
 
-// Texts in windows, as the router reads them.
+// Processes texts in windows, as the router does.
 void BM_Signals(benchmark::State& state) {
   constexpr int32_t kWindow = 256, kShared = 32;
   static const auto trunk = open("models/minilm", {.precision = Precision::kI8});

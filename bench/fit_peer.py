@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# `signalbox fit` beside the same fit by PyTorch's L-BFGS: multinomial logistic regression on the same trunk's
-# embeddings, the penalty chosen on a tenth of the texts, both judged on texts that neither saw. Needs python3-torch.
+# Compares `signalbox fit` with the same fit by PyTorch's L-BFGS: multinomial logistic regression on the embeddings of the
+# same trunk, with the penalty selected on a tenth of the texts. Both are evaluated on texts that neither was trained on.
+# Needs python3-torch.
 #
 # usage: bench/fit_peer.py PROGRAM LABELLED.jsonl [--dtype int8]      (lines {"text", "label"})
 import argparse
@@ -44,7 +45,7 @@ def main():
                    for name in ("train", "held")}
     labels = sorted({r["label"] for r in rows})
     truth = {"train": indices(train, labels), "held": indices(held, labels)}
-    cut = len(train) * 8 // 9  # of all texts eight tenths, as `fit` does within its file
+    cut = len(train) * 8 // 9  # eight tenths of all texts, as in `fit` within its file
     best = max((accuracy(fitted(vectors["train"][:cut], truth["train"][:cut], l2, len(labels)), vectors["train"][cut:],
                          truth["train"][cut:]), l2) for l2 in (1e-6, 1e-5, 1e-4, 1e-3))
     theirs = accuracy(fitted(vectors["train"][:cut], truth["train"][:cut], best[1], len(labels)), vectors["held"],
@@ -63,7 +64,7 @@ def indices(rows, labels):
 
 
 def fitted(vectors, truth, l2, labels):
-    """weights (labels, hidden), bias (labels): cross entropy + l2 |weights|^2, to convergence"""
+    """Minimises cross entropy + l2 |weights|^2 to convergence. Returns weights (labels, hidden) and bias (labels)."""
     weights = torch.zeros(labels, vectors.shape[1], requires_grad=True)
     bias = torch.zeros(labels, requires_grad=True)
     optimiser = torch.optim.LBFGS([weights, bias], max_iter=500, history_size=20, line_search_fn="strong_wolfe")

@@ -1,6 +1,6 @@
-// Linear layers of ModernBERT-base's shapes in every format, the weights of its 22 layers streaming
-// from memory as in a model, against OpenBLAS on one thread; and attention of one of its layers.
-// Each checks its answer first, within the bounds of the tests.
+// Linear layers with ModernBERT-base's shapes in every format, compared with OpenBLAS on one
+// thread. The weights of the 22 layers stream from memory as in a real model. Also attention of one
+// layer. Results are checked first, within the bounds of the tests.
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -39,7 +39,7 @@ std::vector<float> normal(size_t n, unsigned seed) {
   return out;
 }
 
-// Every layer has memory of its own and the same values.
+// Every layer has its own memory with the same values.
 struct Network {
   std::vector<std::vector<float>> w;                  // (shapes) of (out, in)
   std::vector<float> x = normal(kRowsMax * 1152, 1);  // (rows, in)
@@ -68,7 +68,7 @@ class Ours {
     }
   }
 
-  // Product i of a layer, what turns the rows into the format included.
+  // Multiplies product i of a layer, including the conversion of the rows to the format.
   void multiply(int layer, size_t i, int32_t rows, float* y) {
     const auto [in, out] = kShapes[i];
     const LinearShape shape{rows, in, out};
@@ -100,7 +100,7 @@ class Ours {
   Buffer<float> scales_{static_cast<size_t>(kRowsMax)};
 };
 
-// The same interface.
+// OpenBLAS with the same interface.
 class OpenBlas {
  public:
   OpenBlas() {
@@ -117,7 +117,7 @@ class OpenBlas {
   std::vector<std::vector<std::vector<float>>> w_;  // (layers, shapes) of (out, in)
 };
 
-// Largest error of the first rows, relative to the size of a sum of `in` products.
+// Returns the largest error of the first rows, relative to the magnitude of a sum of `in` products.
 template <class Product>
 double error_of(Product& product) {
   constexpr int32_t kRows = 3;

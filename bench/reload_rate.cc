@@ -1,11 +1,11 @@
-// What a reload does to requests: a fixed rate over kept connections from this process against a
-// daemon in another one, in turns without reloads and with one every 100 ms. The time of a request
-// counts from when it was due, not from when it was sent, so that a stall is charged to every
-// request that it holds up. Each reload swaps two configurations whose decisions lead to different
-// models, and an answer that mixes them is wrong.
+// Measures the effect of reloads on requests. This process sends a fixed rate over kept connections
+// to a daemon in another process, alternating between no reloads and one every 100 ms. A request's
+// time is measured from when it was due, not from when it was sent, so that a stall counts for
+// every request it delays. Each reload switches between two configurations whose decisions select
+// different models; an answer that mixes them is wrong.
 //
 // usage: reload_rate build/release/signalbox [REQUESTS_A_SECOND] [SECONDS_A_TURN] [MODEL]
-// With the directory of an embedding model every reload embeds 200 examples as well.
+// With the directory of an embedding model, every reload embeds 200 examples as well.
 
 #include <algorithm>
 #include <atomic>
@@ -28,8 +28,8 @@ constexpr std::chrono::milliseconds kReloadPeriod{100};
 constexpr const char* kBody =
     R"({"model":"auto","messages":[{"role":"user","content":"Explain the proof of the theorem."}]})";
 
-/// Two hundred decisions of three keywords, so that building it takes a while; the last one leads
-/// to the version's own model.
+/// Two hundred decisions of three keywords, so that building takes some time. The last one selects
+/// the version's own model.
 std::string configuration(char version, uint16_t port, uint16_t management_port,
                           const std::string& model) {
   std::string out = "version: v0.3\nlisteners:\n  - {name: http, address: 127.0.0.1, port: " +
@@ -64,7 +64,7 @@ std::string configuration(char version, uint16_t port, uint16_t management_port,
   return out;
 }
 
-/// How many configurations the daemon has served.
+/// Returns how many configurations the daemon has served.
 int generation(uint16_t management_port) {
   Wire wire = Wire::connect(management_port);
   wire.send(test::get("/config/status"));
@@ -73,7 +73,7 @@ int generation(uint16_t management_port) {
   return at == std::string::npos ? 0 : std::atoi(body.c_str() + at + 13);
 }
 
-/// 'a' or 'b' when the answer is whole and all of one version, 0 otherwise.
+/// Returns 'a' or 'b' if the answer is complete and from one version, 0 otherwise.
 char version_of(const test::Reply& reply) {
   const auto decision = reply.headers.find("x-vsr-selected-decision");
   const auto model = reply.headers.find("x-vsr-selected-model");
@@ -105,7 +105,8 @@ struct Turn {
   }
 };
 
-/// Requests of one connection, `period` apart; on a connection that is lost the others are lost.
+/// Sends the requests of one connection, `period` apart. If the connection is lost, the remaining
+/// requests count as lost.
 Turn send_all(Wire& wire, Clock::time_point due, std::chrono::nanoseconds period, int count) {
   const std::string request = test::post("/v1/chat/completions", kBody);
   Turn turn;
@@ -187,7 +188,7 @@ int run(int argc, char** argv) {
     const ChildDaemon daemon(argv[1], file.string(), "error");
     std::vector<Wire> wires;
     for (int i = 0; i < kConnections; ++i) wires.push_back(Wire::connect(port));
-    run_turn(wires, rate, 1);  // warms up
+    run_turn(wires, rate, 1);  // warm-up
     Turn quiet, busy;
     int swaps = 0;
     for (int i = 0; i < kTurns; ++i) {

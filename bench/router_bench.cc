@@ -1,5 +1,5 @@
-// What routing a request costs in CPU time when keywords decide: parsing, signals, decision, edits.
-// Prints Google Benchmark's table; the answer is checked before anything is timed.
+// CPU time for routing a request by keywords: parsing, signals, decision, edits. Prints Google
+// Benchmark's table. The result is checked before anything is timed.
 
 #include <benchmark/benchmark.h>
 
@@ -16,7 +16,7 @@
 namespace signalbox::routing {
 namespace {
 
-// Keywords decide, so the vectors do not matter.
+// Only keywords decide, so the vectors have no effect.
 class NoEmbedder : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 1; }
@@ -36,7 +36,7 @@ std::unique_ptr<const Router> default_router() {
   return *std::move(router);
 }
 
-// A question of `bytes` bytes of plain text with two keywords at its end.
+// A question of `bytes` bytes of plain text that ends with two keywords.
 std::string body_of(size_t bytes) {
   std::string text;
   while (text.size() < bytes) text += "please tell me more about this subject, in plain words. ";
@@ -68,7 +68,7 @@ void BM_RouteByKeyword(benchmark::State& state) {
 }
 BENCHMARK(BM_RouteByKeyword)->Arg(0)->Arg(1000)->Arg(10'000)->Arg(100'000);
 
-// 2,000 keywords, two of which stand at the end of a text.
+// 2,000 keywords; two of them occur at the end of the text.
 std::unique_ptr<const Router> many_keywords() {
   std::string list;
   for (int i = 0; i < 2000; ++i)
@@ -111,7 +111,7 @@ void BM_Keywords(benchmark::State& state) {
 }
 BENCHMARK(BM_Keywords)->Arg(32'768);
 
-// 200 decisions of 6 conditions, every signal at hand.
+// 200 decisions of 6 conditions, with every signal available.
 void BM_Decide(benchmark::State& state) {
   const auto strategy = static_cast<config::Routing::Strategy>(state.range(0));
   decision::ManyDecisions many(strategy);

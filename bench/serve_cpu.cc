@@ -1,6 +1,6 @@
-// What one routed request costs the daemon in processor time: user and system time of its process,
-// read from /proc before and after 20,000 keyword-routed requests over kept connections. The
-// clients' own time does not count.
+// The daemon's processor time per routed request: user and system time of its process, read from
+// /proc before and after 20,000 keyword-routed requests over kept connections. The clients' own
+// time does not count.
 //
 // usage: serve_cpu build/release/signalbox [REQUESTS]
 
@@ -22,7 +22,7 @@ namespace {
 
 using test::Wire;
 
-constexpr int kThreads = 1;  // of the daemon: its cost, not its scaling
+constexpr int kThreads = 1;  // of the daemon, because this measures cost and not scaling
 
 constexpr const char* kBody =
     R"({"model":"auto","messages":[{"role":"system","content":"You are a helpful assistant."},)"
@@ -41,8 +41,7 @@ std::string configuration(uint16_t port, uint16_t management_port, uint16_t upst
     out << "{name: a, endpoint: \"127.0.0.1:" << upstream_port << "\"}";
   }
   out << "]}\nrouting:\n  signals:\n    keywords:\n";
-  // Fourteen signals, as many as the default configuration has domains; the one that matches comes
-  // last.
+  // Fourteen signals, like the domains of the default configuration. The matching one is last.
   std::ostringstream decisions;
   for (int i = 0; i < 13; ++i) {
     out << "      - {name: k" << i << ", operator: OR, keywords: [alpha" << i << ", beta" << i
@@ -111,7 +110,8 @@ int run(int argc, char** argv) {
   }
   const int requests = argc > 2 ? std::atoi(argv[2]) : 20'000;
   std::printf("%s, %d event loop\n", processor().c_str(), kThreads);
-  // One connection at a time pays a trip through the loop for every request; many share it.
+  // With one connection every request pays for a pass through the event loop; several connections
+  // share it.
   measure("echo backend", argv[1], requests, 1, 0);
   measure("echo backend", argv[1], requests, 16, 0);
   const std::string answer =

@@ -1,6 +1,6 @@
-// What relaying many streams at once costs the daemon: 2,000 replies of 20 events a second each, in
-// front of a server that this program plays, as it plays the clients. User and system time of the
-// daemon's process, and its memory, over the seconds in which all of them stream.
+// The daemon's cost of relaying many concurrent streams: 2,000 replies with 20 events per second
+// each. This program acts as the server and the clients. It measures the user and system time and
+// memory of the daemon's process while all streams are active.
 //
 // usage: stream_relay build/release/signalbox [STREAMS [SECONDS]]
 
@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kEventsASecond = 20;
-constexpr int kSlots = 50;  // in which streams take their turns, a millisecond each
+constexpr int kSlots = 50;  // groups of streams that take turns, one millisecond each
 constexpr std::string_view kEvent =
     R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" modularity"},"finish_reason":null}]})"
     "\n\n";
@@ -56,7 +56,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-/// The server and the clients, in one thread.
+/// The server and the clients in one thread.
 class Play {
  public:
   Play() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), event_(as_chunk(kEvent)) {
@@ -73,7 +73,7 @@ class Play {
 
   uint16_t port() const { return port_; }
   size_t streams() const { return streams_; }
-  uint64_t received() const { return received_; }  // events, whole or not
+  uint64_t received() const { return received_; }  // events, including partial ones
   uint64_t sent() const { return sent_; }
 
   void open(uint16_t router, const std::string& request) {
@@ -124,7 +124,7 @@ class Play {
     }
     std::string& asked = asked_[fd];
     asked.append(bytes, static_cast<size_t>(size));
-    if (!asked.ends_with("]}")) return;  // the end of the request
+    if (!asked.ends_with("]}")) return;  // end of the request
     asked.clear();
     const std::string head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -132,7 +132,7 @@ class Play {
     slots_[streams_++ % kSlots].push_back(fd);
   }
 
-  // Slots whose time has come: each 20 times a second.
+  // Sends for all slots that are due; each is due 20 times a second.
   void turn() {
     using std::chrono::microseconds;
     constexpr auto kStep = microseconds(1'000'000 / kEventsASecond / kSlots);

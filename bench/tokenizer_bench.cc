@@ -1,6 +1,6 @@
-// MB/s of the tokenizer over a text made here, with a vocabulary made here: the commonest English
-// words, the letters, and endings, in the proportions of prose. Also at a limit of 512 tokens,
-// which must not pay for what it cuts away.
+// Throughput of the tokenizer in MB/s on a generated text with a generated vocabulary: the most
+// common English words, the letters, and endings, in the proportions of prose. Also with a limit of
+// 512 tokens, where truncated text must cost nothing.
 
 #include <benchmark/benchmark.h>
 
@@ -39,12 +39,12 @@ std::string tokenizer_json() {
   for (const std::string_view stem : kStems) out.member(stem, id++);
   for (const std::string_view ending : kEndings) out.member("##" + std::string(ending), id++);
   for (const char* mark : {",", ".", "\xE4\xB8\xAD", "cafe"}) out.member(mark, id++);
-  // The size of BERT's, so that the table is as large as in use.
+  // BERT's vocabulary size, so that the table is as large as in practice.
   for (; id < 30'000; ++id) out.member("filler" + std::to_string(id), id);
   return out.end_object().end_object().end_object().take();
 }
 
-// About `bytes` of prose, `odd` among it; `tokens` receives how many tokens it is.
+// Returns about `bytes` of prose that contains `odd`; sets `tokens` to its number of tokens.
 std::string make_text(size_t bytes, std::string_view odd, size_t& tokens) {
   std::string text;
   uint32_t state = 1;

@@ -1,6 +1,6 @@
-// Both tokenizers side by side in one run, by turns, on the same texts: megabytes a second of processor time (user and
-// system, all threads of the process), medians, and their ratio; and how long a tokenizer takes to open. Ids are compared
-// before anything is timed. See tokenizer_compare for how to run it.
+// Compares both tokenizers in one run, in alternating turns on the same texts: megabytes per second of processor time
+// (user and system, all threads of the process), medians and their ratio; and the time to open a tokenizer. Ids are
+// compared before anything is timed. See tokenizer_compare for the usage.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ import { kTexts } from "../tests/tokenizer/peer/texts.mjs";
 const [program, ...names] = process.argv.slice(2);
 const kNames = names.length > 0 ? names : ["bert", "modernbert", "gemma2", "gpt2", "t5"];
 const kRounds = 7;
-const kRunSeconds = 0.4; // of processor, so that the clock's grain is nothing
+const kRunSeconds = 0.4; // of processor time, large compared with the clock resolution
 const kLongBytes = 1 << 20;
 const kPrompts = 2000;
 const kPromptBytesMax = 400;
@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), "signalbox-compare-"));
 
 class Side {
   constructor(command, ...rest) {
-    // One thread: the peer's batches would be spread over all of them.
+    // One thread: otherwise the peer would distribute its batches over all cores.
     const env = { ...process.env, RAYON_NUM_THREADS: "1", TOKENIZERS_PARALLELISM: "false" };
     this.child = spawn(command, rest, { env, stdio: ["pipe", "pipe", "inherit"] });
     this.answers = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
@@ -45,7 +45,8 @@ class Side {
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
-// Real prose: labelled prompts from beside the repository where they lie, else the licences that every Debian has.
+// Real prose: labelled prompts from outside the repository if they exist, otherwise the licences installed on every
+// Debian.
 function sentences() {
   const data = path("../../shared/data/");
   if (existsSync(`${data}halueval_general.jsonl`)) {
@@ -71,7 +72,7 @@ async function timed(side, times) {
   return Number(await side.ask(`run ${times}`));
 }
 
-// How often the texts must be encoded to take long enough.
+// Returns how often the texts must be encoded to take long enough.
 async function timesOf(side) {
   await timed(side, 1);
   const once = await timed(side, 1);
@@ -112,7 +113,7 @@ async function main() {
   for (const name of kNames) {
     const file = path(`../build/tokenizers/${name}.json`);
     if (!existsSync(file)) {
-      console.log(`${name}: ${file} is not there`);
+      console.log(`${name}: ${file} does not exist`);
       continue;
     }
     const [ours, peer] = [Side.ours(), Side.peer()];

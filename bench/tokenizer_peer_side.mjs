@@ -1,6 +1,6 @@
-// The peer's side of bench/tokenizer_compare: the commands of tokenizer_side.cc, answered by npm's tokenizers. Texts go
-// in one call of encodeBatch, on one thread, so that the way from Node into the library is paid once for all of them, and
-// ids are taken out of the encodings outside of what is timed.
+// The peer's side of bench/tokenizer_compare: implements the commands of tokenizer_side.cc with npm's tokenizers. All
+// texts go in one call of encodeBatch on one thread, so that the transition from Node to the library is paid once. The
+// ids are extracted outside the timed part.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

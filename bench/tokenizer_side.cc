@@ -1,11 +1,12 @@
-// Our side of bench/tokenizer_compare, in a process of its own as the peer is: commands on standard
-// input, one line of answer each, times in seconds of processor (user and system).
+// Our side of bench/tokenizer_compare, in its own process like the peer. Reads commands from
+// standard input and prints one line for each; times are in seconds of processor time (user and
+// system).
 //
-//   open FILE    reads a tokenizer: wall time and processor time
+//   open FILE    reads a tokenizer; prints wall time and processor time
 //   compile IN OUT
-//   texts FILE   reads rows of {"text"}: how many
-//   ids          the ids of each text, as JSON
-//   run N        encodes all texts N times: processor time
+//   texts FILE   reads rows of {"text"}; prints their number
+//   ids          prints the ids of each text as JSON
+//   run N        encodes all texts N times; prints the processor time
 
 #include <fmt/format.h>
 #include <sys/resource.h>

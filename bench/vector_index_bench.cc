@@ -1,8 +1,7 @@
 // Nearest vectors of 384 dimensions: the exact scan, the graph, and a scan by OpenBLAS's sgemv on
-// one thread, at 1,000 to 100,000 rows and, with --million, at a million. Searches are for new
-// vectors of the rows' own kind. Each checks its ten best against the exact scan first, and shows
-// how many of them it has (recall), the slowest searches in processor time, and the memory of a
-// row.
+// one thread, with 1,000 to 100,000 rows, or a million with --million. The queries are new vectors
+// of the same distribution as the rows. Each method's ten best are first checked against the exact
+// scan. Reports the recall, the slowest searches in processor time, and the memory per row.
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -23,7 +22,7 @@ constexpr int32_t kDim = 384;
 constexpr size_t kHits = 10;
 constexpr size_t kQueries = 500;
 
-// Of this thread's processor: what others do on a shared machine is not the index's.
+// This thread's processor time, which excludes other processes on a shared machine.
 double seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -58,7 +57,7 @@ Made make(Spread spread, size_t rows, bool is_graph) {
   return out;
 }
 
-// One set of rows at a time, since the large ones fill the memory.
+// Only one set of rows exists at a time, because large ones fill the memory.
 struct Rows {
   Spread spread{};
   size_t rows = 0;

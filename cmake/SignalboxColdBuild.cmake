@@ -1,15 +1,15 @@
-# What a build from nothing is spared. All presets have both but `debug` and `package`: either lets a file compile that leans
-# on includes of others and lacks its own, which those two show.
+# Options that speed up a build from scratch. All presets use both, except `debug` and `package`. With either option a
+# file that lacks an include can still compile through the includes of other files; those two presets detect that.
 
-# What most files include of the standard library, fmt, Asio and GoogleTest is parsed once a preset and not once a file, which
-# is a quarter of the time of compiling. Headers of the project are not among them: who changes one compiles only what
-# includes it.
-option(SIGNALBOX_PCH "Precompile what most files include" OFF)
+# The most common includes of the standard library, fmt, Asio and GoogleTest are parsed once per preset instead of once
+# per file, which saves a quarter of the compile time. The project's own headers are not precompiled, so changing one
+# recompiles only the files that include it.
+option(SIGNALBOX_PCH "Precompile the most common headers" OFF)
 
-# The files of a library are compiled ten at a time, as one that includes them: what they include is parsed, and what they
-# inline compiled, once for ten. So no two files of a library may define the same name, in anonymous namespaces either. Ten,
-# so that two processors have something to do until the end.
-option(SIGNALBOX_UNITY "Compile the files of a library several at a time" OFF)
+# The files of a library are compiled in groups of ten through a file that includes them. Their includes are then
+# parsed, and their inline functions compiled, once per group. Two files of a library may therefore not define the same
+# name, even in anonymous namespaces. Groups of ten keep two processors busy until the end.
+option(SIGNALBOX_UNITY "Compile the files of a library in groups" OFF)
 
 set(precompiled_common <algorithm> <array> <atomic> <charconv> <chrono> <deque> <filesystem> <fmt/core.h> <fstream>
   <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
@@ -18,7 +18,7 @@ set(precompiled_asio <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost
   <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/use_awaitable.hpp>)
 
 if(SIGNALBOX_PCH AND CCACHE)
-  # Else ccache stores nothing that has to do with a precompiled header.
+  # Without this setting ccache does not store anything that involves a precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
@@ -27,8 +27,8 @@ if(SIGNALBOX_PCH AND CCACHE)
   endif()
 endif()
 
-# precompiled_owner(name HEADERS <a> ... LINKS other ...): has no code, only headers for others to reuse. Compilers take them
-# only where the options are the same.
+# precompiled_owner(name HEADERS <a> ... LINKS other ...): a target without code whose precompiled headers others reuse.
+# Compilers accept them only with the same options.
 function(precompiled_owner name)
   cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
   if(SIGNALBOX_PCH)
@@ -39,8 +39,8 @@ function(precompiled_owner name)
   endif()
 endfunction()
 
-# precompiled(name OWNER): the target's files begin with the owner's headers. OWNER: none, or own for the common headers
-# compiled with the target's own options.
+# precompiled(name OWNER): the target's files begin with the owner's headers. OWNER can be none, or own for the common
+# headers compiled with the target's own options.
 function(precompiled name owner)
   if(NOT SIGNALBOX_PCH OR owner STREQUAL "none")
     return()
@@ -49,16 +49,16 @@ function(precompiled name owner)
   else()
     target_precompile_headers(${name} REUSE_FROM ${owner})
   endif()
-  # g++ 12 then takes copies of short strings, which it has inlined out of a precompiled header, for copies out of bounds.
+  # With precompiled headers, g++ 12 reports false out-of-bounds warnings for inlined copies of short strings.
   target_compile_options(${name} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
-# unity(name): the target's files are compiled several at a time, those apart that have options of their own.
+# unity(name): compiles the target's files in groups; files with their own options are compiled separately.
 function(unity name)
   if(SIGNALBOX_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    # g++ takes the files for headers, whose anonymous namespaces differ from one file to the next.
+    # g++ treats the included files as headers and warns about their anonymous namespaces.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()

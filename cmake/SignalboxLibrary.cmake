@@ -1,7 +1,8 @@
-# The engine for other programs: libsignalbox holds the rooms below the router in one file, without the log, which they
-# do not use. `cmake --install build/release --component library --prefix DIR` puts it there with the headers of its
-# two faces (C and C++) and a CMake package: find_package(signalbox), signalbox::signalbox. Static, or shared with
-# SIGNALBOX_SHARED; then everything is compiled position-independent, so the root sets that before the rooms.
+# The engine for other programs: libsignalbox contains the rooms below the router in one file, without the log, which
+# they do not use. `cmake --install build/release --component library --prefix DIR` installs it with the headers of its
+# C and C++ interfaces and a CMake package: find_package(signalbox), signalbox::signalbox. It is static, or shared with
+# SIGNALBOX_SHARED. In that case everything is compiled position-independent, so the root file sets that before the
+# rooms.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -19,7 +20,7 @@ set_target_properties(signalbox_lib PROPERTIES OUTPUT_NAME signalbox EXPORT_NAME
 target_compile_features(signalbox_lib INTERFACE cxx_std_20)
 target_link_libraries(signalbox_lib PUBLIC fmt::fmt tl::expected Threads::Threads
   PRIVATE simdjson::simdjson TBB::tbb re2 utf8proc)
-# The second is where the headers find each other.
+# The headers include each other relative to the second directory.
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/signalbox)
 target_include_directories(signalbox_lib INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${headers}>)

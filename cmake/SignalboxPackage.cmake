@@ -1,10 +1,10 @@
-# Packages of the program: a Debian package with a systemd unit, by CPack. `tools/package` makes it, the tarball and the
-# container's root from one installation, `cmake --install BUILD --component daemon`.
-# Bytes are the same for the same build: SOURCE_DATE_EPOCH is the time of all files, and the owner is root.
+# A Debian package of the program with a systemd unit, built by CPack. `tools/package` builds it, the tarball and the
+# container root from one installation, `cmake --install BUILD --component daemon`.
+# The same build produces the same bytes: all files have the time SOURCE_DATE_EPOCH and belong to root.
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/signalbox)
 install(TARGETS signalbox RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
 install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/signalbox.service DESTINATION lib/systemd/system COMPONENT daemon)
-# Not under the prefix: /etc is.
+# An absolute path, because /etc is not under the prefix.
 install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/config.yaml DESTINATION /etc/signalbox COMPONENT daemon)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright COMPONENT daemon)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${doc} COMPONENT daemon FILES_MATCHING PATTERN "*.md")

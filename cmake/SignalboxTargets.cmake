@@ -1,12 +1,12 @@
-# How every target of the project is compiled: include paths from the root, warnings as errors, and the
-# sanitizers of the preset. Rooms call signalbox_library, tests signalbox_test, fuzz targets signalbox_fuzz.
+# How every target of the project is compiled: include paths from the root, warnings as errors, and the preset's
+# sanitizers. Rooms call signalbox_library, tests signalbox_test, fuzz targets signalbox_fuzz.
 
 add_library(signalbox_flags INTERFACE)
 target_include_directories(signalbox_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(signalbox_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror)
-# g++ begins to collect its garbage at 400 MB and not at 128: a tenth of the time, for less than 200 MB a file.
+# g++ starts garbage collection at 400 MB instead of 128. This saves a tenth of the time for less than 200 MB per file.
 target_compile_options(signalbox_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 target_compile_definitions(signalbox_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 if(SIGNALBOX_FUZZ)
@@ -14,18 +14,19 @@ if(SIGNALBOX_FUZZ)
 endif()
 if(SIGNALBOX_SANITIZE)
   set(sanitize -fsanitize=${SIGNALBOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  # g++ 12 takes the sanitizers' own instructions for uses of what is not set.
+  # With sanitizers, g++ 12 reports false uses of uninitialised values in the inserted instructions.
   target_compile_options(signalbox_flags INTERFACE ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(signalbox_flags INTERFACE ${sanitize})
-  # A fifth of the time of the system's linker, on programs of 200 MB.
+  # Takes a fifth of the time of the system's linker for programs of 200 MB.
   find_program(LLD ld.lld)
   if(LLD)
     target_link_options(signalbox_flags INTERFACE -fuse-ld=lld)
   endif()
 endif()
 
-# clang 14 cannot compile a coroutine with the check of function types, a part of -fsanitize=undefined. Of the whole target:
-# sources with options of their own would have no part in unity. An interface, so that its options come last.
+# clang 14 cannot compile coroutines with the check of function types, a part of -fsanitize=undefined. The option
+# applies to the whole target, because sources with their own options are excluded from unity builds. It is an interface
+# target, so that its options come last.
 add_library(signalbox_coroutines INTERFACE)
 target_compile_options(signalbox_coroutines INTERFACE -fno-sanitize=function)
 function(spare_coroutines name)
@@ -33,7 +34,7 @@ function(spare_coroutines name)
     return()
   endif()
   foreach(source ${ARGN})
-    # In it, or in what it may include.
+    # Either in the file itself or in headers that it may include.
     file(STRINGS ${source} found LIMIT_COUNT 1
       REGEX "co_(await|return|yield)|include \"(router/(http|upstream|gateway|access|serving|admin|extproc|stores)|tests/router/net)/")
     if(found)
@@ -43,9 +44,9 @@ function(spare_coroutines name)
   endforeach()
 endfunction()
 
-# signalbox_library(name [COMPUTES] SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one that has
-# its own dependency. COMPUTES: optimised under sanitizers, too, where the others are not: compiling them takes longer than
-# running them.
+# signalbox_library(name [COMPUTES] SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one with
+# its own dependency. COMPUTES: optimised even under sanitizers. Other libraries are not, because compiling them takes
+# longer than running them.
 function(signalbox_library name)
   cmake_parse_arguments(arg "COMPUTES" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -63,8 +64,9 @@ function(signalbox_library name)
   unity(${name})
 endfunction()
 
-# Most tests are compiled with little or no optimisation: they run for moments and are compiled often. None with precompiled
-# headers: g++ 12 at -O1 then takes `std::string + "literal"` for a write out of bounds.
+# Most tests are compiled with little or no optimisation, because they run briefly and are compiled often. With
+# precompiled headers there is none: g++ 12 at -O1 then warns falsely about `std::string + "literal"` writing out of
+# bounds.
 function(compile_fast name)
   if(SIGNALBOX_SANITIZE OR SIGNALBOX_PCH)
     target_compile_options(${name} PRIVATE -O0)
@@ -73,11 +75,11 @@ function(compile_fast name)
   endif()
 endfunction()
 
-# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [COMPUTES] SOURCES a_test.cc ... LINKS room ...): one
-# GoogleTest binary, one ctest entry. THREADS: its tests start threads, or those that the filter names do. The thread
-# sanitizer's preset has only those, since it has nothing to find in the others. SANITIZED: those that run under a
-# sanitizer; without the others, which measure figures or time over the code that the rest runs, too. COMPUTES: they take
-# long unless they are compiled as the rest is. LONG: ctest starts it before the others, so that no processor idles at the end.
+# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [COMPUTES] [LONG] SOURCES a_test.cc ... LINKS room ...): one
+# GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The thread
+# sanitizer's preset contains only these. SANITIZED: the tests that run under a sanitizer; the others only measure
+# figures or time on code that those tests cover too. COMPUTES: compiled like a library, because the tests would
+# otherwise take long. LONG: ctest starts it first, so that no processor idles at the end.
 function(signalbox_test name)
   cmake_parse_arguments(arg "COMPUTES;LONG" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -109,17 +111,17 @@ function(signalbox_test name)
   endif()
 endfunction()
 
-# What tests compute a second time by the formulas, in double precision: a sanitizer would look for mistakes of the tests only,
-# for most of the time of those that use it.
+# Sources in which tests recompute results by the formulas in double precision. They are compiled without sanitizers,
+# which could only find mistakes in the tests and would take most of the running time.
 function(spare_oracle source)
   if(SIGNALBOX_SANITIZE)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=all)
   endif()
 endfunction()
 
-# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): a libFuzzer target under the asan preset, which its
-# ctest entry runs for SIGNALBOX_FUZZ_SECONDS from the corpus on (what it finds stays in the build tree and is tried
-# again next time); under every other preset a program that replays its corpus, run by ctest.
+# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): under the asan preset a libFuzzer target. Its ctest
+# entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the corpus. New inputs stay in the build tree and are used
+# again in the next run. Under every other preset a program that replays the corpus, run by ctest.
 set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})

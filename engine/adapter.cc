@@ -1,4 +1,4 @@
-// Matrices of an adapter in the trunk's order, and the product with the first of them.
+// Arranges an adapter's matrices in the trunk's order, and multiplies by the first of each pair.
 
 #include "engine/adapter.h"
 
@@ -9,14 +9,14 @@ namespace {
 
 using weights::LoraLayer;
 
-// The adapter's layers for each part of a linear layer, null for none.
+// Returns the adapter's layer for each part of a linear layer, or null for parts without one.
 std::vector<const LoraLayer*> parts_of(const LinearSpec& spec, weights::LoraUse& use) {
   std::vector<const LoraLayer*> out;
   for (const std::string& part : spec.parts) out.push_back(use.layer(part));
   return out;
 }
 
-// The rows of all parts' first matrices, one below the other and scaled: (rank, in).
+// Stacks the first matrices of all parts vertically and applies the scale: (rank, in).
 std::vector<float> stack_down(const std::vector<const LoraLayer*>& parts, int64_t rank, int64_t in,
                               const kernels::Table& kernels) {
   std::vector<float> out(rank * in);
@@ -31,12 +31,12 @@ std::vector<float> stack_down(const std::vector<const LoraLayer*>& parts, int64_
   return out;
 }
 
-// The second matrices: each part's in the rows of its outputs and the columns of its rank, zeros
-// elsewhere: (out, rank).
+// Combines the second matrices: each part's is at the rows of its outputs and the columns of its
+// rank, with zeros elsewhere: (out, rank).
 std::vector<float> stack_up(const std::vector<const LoraLayer*>& parts, int64_t rank, int64_t out,
                             const kernels::Table& kernels) {
   std::vector<float> all(out * rank), own;
-  const int64_t rows = out / static_cast<int64_t>(parts.size());  // of a part
+  const int64_t rows = out / static_cast<int64_t>(parts.size());  // rows of one part
   int64_t column = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] == nullptr) continue;

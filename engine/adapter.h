@@ -1,11 +1,11 @@
 #pragma once
-// Low-rank adapters beside a trunk that they share: the base's matrices multiply all rows of a
-// batch at once, and each row gets its own adapter's part in the sums, before the activation. So a
-// batch may hold texts of any adapters and of none, and a text's result stays its own. An adapter
-// is in single precision, whatever the trunk's format.
+// Low-rank adapters that share one trunk. The trunk's matrices multiply all rows of a batch at
+// once. Each row then gets its own adapter's contribution to the sums before the activation. A
+// batch may mix texts of any adapters and texts without one, and a text's result does not depend on
+// the others. Adapters use single precision regardless of the trunk's format.
 //
-// Adding the part behind the product was rejected: an activation between the two would have to
-// leave the product too, and the wide result would go through memory once more.
+// Adding the contribution after the product was rejected: an activation between the two would have
+// to move out of the product, and the wide result would pass through memory once more.
 
 #include <cstdint>
 #include <optional>
@@ -25,28 +25,28 @@ namespace signalbox::engine {
 /// Immutable and thread-safe.
 class Adapter {
  public:
-  /// The two matrices of one of the trunk's linear layers; stacked parts stand side by side.
+  /// The two matrices for one of the trunk's linear layers. Stacked parts are side by side.
   struct Pair {
-    Linear down;              // in to rank, in kF32, with the adapter's scale
-    std::span<std::byte> up;  // (out, rank), packed in kF32, gated as the layer is
+    Linear down;              // in to rank, in kF32, scaled
+    std::span<std::byte> up;  // (out, rank), packed in kF32; gated if the layer is
   };
 
-  /// Takes from `use` what it has for `linears`, those of a trunk in their order. Errors:
-  /// kCorrupt for shapes that do not fit.
+  /// Takes the parts for `linears` from `use`. `linears` are a trunk's linear layers in order.
+  /// Errors: kCorrupt for shapes that do not match.
   static Result<Adapter> open(weights::LoraUse& use, std::span<const LinearSpec> linears,
                               const kernels::Table& kernels);
 
-  /// What it adds to the layer of that place, or null.
+  /// Returns the contribution to the layer at that place, or nullptr.
   const Pair* pair(int32_t place) const { return pairs_[place] ? &*pairs_[place] : nullptr; }
   int32_t rank_max() const { return rank_max_; }
 
  private:
   std::vector<std::optional<Pair>> pairs_;  // (linears)
   int32_t rank_max_ = 0;
-  Arena arena_;  // what the pairs look into
+  Arena arena_;  // owns the memory of the pairs
 };
 
-/// What one thread needs for the adapters of a block of rows.
+/// One thread's working memory for the adapters of a block of rows.
 struct LowRankScratch {
   Buffer<float> reduced;               // (rows, rank)
   std::vector<kernels::LowRank> rows;  // (rows)
@@ -58,8 +58,9 @@ struct LowRankScratch {
   }
 };
 
-/// What adapters add to rows [begin, begin + rows) of the batch in the layer's product, or null for
-/// nothing; x (rows, in). Looks into `scratch`, which has room.
+/// Computes the adapters' contributions to rows [begin, begin + rows) of the batch in the layer's
+/// product, or returns nullptr if there are none. x (rows, in). The result points into `scratch`,
+/// which must be large enough.
 const kernels::LowRank* reduce_rows(const Linear& layer, const kernels::Table& kernels,
                                     const Batch& batch, int64_t begin, int32_t rows, const float* x,
                                     LowRankScratch& scratch);

@@ -1,5 +1,5 @@
 #pragma once
-// Several texts packed one after the other, without padding.
+// Several texts in one batch, packed without padding.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace signalbox::engine {
 
 class Adapter;
 
-/// Ragged: sequence i is ids[starts[i] .. starts[i + 1]). Reuse it: clear() keeps capacity.
+/// Ragged: sequence i is ids[starts[i] .. starts[i + 1]). Reuse it: clear() keeps the capacity.
 struct Batch {
   std::vector<int32_t> ids;              // (tokens)
-  std::vector<uint8_t> types;            // (tokens): segment of each, 0 or 1
+  std::vector<uint8_t> types;            // (tokens): segment of each token, 0 or 1
   std::vector<int32_t> starts{0};        // (sequences + 1)
-  std::vector<const Adapter*> adapters;  // (sequences): what each runs with, null for none
+  std::vector<const Adapter*> adapters;  // (sequences): adapter of each, or nullptr
 
   int32_t tokens() const { return starts.back(); }
   int32_t sequences() const { return static_cast<int32_t>(starts.size()) - 1; }
   int32_t begin(int32_t sequence) const { return starts[sequence]; }
   int32_t length(int32_t sequence) const { return starts[sequence + 1] - starts[sequence]; }
-  /// The sequence that a row belongs to.
+  /// Returns the sequence of a row.
   int32_t sequence_of(int32_t row) const {
     return static_cast<int32_t>(std::upper_bound(starts.begin(), starts.end(), row) -
                                 starts.begin()) -
@@ -37,7 +37,7 @@ struct Batch {
     return std::ranges::any_of(adapters, [](const Adapter* adapter) { return adapter != nullptr; });
   }
 
-  /// `sequence_types` is as long as `sequence`, or empty for all zeros.
+  /// `sequence_types` has the length of `sequence`, or is empty for all zeros.
   void add(std::span<const int32_t> sequence, std::span<const uint8_t> sequence_types,
            const Adapter* adapter = nullptr) {
     adapters.push_back(adapter);

@@ -1,5 +1,5 @@
 // Embeddings, then per layer: attention, add and norm; feed-forward, add and norm. Attention runs
-// head by head, everything else block by block over the whole batch.
+// head by head; everything else runs block by block over the whole batch.
 
 #include "engine/bert.h"
 

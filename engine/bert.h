@@ -5,7 +5,7 @@
 
 namespace signalbox::engine {
 
-/// As open_trunk, for model_type bert, roberta and xlm-roberta.
+/// open_trunk() for model_type bert, roberta and xlm-roberta.
 Result<std::unique_ptr<const Trunk>> open_bert(const weights::HfConfig& config,
                                                const weights::SafeTensors& file,
                                                const TrunkOptions& options);

@@ -1,22 +1,22 @@
-// config.json to BertConfig.
+// Reads config.json into a BertConfig.
 
 #include "engine/bert_config.h"
 
 namespace signalbox::engine {
 namespace {
 
-// A key whose only built value is `only`; absent means that value too.
+// Requires that a key is `only`, its single supported value, or missing.
 Result<void> require(const weights::HfObject& config, std::string_view key, std::string_view only) {
   SIGNALBOX_TRY(const std::string value, config.string(key, only));
   if (value == only) return {};
-  return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: \"{}\")", config.where(key),
-              value, only);
+  return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: \"{}\")",
+              config.where(key), value, only);
 }
 
 Result<void> refuse(const weights::HfObject& config, std::string_view key) {
   SIGNALBOX_TRY(const bool value, config.boolean(key, false));
   if (!value) return {};
-  return fail(Code::kUnsupported, "{}: true is not built (encoders only)", config.where(key));
+  return fail(Code::kUnsupported, "{}: true is not supported (encoders only)", config.where(key));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<BertConfig> read_bert_config(const weights::HfConfig& file) {
   SIGNALBOX_TRY(out.intermediate, config.integer("intermediate_size", 1, 1 << 16));
   SIGNALBOX_TRY(const double eps, config.number("layer_norm_eps", 0, 1));
   out.norm_eps = static_cast<float>(eps);
-  if (type != "bert") {  // RoBERTa counts positions from the one after its padding's
+  if (type != "bert") {  // RoBERTa's positions begin after the padding's
     SIGNALBOX_TRY(const int32_t pad, config.integer("pad_token_id", 0, out.positions - 2, 1));
     out.first_position = pad + 1;
   }

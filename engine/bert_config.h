@@ -1,6 +1,6 @@
 #pragma once
-// What a BERT's config.json means to the mathematics. A value that would change the result and is
-// not built is refused by name rather than ignored.
+// The settings in a BERT config.json that affect the computation. An unsupported value that would
+// change the result is rejected by name instead of ignored.
 
 #include <cstdint>
 
@@ -9,17 +9,17 @@
 
 namespace signalbox::engine {
 
-/// BERT: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2018, in Hugging
-/// Face's naming. RoBERTa (Liu et al., 2019) and XLM-RoBERTa are the same network, but for where
-/// positions begin.
+/// BERT: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2018, with Hugging
+/// Face's names. RoBERTa (Liu et al., 2019) and XLM-RoBERTa are the same network with another first
+/// position.
 struct BertConfig {
   int32_t vocabulary = 0;
   int32_t positions = 0;       // rows of the position table
-  int32_t first_position = 0;  // the row of a text's first token
+  int32_t first_position = 0;  // row for a text's first token
   int32_t types = 0;           // segment types
   int32_t layers = 0;
   int32_t hidden = 0;
-  int32_t heads = 0;         // hidden is a multiple
+  int32_t heads = 0;         // hidden is a multiple of it
   int32_t intermediate = 0;  // width of the feed-forward layer
   float norm_eps = 0;
 
@@ -27,7 +27,7 @@ struct BertConfig {
   int32_t tokens_max() const { return positions - first_position; }
 };
 
-/// Errors: kUnsupported for another architecture or option, kCorrupt for values out of range.
+/// Errors: kUnsupported for another architecture or option; kCorrupt for values out of range.
 Result<BertConfig> read_bert_config(const weights::HfConfig& config);
 
 }  // namespace signalbox::engine

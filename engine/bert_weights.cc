@@ -1,4 +1,4 @@
-// Names of a Hugging Face BertModel to fields.
+// Maps the tensor names of a Hugging Face BertModel to fields.
 
 #include "engine/bert_weights.h"
 

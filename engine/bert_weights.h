@@ -1,7 +1,7 @@
 #pragma once
-// The parameters of a BERT encoder, laid out for the forward pass: matrices as float, the token
-// table as the file has it (half of a small model's size, and only the rows of tokens at hand are
-// read).
+// The parameters of a BERT encoder, laid out for the forward pass. Matrices are packed. The token
+// table stays as it is in the file: it is half of a small model's size, and only the rows of the
+// current tokens are read.
 
 #include <cstdint>
 #include <vector>
@@ -30,13 +30,13 @@ struct BertWeights {
   Buffer<float> types;      // (types, hidden)
   Norm norm;                // after the embeddings
   std::vector<BertLayerWeights> layers;
-  Arena arena;         // what the layers look into, unless the file holds them packed
-  uint64_t bytes = 0;  // of all this
+  Arena arena;         // memory of the layers, unless the file holds them packed
+  uint64_t bytes = 0;  // total
 };
 
-/// Reads every parameter, checking names and shapes against the config; the prefixes that models
-/// with a head put in front ("bert.", "roberta.") are understood. The result looks into `file`,
-/// which must outlive it. Errors: kCorrupt naming the tensor, kUnsupported for its type.
+/// Reads every parameter and checks names and shapes against the config. Accepts the prefixes of
+/// models with a head ("bert.", "roberta."). The result points into `file`, which must outlive it.
+/// Errors: kCorrupt with the tensor's name; kUnsupported for its type.
 Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const BertConfig& config,
                                       const TrunkOptions& options);
 

@@ -1,6 +1,6 @@
-// signalbox.h over engine.h: arguments checked, errors kept for the thread that made them, answers
-// laid out so that a pointer and a count can be handed out. An index says where the entities of a
-// text and head lie, since those differ in number.
+// Implements signalbox.h on engine.h: checks arguments, keeps errors for the calling thread, and
+// stores answers so that they can be returned as a pointer and a count. The number of entities
+// varies, so they are stored as one list for each text and head.
 
 #include <array>
 #include <exception>
@@ -20,13 +20,13 @@ using signalbox::Result;
 struct signalbox_model {
   std::unique_ptr<const engine::TextModel> model;
   std::vector<std::vector<const char*>> labels;  // (heads, labels)
-  std::vector<signalbox_head> heads;             // look into model and labels
+  std::vector<signalbox_head> heads;             // point into model and labels
 };
 
 struct signalbox_answers {
   size_t heads = 0;
   std::vector<engine::Answer> answers;                  // (texts, heads)
-  std::vector<std::vector<signalbox_entity>> entities;  // (texts, heads): look into answers
+  std::vector<std::vector<signalbox_entity>> entities;  // (texts, heads): point into answers
 
   bool holds(size_t text, size_t head) const {
     return head < heads && text < answers.size() / heads;
@@ -64,7 +64,7 @@ static_assert(static_cast<int>(engine::Pooling::kMean) + 1 == SIGNALBOX_POOL_MEA
 static_assert(static_cast<int>(engine::Pooling::kFirst) + 1 == SIGNALBOX_POOL_FIRST);
 static_assert(static_cast<int>(engine::Pooling::kLast) + 1 == SIGNALBOX_POOL_LAST);
 
-// Runs what may fail in either way, and keeps the message.
+// Runs code that can return an error or throw, and keeps the message.
 template <class Body>
 signalbox_status guarded(const Body& body) noexcept {
   try {
@@ -73,7 +73,7 @@ signalbox_status guarded(const Body& body) noexcept {
     last_error = done.error().message;
     return status_of(done.error().code);
   } catch (const std::bad_alloc&) {
-    last_error = "out of memory";  // short enough to need none
+    last_error = "out of memory";  // short enough for the string's inline buffer
   } catch (const std::exception&) {
     last_error = "internal error";
   }
@@ -85,13 +85,13 @@ Result<void> need(const void* pointer, const char* name) {
   return fail(Code::kInvalid, "{} is NULL", name);
 }
 
-// An argument that stands for an enumerator.
+// Checks an argument that represents an enumerator.
 Result<void> check_choice(const char* name, int32_t value, int32_t last) {
   if (value >= 0 && value <= last) return {};
   return fail(Code::kInvalid, "{} {}, expected 0 to {}", name, value, last);
 }
 
-// Theirs count from 1, so that zero is none.
+// In the C interface adapters are numbered from 1, and zero means none.
 Result<int32_t> adapter_of(const char* name, int32_t adapter) {
   if (adapter < 0) return fail(Code::kInvalid, "{} {}, expected 0 or more", name, adapter);
   return adapter == 0 ? engine::kNoAdapter : adapter - 1;
@@ -157,7 +157,7 @@ Result<void> embed(const signalbox_model* model, const signalbox_text* texts, si
   if (dim < 0 || dim > model->model->dim()) {
     return fail(Code::kInvalid, "{} dimensions, the model has {}", dim, model->model->dim());
   }
-  // A quotient, since a product could overflow.
+  // Uses division because the product could overflow.
   const bool fits = out_size % static_cast<size_t>(dim) == 0 && out_size / dim == count;
   if (!fits) {
     return fail(Code::kInvalid, "out_size {}, expected {} texts x {} numbers", out_size, count,

@@ -1,4 +1,4 @@
-// The order of preference, and what makes a directory whole.
+// Implements the order of preference and checks that a directory is complete.
 
 #include "engine/discover.h"
 
@@ -12,7 +12,7 @@ bool has(const ModelListing& model, std::string_view file) {
   return std::ranges::find(model.files, file) != model.files.end();
 }
 
-// What the directory holds, or the file that it lacks for that.
+// The kind of a directory, or the file that it lacks.
 struct Contents {
   Discovery::Kind kind;
   std::string_view missing;
@@ -62,7 +62,7 @@ Result<std::vector<ModelListing>> list_models(const std::string& directory) {
   std::error_code error;
   for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    std::error_code ignored;  // an entry that cannot be read is none of the models
+    std::error_code ignored;  // an unreadable entry is not a model
     if (!at->is_directory(ignored)) continue;
     ModelListing& added = out.emplace_back(ModelListing{at->path().filename().string(), {}});
     for (fs::directory_iterator file(at->path(), ignored);

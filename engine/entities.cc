@@ -11,13 +11,14 @@
 namespace signalbox::engine {
 namespace {
 
-// Tokens of byte-level vocabularies hold the space before their word.
+// Tokens of byte-level vocabularies include the space before their word.
 void trim(std::string_view text, Entity& entity) {
   while (entity.begin < entity.end && ascii::is_space(text[entity.begin])) ++entity.begin;
   while (entity.end > entity.begin && ascii::is_space(text[entity.end - 1])) --entity.end;
 }
 
-/// Letters and digits of the scripts up to Cyrillic and Armenian, whose words stand between spaces.
+/// Returns true for letters and digits of the scripts up to Cyrillic and Armenian, which put spaces
+/// between words.
 bool is_in_spaced_word(char32_t c) {
   if (c < 0x80) return ascii::is_alnum(static_cast<char>(c));
   return (c >= 0xC0 && c < 0x590) || (c >= 0x1E00 && c < 0x2000);
@@ -29,14 +30,14 @@ char32_t last_of(std::string_view text) {
   return utf8::decode(text, begin).code_point;
 }
 
-/// Whether `next` goes on with the word that `token` is in.
+/// Returns true if `next` continues the word of `token`.
 bool is_inside_word(std::string_view text, tokenizer::Span token, tokenizer::Span next) {
   return token.begin < token.end && token.end == next.begin && next.begin < next.end &&
          is_in_spaced_word(last_of(text.substr(0, token.end))) &&
          is_in_spaced_word(utf8::decode(text, next.begin).code_point);
 }
 
-// Collects tokens of one entity after another.
+// Collects the tokens of one entity after another.
 class Builder {
  public:
   explicit Builder(std::string_view text) : text_(text) {}
@@ -70,8 +71,8 @@ class Builder {
 
  private:
   std::string_view text_;
-  Entity current_;      // its score is a sum until it is closed
-  int32_t tokens_ = 0;  // of the current entity, 0 when none is open
+  Entity current_;      // its score is a sum until the entity is closed
+  int32_t tokens_ = 0;  // in the current entity; 0 if none is open
   std::vector<Entity> done_;
 };
 
@@ -100,7 +101,7 @@ EntityReader::Tag EntityReader::tag_of(std::string_view label) {
   }
 }
 
-// Of a row (labels), among those of a type if one is given.
+// Returns the most probable label of a row (labels), optionally among those of one type.
 size_t EntityReader::likeliest(std::span<const float> row, const std::string_view* type) const {
   size_t best = tags_.size();
   for (size_t i = 0; i < tags_.size(); ++i) {
@@ -110,7 +111,7 @@ size_t EntityReader::likeliest(std::span<const float> row, const std::string_vie
   return best;
 }
 
-// rows (tokens, labels).
+// Returns the most probable type of a word; rows (tokens, labels).
 std::string_view EntityReader::type_of_word(std::span<const float> rows) const {
   std::map<std::string_view, float> sums;
   for (size_t i = 0; i < rows.size(); ++i) sums[tags_[i % tags_.size()].type] += rows[i];
@@ -122,12 +123,12 @@ std::vector<Entity> EntityReader::read(std::string_view text, const tokenizer::E
                                        std::span<const float> probabilities) const {
   Builder entities(text);
   const size_t labels = tags_.size();
-  uint32_t past = tokens.begin;  // the word
-  std::string_view type;         // of it
+  uint32_t past = tokens.begin;  // end of the current word
+  std::string_view type;         // type of that word
   bool in_pieces = false;
   for (uint32_t token = tokens.begin; token < tokens.end; ++token) {
     const tokenizer::Span span = encoding.offsets[token];
-    if (span.begin == span.end) continue;  // special, or nothing of the text
+    if (span.begin == span.end) continue;  // special, or contains no text
     const bool goes_on_inside = token < past;
     if (!goes_on_inside) {
       for (past = token + 1; past < tokens.end; ++past)

@@ -1,5 +1,5 @@
 #pragma once
-// Labels of tokens to spans of the text.
+// Converts token labels to spans of the text.
 
 #include <cstdint>
 #include <span>
@@ -12,25 +12,25 @@
 
 namespace signalbox::engine {
 
-/// Understands the labels of a token head: "O" is outside; "B-PERSON" begins, "I-PERSON" goes on,
-/// "E-PERSON" (or "L-") ends and "S-PERSON" (or "U-") is whole; a label without a prefix goes on
-/// like "I-".
+/// Interprets the labels of a token head: "O" is outside an entity, "B-PERSON" begins one,
+/// "I-PERSON" continues it, "E-PERSON" (or "L-") ends it and "S-PERSON" (or "U-") is a complete
+/// one. A label without a prefix continues, like "I-".
 class EntityReader {
  public:
   explicit EntityReader(std::span<const std::string> labels);
 
-  /// probabilities (tokens, labels) for the tokens of `encoding`, of which `tokens` are those of
-  /// the text. Each token has its likeliest label; the pieces of one word, in scripts that write
-  /// spaces between words, have one type, that which is likeliest for all of them. A token that
-  /// goes on where nothing of its type is open begins: a model that misses a beginning has still
-  /// found something.
+  /// `probabilities` (tokens, labels) belong to the tokens of `encoding`; `tokens` is the range of
+  /// the text's tokens. Each token gets its most probable label. In scripts with spaces between
+  /// words, all pieces of a word get one type: the most probable for all of them together. A
+  /// continuation label without an open entity of its type begins one, because a model that misses
+  /// a beginning has still found an entity.
   std::vector<Entity> read(std::string_view text, const tokenizer::Encoding& encoding,
                            tokenizer::Span tokens, std::span<const float> probabilities) const;
 
  private:
   struct Tag {
     char place;        // 'O', 'B', 'I', 'E' or 'S'
-    std::string type;  // "" for 'O'
+    std::string type;  // empty for 'O'
   };
   static Tag tag_of(std::string_view label);
   size_t likeliest(std::span<const float> row, const std::string_view* type) const;

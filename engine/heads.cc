@@ -1,4 +1,4 @@
-// Architectures by name, and the few steps from hidden states to scores.
+// Supported architectures by name, and the steps from hidden states to scores.
 
 #include "engine/heads.h"
 
@@ -32,7 +32,7 @@ bool fits(Family family, std::string_view model_type) {
 struct Architecture {
   std::string_view name;
   Family family;
-  std::optional<HeadKind> head;  // none: a bare encoder, or one with a language model's head
+  std::optional<HeadKind> head;  // nullopt: a bare encoder, or one with a language model's head
 };
 
 constexpr std::array kArchitectures = {
@@ -53,12 +53,12 @@ constexpr std::array kArchitectures = {
     Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
     Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
     Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
-    // Ours, which `signalbox fit` writes: the classifier and nothing before it.
+    // Our own architectures, written by `signalbox fit`: only a classifier.
     Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
     Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
 };
 
-// What PEFT's task_type asks for on top of a trunk; none for another task.
+// Returns the head for PEFT's task_type, or null for another task.
 const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
   const bool tokens = task == "TOKEN_CLS";
   if (!tokens && task != "SEQ_CLS") return nullptr;
@@ -95,7 +95,8 @@ class HeadReader {
   Result<std::optional<Head>> read() {
     SIGNALBOX_TRY(const Architecture* known, find_architecture());
     if (known == nullptr || !known->head) return std::nullopt;
-    head_.info_.name = (directory_ / "").parent_path().filename().string();  // "models/pii/" too
+    // handles "models/pii/" too
+    head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
     if (known->family == Family::kAny) {
@@ -110,7 +111,7 @@ class HeadReader {
     } else if (known->head == HeadKind::kSequence) {
       const bool roberta = known->family == Family::kRoberta;
       const char* pooler = reader_.rows("pooler.dense.weight") > 0
-                               ? "pooler.dense"  // a bare BERT's
+                               ? "pooler.dense"  // name in a bare BERT
                                : "bert.pooler.dense";
       read_tanh(roberta ? "classifier.dense" : pooler);
       if (roberta) classifier = "classifier.out_proj";
@@ -122,7 +123,7 @@ class HeadReader {
   }
 
  private:
-  // Null when the config names none.
+  // Returns null if the config names no architecture.
   Result<const Architecture*> find_architecture() {
     SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
     if (adapter_ != nullptr) {
@@ -133,11 +134,11 @@ class HeadReader {
     if (names.empty()) return nullptr;
     const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
     if (known == kArchitectures.end()) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: {})",
+      return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: {})",
                   root_.where("architectures[0]"), names[0], known_architectures());
     }
     if (!fits(known->family, type)) {
-      return fail(Code::kCorrupt, "{}: \"{}\" does not go with model_type \"{}\"",
+      return fail(Code::kCorrupt, "{}: \"{}\" does not match model_type \"{}\"",
                   root_.where("architectures[0]"), names[0], type);
     }
     return &*known;
@@ -146,13 +147,13 @@ class HeadReader {
   Result<Pooling> read_pooling(const char* without) {
     SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", without));
     if (pooling != "cls" && pooling != "mean") {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: cls, mean)",
+      return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: cls, mean)",
                   root_.where("classifier_pooling"), pooling);
     }
     return pooling == "cls" ? Pooling::kFirst : Pooling::kMean;
   }
 
-  // Of the heads that this project makes, which know one more.
+  // Reads the pooling of this project's own heads, which have one additional mode.
   Result<void> read_own_pooling() {
     SIGNALBOX_TRY(const std::string pooling, root_.string("classifier_pooling", "mean"));
     if (pooling != "strongest_part") {
@@ -173,11 +174,11 @@ class HeadReader {
     for (const auto& [known, activation] : kKnown) {
       if (name == known) return activation;
     }
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: gelu, relu, tanh)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: gelu, relu, tanh)",
                 root_.where("classifier_activation"), name);
   }
 
-  // ModernBERT: dense, activation and norm, of the pooled vector or of each token.
+  // ModernBERT's head: dense layer, activation and norm on the pooled vector or on each token.
   Result<void> read_prediction_head() {
     SIGNALBOX_TRY(head_.pooling_, read_pooling("cls"));
     SIGNALBOX_TRY(head_.activation_, read_activation());
@@ -190,7 +191,8 @@ class HeadReader {
     return {};
   }
 
-  // BERT's pooler and RoBERTa's like: the first token's state through a dense layer and tanh.
+  // BERT's pooler and its RoBERTa equivalent: the first token's state through a dense layer and
+  // tanh.
   void read_tanh(const std::string& name) {
     head_.activation_ = Head::Activation::kTanh;
     head_.dense_ = reader_.linear(name, trunk_.hidden, trunk_.hidden, true);
@@ -214,7 +216,8 @@ class HeadReader {
     return read_scores(classes);
   }
 
-  // An adapter's own classes are named beside it, if at all: the model's names are for others.
+  // An adapter's class names can only come from its own directory; the model's names belong to
+  // other classes.
   Result<std::vector<std::string>> label_names(const std::string& classifier, int32_t classes) {
     if (adapter_ == nullptr) return read_labels(directory_, config_, classes);
     if (std::filesystem::exists(directory_ / "config.json")) {
@@ -226,7 +229,8 @@ class HeadReader {
     return read_labels(directory_, replaced ? unnamed : config_, classes);
   }
 
-  // What sentence-transformers' cross-encoders do with their one number, if the file says it.
+  // Returns the activation that sentence-transformers' cross-encoders apply to their single output,
+  // if the file has one.
   Result<std::string> read_cross_encoder_activation() {
     SIGNALBOX_TRY(const auto section, root_.object("sentence_transformers"));
     if (section) return section->string("activation_fn", "");
@@ -252,7 +256,7 @@ class HeadReader {
       scores = classes == 1 ? Scores::kSigmoid : Scores::kSoftmax;
     } else {
       return fail(Code::kUnsupported,
-                  "{}: \"{}\" is not built (built: single_label_classification, "
+                  "{}: \"{}\" is not supported (supported: single_label_classification, "
                   "multi_label_classification, regression)",
                   root_.where("problem_type"), problem);
     }
@@ -262,7 +266,7 @@ class HeadReader {
   const std::filesystem::path& directory_;
   const weights::HfConfig& config_;
   const weights::HfObject root_;
-  weights::LoraUse* const adapter_;  // null: none
+  weights::LoraUse* const adapter_;  // null if there is none
   const TrunkShape& trunk_;
   TensorReader reader_;
   Head head_;
@@ -314,8 +318,8 @@ int32_t Head::parts_of(int32_t tokens) const {
   return 1 + (tokens - part_ + step_ - 1) / step_;
 }
 
-// x (batch.tokens(), hidden) to the parts of all sequences, (parts, hidden). The last part of a
-// sequence ends where it does.
+// Pools x (batch.tokens(), hidden) into the parts of all sequences, (parts, hidden). The last part
+// of a sequence ends at the sequence's end.
 std::vector<float> Head::pooled(const Batch& batch, const float* x) const {
   const int32_t hidden = classifier_.in();
   int64_t parts = 0;
@@ -334,8 +338,8 @@ std::vector<float> Head::pooled(const Batch& batch, const float* x) const {
   return out;
 }
 
-// Of the logits of all parts, (parts, classes), those of each sequence's part that is furthest
-// from its first class, (sequences, classes).
+// Selects for each sequence the logits of the part that is furthest from the first class: (parts,
+// classes) to (sequences, classes).
 std::vector<float> Head::strongest(const Batch& batch, const std::vector<float>& of_parts) const {
   std::vector<float> out;
   const float* part = of_parts.data();
@@ -352,12 +356,12 @@ std::vector<float> Head::strongest(const Batch& batch, const std::vector<float>&
   return out;
 }
 
-// The layers behind the pooling: x (rows, hidden) to logits, (rows, classes).
+// Applies the layers after pooling: x (rows, hidden) to logits (rows, classes).
 std::vector<float> Head::network(int32_t rows, const float* x) const {
   const int32_t hidden = classifier_.in();
   std::vector<float> out(int64_t{rows} * classes());
   std::vector<float> dense(dense_ ? int64_t{std::min(rows, kBlockTokens)} * hidden : 0);
-  Operands operands;  // of heads that their file holds packed in fewer bits
+  Operands operands;  // for heads that are packed in fewer bits
   operands.reserve(std::min(rows, kBlockTokens), hidden);
   for (int64_t begin = 0; begin < rows; begin += kBlockTokens) {
     const auto count = static_cast<int32_t>(std::min<int64_t>(kBlockTokens, rows - begin));

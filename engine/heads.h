@@ -1,8 +1,8 @@
 #pragma once
-// A head reads the hidden states of a trunk and gives logits: at most one dense layer with its
-// activation and norm, then the classifier. Every architecture that is built is an instance of
-// that. One of ours may judge a text by its strongest part instead of its mean, in which a line
-// that matters would drown (multiple instance learning; Dietterich et al., 1997).
+// A head computes logits from a trunk's hidden states: at most one dense layer with its activation
+// and norm, then the classifier. All supported architectures have this form. Our own heads can also
+// classify a text by its strongest part instead of its mean, because one decisive line would have
+// little effect on the mean (multiple instance learning; Dietterich et al., 1997).
 
 #include <filesystem>
 #include <optional>
@@ -20,11 +20,12 @@ namespace signalbox::engine {
 
 class Head {
  public:
-  /// The head that config.json's `architectures` names, read from `file` and named by the mapping
-  /// files in `directory`; none for a bare encoder. Looks into `kernels`, which outlive it, and not
-  /// into `file`. With `adapter`, the head that its task asks for, with its tensors before those of
-  /// the file; `directory` is the adapter's, and its classes are named there and not in `config`.
-  /// Errors: kUnsupported for another architecture or option, kCorrupt.
+  /// Opens the head named in config.json's `architectures`. Weights come from `file` and class
+  /// names from the mapping files in `directory`. Returns nullopt for a bare encoder. `kernels`
+  /// must outlive the head; `file` need not. With `adapter`, the adapter's task determines the head
+  /// and its tensors take precedence over those of `file`; `directory` is then the adapter's and
+  /// provides the class names instead of `config`. Errors: kUnsupported for another architecture or
+  /// option; kCorrupt.
   static Result<std::optional<Head>> open(const std::filesystem::path& directory,
                                           const weights::HfConfig& config,
                                           const weights::SafeTensors& file,
@@ -34,10 +35,11 @@ class Head {
   const HeadInfo& info() const { return info_; }
   int32_t classes() const { return classifier_.out(); }
 
-  /// Hidden states x (batch.tokens(), hidden) to logits, (sequences, classes) or (tokens, classes).
+  /// Computes logits from hidden states x (batch.tokens(), hidden): (sequences, classes) or
+  /// (tokens, classes).
   std::vector<float> logits(const Batch& batch, const float* x) const;
 
-  /// In place, the logits of one sequence or token to scores, (classes).
+  /// Converts the logits of one sequence or token to scores (classes) in place.
   void to_scores(std::span<float> logits) const;
 
  private:
@@ -53,19 +55,19 @@ class Head {
 
   const kernels::Table* kernels_;
   HeadInfo info_;
-  Pooling pooling_ = Pooling::kFirst;  // of a sequence head
-  int32_t part_ = 0;                   // tokens pooled at a time; 0: all of a sequence
-  int32_t step_ = 0;                   // from the begin of a part to that of the next
-  bool normalizes_ = false;            // the pooled vector to length 1
+  Pooling pooling_ = Pooling::kFirst;  // for a sequence head
+  int32_t part_ = 0;                   // tokens per part for pooling; 0: the whole sequence
+  int32_t step_ = 0;                   // distance between the beginnings of consecutive parts
+  bool normalizes_ = false;            // scale the pooled vector to length 1
   std::optional<Linear> dense_;        // hidden to hidden
   Activation activation_ = Activation::kGelu;
   std::optional<Norm> norm_;
   float norm_eps_ = 0;
   Linear classifier_;  // hidden to classes
-  Arena arena_;        // what the layers look into
+  Arena arena_;        // memory of the layers
 };
 
-/// Writes to out (hidden) what `pooling` makes of x (tokens, hidden); tokens > 0.
+/// Pools x (tokens, hidden) into out (hidden); requires tokens > 0.
 void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_t hidden,
           const float* x, float* out);
 

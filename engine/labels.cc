@@ -1,4 +1,4 @@
-// Two shapes: index to name with the index as a string, and name to index.
+// Supports two forms: from index (as a string) to name, and from name to index.
 
 #include "engine/labels.h"
 
@@ -7,7 +7,8 @@
 namespace signalbox::engine {
 namespace {
 
-// Puts `name` at `index` of `out`, which has an empty string for each class without a name yet.
+// Sets `name` at `index` of `out`, which contains an empty string for each class that has no name
+// yet.
 Result<void> place(const weights::HfObject& object, std::string_view key, int64_t index,
                    std::string_view name, std::vector<std::string>& out) {
   if (index < 0 || index >= static_cast<int64_t>(out.size())) {
@@ -20,7 +21,7 @@ Result<void> place(const weights::HfObject& object, std::string_view key, int64_
   return {};
 }
 
-// {"0": "law", ...}
+// Reads {"0": "law", ...}.
 Result<void> read_names(const weights::HfObject& object, std::vector<std::string>& out) {
   for (const json::Member& member : object.value().members()) {
     int64_t index = -1;
@@ -35,7 +36,7 @@ Result<void> read_names(const weights::HfObject& object, std::vector<std::string
   return {};
 }
 
-// {"law": 0, ...}
+// Reads {"law": 0, ...}.
 Result<void> read_indices(const weights::HfObject& object, std::vector<std::string>& out) {
   for (const json::Member& member : object.value().members()) {
     const auto index = member.value.integer();
@@ -48,7 +49,7 @@ Result<void> read_indices(const weights::HfObject& object, std::vector<std::stri
   return {};
 }
 
-// Fills `out` from the first of `keys` that is there; false when none is.
+// Fills `out` from the first of `keys` that exists; returns false if there is none.
 Result<bool> read_first(const weights::HfObject& config, std::initializer_list<const char*> keys,
                         std::vector<std::string>& out) {
   for (const std::string_view key : keys) {

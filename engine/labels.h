@@ -1,5 +1,5 @@
 #pragma once
-// The names of a head's classes.
+// The class names of a head.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,10 +11,10 @@
 
 namespace signalbox::engine {
 
-/// `count` names. A mapping file beside the config (category_mapping.json, pii_type_mapping.json,
-/// jailbreak_type_mapping.json) says more than the config's id2label, which says more than nothing
-/// ("LABEL_0" and so on). kCorrupt, naming the file, when one of them does not name exactly the
-/// classes 0 to count - 1.
+/// Returns `count` names. A mapping file in the directory (category_mapping.json,
+/// pii_type_mapping.json, jailbreak_type_mapping.json) takes precedence over the config's id2label.
+/// Without either, the names are "LABEL_0" and so on. kCorrupt with the file's name if the names do
+/// not cover exactly the classes 0 to count - 1.
 Result<std::vector<std::string>> read_labels(const std::filesystem::path& directory,
                                              const weights::HfConfig& config, int32_t count);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A linear layer: a weight matrix packed for the kernels that multiply by it, and its bias.
+// A linear layer: a packed weight matrix and its bias.
 
 #include <cstdint>
 
@@ -8,13 +8,13 @@
 
 namespace signalbox::engine {
 
-/// What activations are turned into before a product in fewer bits. Each thread has its own.
+/// Buffers for activations converted to a narrower format. Each thread has its own.
 struct Operands {
-  Buffer<float> narrow;       // bf16_scratch
+  Buffer<float> narrow;       // bf16_scratch() floats
   Buffer<uint8_t> quantized;  // (rows, quantized_row_bytes(in))
-  Buffer<float> scales;       // (rows): of what is quantised
+  Buffer<float> scales;       // (rows): scales of `quantized`
 
-  /// Room for `rows` rows of up to `in` values.
+  /// Allocates for `rows` rows of up to `in` values.
   void reserve(int64_t rows, int32_t in) {
     if (static_cast<int64_t>(scales.size()) < rows) scales = Buffer<float>(rows);
     const int64_t bytes = rows * kernels::quantized_row_bytes(in);
@@ -24,12 +24,12 @@ struct Operands {
   }
 };
 
-/// Immutable. Looks into memory that another owns: an arena, or a mapped file.
+/// Immutable. Points into memory owned by others: an arena or a mapped file.
 class Linear {
  public:
   Linear() = default;
-  /// packed: w (out, in) as pack_linear writes it; bias: as pack_bias writes it, or empty for none.
-  /// place: among the linear layers of the model.
+  /// packed: w (out, in) written by pack_linear. bias: written by pack_bias, or empty. place: index
+  /// among the model's linear layers.
   Linear(kernels::Format format, int32_t in, int32_t out, const void* packed, Buffer<float> bias,
          int32_t place = 0)
       : format_(format),
@@ -39,8 +39,9 @@ class Linear {
         packed_(packed),
         bias_(std::move(bias)) {}
 
-  /// y = finish(x w^T + bias), x (rows, in); y (rows, out), or half as wide behind a gate. Operands
-  /// have room for the rows; low_rank (rows), or null, is what adapters add to the sums.
+  /// y = finish(x w^T + bias), x (rows, in); y (rows, out), or half as wide with a gate. `operands`
+  /// must have space for the rows. low_rank (rows) are the adapters' contributions to the sums, or
+  /// nullptr.
   void apply(const kernels::Table& kernels, int32_t rows, const float* x, kernels::Finish finish,
              Operands& operands, float* y, const kernels::LowRank* low_rank = nullptr) const {
     const kernels::LinearShape shape{rows, in_, out_};
@@ -78,7 +79,7 @@ class Linear {
 struct Norm {
   Buffer<float> gamma, beta;  // (width)
 
-  /// y (rows, width) = the normalised rows of x; y may be x.
+  /// Normalises the rows of x to y (rows, width); y may be x.
   void apply(const kernels::Table& kernels, int32_t rows, float eps, const float* x,
              float* y) const {
     kernels.layer_norm(rows, static_cast<int32_t>(gamma.size()), gamma.data(), beta.data(), eps, x,

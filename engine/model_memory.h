@@ -1,5 +1,5 @@
 #pragma once
-// What a model takes in memory. Beside TextModel, since few who have a model ask.
+// The memory used by a model. It is separate from TextModel because few callers need it.
 
 #include <cstdint>
 
@@ -7,17 +7,17 @@
 
 namespace signalbox::engine {
 
-/// For models that know; a model that stands for another asks that one.
+/// Implemented by models that can report their memory use. A wrapper forwards to its model.
 class HasMemory {
  public:
   virtual ~HasMemory() = default;
-  /// Bytes of the trunk's weights as the kernels read them: packed in memory of the model's own, or
-  /// left in its file, which is mapped and shared with whoever maps it, too. Heads and adapters, a
-  /// few megabytes, are not counted, nor is what passes work in.
+  /// Bytes of the trunk's weights as used by the kernels: packed in the model's own memory, or in
+  /// its mapped file, which other processes may share. Heads and adapters (a few megabytes) and
+  /// working memory are not included.
   virtual uint64_t memory_bytes() const = 0;
 };
 
-/// 0 for a model that does not know. Thread-safe.
+/// Returns 0 if the model does not implement HasMemory. Thread-safe.
 inline uint64_t memory_bytes_of(const TextEmbedder& model) {
   const auto* known = dynamic_cast<const HasMemory*>(&model);
   return known == nullptr ? 0 : known->memory_bytes();

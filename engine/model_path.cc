@@ -1,4 +1,4 @@
-// Looks at which configuration files there are, and into those of adapters.
+// Determines the kind of a directory from its configuration files, and reads those of adapters.
 
 #include "engine/model_path.h"
 
@@ -26,7 +26,7 @@ bool is_adapter(const fs::path& directory) {
   return has(directory, "adapter_config.json") && !is_model(directory);
 }
 
-// The last name of a path: "pii" of "models/signals/pii/" too.
+// Returns the last component of a path; handles "models/signals/pii/" too.
 std::string name_of(const fs::path& path) {
   return (path / "").lexically_normal().parent_path().filename().string();
 }
@@ -45,7 +45,7 @@ Result<fs::path> trunk_of(const fs::path& adapter) {
   } else if (!base.empty()) {
     places = {base, (adapter / base).lexically_normal(), parent_of(adapter) / name_of(base)};
   } else {
-    return fail(Code::kNotFound, "{}: names no base model",
+    return fail(Code::kNotFound, "{}: does not name a base model",
                 config.root().where("base_model_name_or_path"));
   }
   const auto found = std::ranges::find_if(places, is_model);
@@ -53,7 +53,7 @@ Result<fs::path> trunk_of(const fs::path& adapter) {
   std::string looked;
   for (const fs::path& place : places)
     looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
-  return fail(Code::kNotFound, "{}: the adapter's base model is not there; looked for it in {}",
+  return fail(Code::kNotFound, "{}: the adapter's base model was not found; searched: {}",
               adapter.string(), looked);
 }
 
@@ -67,7 +67,7 @@ std::vector<fs::path> heads_of(const fs::path& adapter) {
   return heads;
 }
 
-// A model, an adapter, or a head of one.
+// Resolves a model, an adapter, or a head inside an adapter.
 Result<ModelPath> find_together(const fs::path& path) {
   const fs::path parent = parent_of(path);
   const bool is_head = !is_adapter(path) && is_model(path) && is_adapter(parent);
@@ -79,14 +79,14 @@ Result<ModelPath> find_together(const fs::path& path) {
   return out;
 }
 
-// What a head that lies apart is for; "" for whatever is no such head.
+// Returns the trunk named by a separate head, or "" for other directories.
 Result<std::string> named_trunk(const fs::path& path) {
   if (!is_model(path) || is_adapter(parent_of(path))) return std::string();
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(path / "config.json"));
   return config.root().string("signalbox_trunk", "");
 }
 
-// The model that a head says it is for; "" when it does not say, or nothing is there.
+// Returns the model that a head is declared for, or "" if there is no declaration or no such model.
 Result<fs::path> base_of(const fs::path& head) {
   if (!is_model(head)) return fs::path();
   const fs::path parent = parent_of(head);
@@ -99,8 +99,7 @@ Result<fs::path> base_of(const fs::path& head) {
   return found.base();
 }
 
-// A head that somebody named stands behind those that its trunk brings along, one of which may have
-// its name.
+// An explicitly named head comes after those of its trunk, and one of those may have the same name.
 std::optional<size_t> place_of(std::span<const HeadInfo> heads, std::string_view name,
                                HeadKind kind) {
   for (size_t i = 0; i < heads.size(); ++i) {
@@ -135,8 +134,8 @@ Result<void> check_head(const fs::path& head, const fs::path& base) {
   std::error_code ignored;
   if (own.empty() || fs::equivalent(own, base, ignored)) return {};
   return fail(Code::kInvalid,
-              "{}: a head for {}, not for {} (where that is the same network, name it as the "
-              "head's signalbox_trunk)",
+              "{}: a head for {}, not for {} (if both are the same network, change the head's "
+              "signalbox_trunk)",
               head.string(), own.string(), base.string());
 }
 

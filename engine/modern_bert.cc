@@ -1,6 +1,6 @@
-// Embeddings and their norm, then per layer: norm, attention, add; norm, gated feed-forward, add;
-// after the last a final norm. Attention runs head by head, everything else block by block over the
-// whole batch.
+// Embeddings and their norm, then per layer: norm, attention, add; norm, gated feed-forward, add. A
+// final norm follows the last layer. Attention runs head by head; everything else runs block by
+// block over the whole batch.
 
 #include "engine/modern_bert.h"
 
@@ -85,7 +85,7 @@ class ModernBert final : public Trunk {
     });
   }
 
-  // Rotates the queries and keys of rows [begin, begin + rows) by their places in their texts.
+  // Rotates the queries and keys of rows [begin, begin + rows) by their positions in their texts.
   void turn(const RopeTables& rope, const Batch& batch, int64_t begin, int32_t rows,
             float* qkv) const {
     const int64_t end = begin + rows;

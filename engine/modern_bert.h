@@ -5,7 +5,7 @@
 
 namespace signalbox::engine {
 
-/// As open_trunk, for model_type modernbert.
+/// open_trunk() for model_type modernbert.
 Result<std::unique_ptr<const Trunk>> open_modern_bert(const weights::HfConfig& config,
                                                       const weights::SafeTensors& file,
                                                       const TrunkOptions& options);

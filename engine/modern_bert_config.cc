@@ -1,4 +1,5 @@
-// config.json to ModernBertConfig. Absent keys have the defaults of Hugging Face's configuration.
+// Reads config.json into a ModernBertConfig. Missing keys have the defaults of Hugging Face's
+// configuration.
 
 #include "engine/modern_bert_config.h"
 
@@ -25,14 +26,14 @@ Result<std::vector<bool>> read_layers(const weights::HfObject& config) {
     out[i] = types[i] == "full_attention";
     if (!out[i] && types[i] != "sliding_attention") {
       return fail(Code::kUnsupported,
-                  "{}[{}]: \"{}\" is not built (built: full_attention, sliding_attention)",
+                  "{}[{}]: \"{}\" is not supported (supported: full_attention, sliding_attention)",
                   config.where("layer_types"), i, types[i]);
     }
   }
   return out;
 }
 
-// One of the two ropes: an entry of rope_parameters, or a theta with a scaling for both.
+// Reads one of the two ropes: an entry of rope_parameters, or a theta with a common scaling.
 Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_view attention,
                                 std::string_view theta_key, double theta_default,
                                 int32_t positions) {
@@ -40,17 +41,18 @@ Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_vie
   SIGNALBOX_TRY(const auto parameters, config.object("rope_parameters"));
   SIGNALBOX_TRY(const auto scaling, config.object("rope_scaling"));
   if (parameters && scaling) {
-    return fail(Code::kUnsupported, "{}: not built beside rope_parameters",
+    return fail(Code::kUnsupported, "{}: not supported together with rope_parameters",
                 config.where("rope_scaling"));
   }
   if (scaling) return read_rope(*scaling, theta, positions);
   if (parameters) {
     const bool flat = parameters->has("rope_type") || parameters->has("rope_theta");
     if (flat) {
-      return fail(Code::kUnsupported,
-                  "{}: one set for all layers is not built (built: one for full_attention and one "
-                  "for sliding_attention)",
-                  config.where("rope_parameters"));
+      return fail(
+          Code::kUnsupported,
+          "{}: one set for all layers is not supported (supported: one for full_attention and one "
+          "for sliding_attention)",
+          config.where("rope_parameters"));
     }
     SIGNALBOX_TRY(const auto own, parameters->object(attention));
     if (own) return read_rope(*own, theta, positions);
@@ -58,22 +60,22 @@ Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_vie
   return RopeConfig{.theta = theta, .positions = positions};
 }
 
-// What checkpoints may say and this network does not do.
+// Rejects options that this network does not implement.
 Result<void> refuse_others(const weights::HfObject& config, int32_t head_dim) {
   SIGNALBOX_TRY(const std::string activation, config.string("hidden_activation", "gelu"));
   if (activation != "gelu") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: \"gelu\")",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: \"gelu\")",
                 config.where("hidden_activation"), activation);
   }
-  // Published checkpoints carry these two names of nothing; positions are rotary whatever they say.
+  // Published checkpoints contain these two meaningless names. Positions are always rotary.
   SIGNALBOX_TRY(const std::string positions, config.string("position_embedding_type", "absolute"));
   if (positions != "absolute" && positions != "sans_pos") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: rotary positions)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: rotary positions)",
                 config.where("position_embedding_type"), positions);
   }
   SIGNALBOX_TRY(const int32_t own_dim, config.integer("head_dim", 1, 1 << 14, head_dim));
   if (own_dim != head_dim) {
-    return fail(Code::kUnsupported, "{}: {} is not built (built: hidden_size / heads, {})",
+    return fail(Code::kUnsupported, "{}: {} is not supported (supported: hidden_size / heads, {})",
                 config.where("head_dim"), own_dim, head_dim);
   }
   return {};
@@ -106,7 +108,7 @@ Result<ModernBertConfig> read_modern_bert_config(const weights::HfConfig& file) 
   SIGNALBOX_TRY_VOID(refuse_others(config, out.head_dim()));
   SIGNALBOX_TRY(out.global_rope,
                 read_rope_of(config, "full_attention", "global_rope_theta", 160000, positions));
-  // A null is the older files' way to say: as in global layers.
+  // In older files null means the same theta as for global layers.
   const auto local_theta = config.value().find("local_rope_theta");
   const bool as_global = local_theta && local_theta->is_null();
   SIGNALBOX_TRY(out.local_rope, read_rope_of(config, "sliding_attention", "local_rope_theta",

@@ -1,4 +1,4 @@
-// Names of a Hugging Face ModernBertModel to fields.
+// Maps the tensor names of a Hugging Face ModernBertModel to fields.
 
 #include "engine/modern_bert_weights.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 // The parameters of a ModernBERT encoder, laid out for the forward pass. The token table stays in
-// the file: only the rows of tokens at hand are read.
+// the file, because only the rows of the current tokens are read.
 
 #include <optional>
 #include <vector>
@@ -15,11 +15,12 @@
 namespace signalbox::engine {
 
 struct ModernBertLayerWeights {
-  std::optional<Norm> attention_norm;  // none in the first layer: the embeddings are normalised
+  std::optional<Norm> attention_norm;  // none in the first layer, because the embeddings are
+                                       // normalised
   Linear qkv;                          // hidden to 3 hidden
   Linear attention_out;                // hidden to hidden
   Norm mlp_norm;
-  Linear up;    // hidden to 2 intermediate: what is activated, then its gate
+  Linear up;    // hidden to 2 intermediate: the activated half, then the gate
   Linear down;  // intermediate to hidden
 };
 
@@ -27,15 +28,15 @@ struct ModernBertWeights {
   weights::Tensor tokens;  // (vocabulary, hidden), F32, F16 or BF16, in the file
   Norm embedding_norm;
   std::vector<ModernBertLayerWeights> layers;
-  Arena arena;         // what the layers look into, unless the file holds them packed
-  uint64_t bytes = 0;  // of all this
+  Arena arena;         // memory of the layers, unless the file holds them packed
+  uint64_t bytes = 0;  // total
   Norm final_norm;
 };
 
-/// Reads every parameter, checking names and shapes against the config; the prefix "model." of
-/// models with a head is understood, and a decoder over the vocabulary is left alone, tied or not.
-/// The result looks into `file`, which must outlive it. Errors: kCorrupt naming the tensor,
-/// kUnsupported for its type.
+/// Reads every parameter and checks names and shapes against the config. Accepts the prefix
+/// "model." of models with a head, and ignores a decoder over the vocabulary. The result points
+/// into `file`, which must outlive it. Errors: kCorrupt with the tensor's name; kUnsupported for
+/// its type.
 Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& file,
                                                    const ModernBertConfig& config,
                                                    const TrunkOptions& options);

@@ -1,5 +1,5 @@
-// Opens the trunk, which packs as it always does, and takes what it packed; in 8 bits, after trying
-// which layers need more.
+// Opens the trunk, which packs its matrices, and takes the packed matrices. For 8 bits it first
+// determines which layers need a wider format.
 
 #include "engine/pack_model.h"
 
@@ -18,7 +18,8 @@
 namespace signalbox::engine {
 namespace {
 
-// Rows that are picked one by one: as wide as the file has them, or in 16 bits.
+// Rows of this table are read individually, so it is not packed. It is stored as in the file, or in
+// 16 bits.
 bool is_token_table(std::string_view name) {
   return name.ends_with("embeddings.word_embeddings.weight") ||
          name.ends_with("embeddings.tok_embeddings.weight");
@@ -32,7 +33,7 @@ std::vector<std::byte> narrowed(const weights::Tensor& tensor, const kernels::Ta
   return out;
 }
 
-// Sequences of ids from a fixed generator, of several lengths.
+// Returns sequences of several lengths with ids from a fixed generator.
 Batch made_up_texts(const TrunkShape& shape) {
   Batch out;
   uint64_t state = 1;
@@ -47,14 +48,14 @@ Batch made_up_texts(const TrunkShape& shape) {
   return out;
 }
 
-// Which layers of a model can be in 8 bits.
+// Determines which layers of a model can use 8 bits.
 class Mixer {
  public:
   Mixer(const weights::HfConfig& config, const weights::SafeTensors& file,
         const kernels::Table& kernels)
       : config_(config), file_(file), kernels_(kernels) {}
 
-  // Those that are to be wider; `error` becomes what is left.
+  // Returns the layers that need a wider format, and sets `error` to the remaining error.
   Result<std::set<int32_t>> wide_layers(double error_max, double& error) {
     SIGNALBOX_TRY(exact_, hidden_states(kernels::Format::kF32, {}));
     std::set<int32_t> wide;
@@ -136,7 +137,7 @@ Result<PackedModel> pack_model(const std::filesystem::path& directory, const Pac
         out.tensors.add(packed_name(matrix.name, matrix.format), weights::Dtype::kU8,
                         {static_cast<int64_t>(matrix.bytes.size())},
                         std::vector<std::byte>(matrix.bytes.begin(), matrix.bytes.end())));
-    matrix.bytes = {};  // the trunk's, which ends here
+    matrix.bytes = {};  // owned by the trunk, which ends here
   }
   for (const weights::Tensor& tensor : file.tensors()) {
     if (replaced.contains(tensor.name)) continue;

@@ -1,6 +1,7 @@
 #pragma once
-// A model directory's weights with the trunk's matrices as the kernels read them: such a file is
-// mapped and used in place, opens in milliseconds, and its pages are shared between processes.
+// Writes a model directory's weights with the trunk's matrices in the kernels' packed format. Such
+// a file is mapped and used in place, opens in milliseconds, and its pages are shared between
+// processes.
 
 #include <filesystem>
 #include <vector>
@@ -13,23 +14,25 @@
 namespace signalbox::engine {
 
 struct PackedModel {
-  weights::TensorList tensors;         // of the file to be written
-  std::vector<PackedMatrix> matrices;  // which of them were packed; `bytes` are empty
-  std::vector<int32_t> wide_layers;    // those that stay in bfloat16 though 8 bits were asked for
-  double error = 0;                    // of the hidden states, as PackOptions has it; of 8 bits
+  weights::TensorList tensors;         // the tensors of the new file
+  std::vector<PackedMatrix> matrices;  // the packed ones among them; their `bytes` are empty
+  std::vector<int32_t> wide_layers;    // layers kept in bfloat16 although 8 bits were requested
+  double error = 0;                    // remaining error of 8 bits, as defined at
+                                       // PackOptions::error_max
 };
 
 struct PackOptions {
   Precision precision = Precision::kF32;
-  /// What 8 bits may do to the hidden states of made-up texts: the length of the difference over
-  /// the length of what single precision gives. While it is more, the layer that helps most is held
-  /// in bfloat16, up to half of them. Outliers, beside which 8 bits cannot hold what is small, sit
-  /// in few layers.
+  /// The maximum relative error that 8 bits may cause in the hidden states of synthetic texts: the
+  /// length of the difference divided by the length of the single-precision result. While the error
+  /// is larger, the layer that reduces it most is kept in bfloat16, up to half of the layers. This
+  /// works because outliers, which 8 bits cannot represent together with small values, are
+  /// concentrated in few layers.
   double error_max = 0.1;
 };
 
-/// In fewer bits than 32 the token table is held in 16. Errors: those of opening the model;
-/// kInvalid when its matrices are packed already.
+/// For formats below 32 bits the token table is stored in 16 bits. Errors: those of opening the
+/// model; kInvalid if its matrices are packed already.
 Result<PackedModel> pack_model(const std::filesystem::path& directory, const PackOptions& options);
 
 }  // namespace signalbox::engine

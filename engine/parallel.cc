@@ -1,4 +1,4 @@
-// An arena limits the threads; its slots are the numbers that step() gets.
+// A oneTBB arena limits the threads; its slot numbers are passed to step().
 
 #include "engine/parallel.h"
 
@@ -41,7 +41,8 @@ void Workers::for_each(int32_t count, const std::function<void(int32_t i, int32_
 void run_together(std::span<const std::function<void()>> steps) {
   if (steps.empty()) return;
 #if defined(__SANITIZE_THREAD__)
-  // The sanitizer does not see how oneTBB hands tasks over; what the steps share it is to see.
+  // The thread sanitizer does not understand how oneTBB passes tasks between threads. Plain threads
+  // let it check the data that the steps share.
   std::vector<std::jthread> others;
   for (const auto& step : steps.subspan(1)) others.emplace_back(step);
   steps[0]();

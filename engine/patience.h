@@ -1,12 +1,12 @@
 #pragma once
-// How long somebody who asks is willing to wait.
+// How long a caller is willing to wait: a deadline and a stop token.
 
 #include <chrono>
 #include <stop_token>
 
 namespace signalbox::engine {
 
-/// Neither stops a pass that has begun.
+/// A pass that has begun is not interrupted by either.
 struct Patience {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop = {};

@@ -1,5 +1,5 @@
-// modules.json is a list of steps: the encoder, the pooling, and a normalisation that embed() does
-// anyway.
+// modules.json is a list of steps: the encoder, the pooling, and a normalisation that embed()
+// always performs.
 
 #include "engine/pooling_config.h"
 
@@ -14,7 +14,7 @@ constexpr size_t kBytesMax = 1 << 20;
 
 struct Mode {
   const char* key;
-  std::optional<Pooling> pooling;  // none: not built
+  std::optional<Pooling> pooling;  // nullopt: not supported
 };
 
 constexpr Mode kModes[] = {
@@ -22,7 +22,7 @@ constexpr Mode kModes[] = {
     {"pooling_mode_lasttoken", Pooling::kLast},   {"pooling_mode_max_tokens", {}},
     {"pooling_mode_mean_sqrt_len_tokens", {}},    {"pooling_mode_weightedmean_tokens", {}}};
 
-// 1_Pooling/config.json
+// Reads 1_Pooling/config.json.
 Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) {
   SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
   const weights::HfObject config = file.root();
@@ -37,7 +37,8 @@ Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) 
     SIGNALBOX_TRY(const bool chosen, config.boolean(mode.key, false));
     if (!chosen) continue;
     if (!mode.pooling || out) {
-      return fail(Code::kUnsupported, "{}: true is not built (built: one of mean, cls, lasttoken)",
+      return fail(Code::kUnsupported,
+                  "{}: true is not supported (supported: one of mean, cls, lasttoken)",
                   config.where(mode.key));
     }
     out = mode.pooling;
@@ -46,19 +47,19 @@ Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) 
   return *out;
 }
 
-// sentence_bert_config.json, beside the encoder's own files.
+// Reads sentence_bert_config.json, which is next to the encoder's files.
 Result<int32_t> read_tokens_max(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return 0;
   SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
   SIGNALBOX_TRY(const bool lower, file.root().boolean("do_lower_case", false));
   if (lower) {
-    return fail(Code::kUnsupported, "{}: true is not built (a tokenizer.json says it itself)",
+    return fail(Code::kUnsupported, "{}: true is not supported (the tokenizer.json defines it)",
                 file.root().where("do_lower_case"));
   }
   return file.root().integer("max_seq_length", 1, 1 << 20, 0);
 }
 
-// The last word of "sentence_transformers.models.Pooling".
+// Returns the last component of "sentence_transformers.models.Pooling".
 std::string_view kind_of(std::string_view type) {
   const size_t dot = type.rfind('.');
   return dot == std::string_view::npos ? type : type.substr(dot + 1);
@@ -94,9 +95,10 @@ Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory
       }
       SIGNALBOX_TRY(out.pooling, read_pooling(directory / place->text() / "config.json", hidden));
     } else if (kind != "Transformer" && kind != "Normalize") {
-      return fail(Code::kUnsupported,
-                  "{}: [{}].type: \"{}\" is not built (built: Transformer, Pooling, Normalize)",
-                  path.string(), index, type->text());
+      return fail(
+          Code::kUnsupported,
+          "{}: [{}].type: \"{}\" is not supported (supported: Transformer, Pooling, Normalize)",
+          path.string(), index, type->text());
     }
     ++index;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The public name of a precision to the format that kernels know.
+// Maps the public precisions to kernel formats.
 
 #include "engine/engine.h"
 #include "kernels/kernels.h"

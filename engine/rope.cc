@@ -1,4 +1,4 @@
-// Frequencies in double precision, rounded once.
+// Computes frequencies in double precision and rounds once.
 
 #include "engine/rope.h"
 
@@ -13,17 +13,19 @@ namespace {
 using Scaling = RopeConfig::Scaling;
 
 Result<Scaling> read_scaling(const weights::HfObject& rope) {
-  const std::string_view key = rope.has("rope_type") ? "rope_type" : "type";  // its older name
+  // "type" is the older name
+  const std::string_view key = rope.has("rope_type") ? "rope_type" : "type";
   SIGNALBOX_TRY(const std::string name, rope.string(key, "default"));
   if (name == "default") return Scaling::kNone;
   if (name == "linear") return Scaling::kLinear;
   if (name == "dynamic") return Scaling::kDynamic;
   if (name == "yarn") return Scaling::kYarn;
-  return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: default, linear, dynamic, yarn)",
+  return fail(Code::kUnsupported,
+              "{}: \"{}\" is not supported (supported: default, linear, dynamic, yarn)",
               rope.where(key), name);
 }
 
-// The temperature that the paper fits to the factor.
+// The attention temperature that the paper fits to the factor.
 double yarn_scale(double factor, double weight) {
   return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
 }
@@ -54,7 +56,7 @@ Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_
   SIGNALBOX_TRY(out.scaling, read_scaling(rope));
   SIGNALBOX_TRY(const double part, rope.number("partial_rotary_factor", 0, 1, 1));
   if (part != 1) {
-    return fail(Code::kUnsupported, "{}: {} is not built (whole heads are turned)",
+    return fail(Code::kUnsupported, "{}: {} is not supported (only whole heads are rotated)",
                 rope.where("partial_rotary_factor"), part);
   }
   if (out.scaling == Scaling::kYarn) {
@@ -65,8 +67,8 @@ Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_
   return out;
 }
 
-// Dimensions that turn often within the original length stay; those that turn less than once are
-// slowed down by the factor; a ramp joins the two.
+// Dimensions that rotate often within the original length are unchanged. Those that rotate less
+// than once are slowed down by the factor. A ramp connects the two ranges.
 void Rope::yarn(std::vector<double>& frequencies) const {
   const double d = head_dim_;
   const auto dimension = [&](double rotations) {
@@ -107,7 +109,7 @@ bool Rope::is_stretched(int32_t length) const {
   return config_.scaling == Scaling::kDynamic && length > config_.positions;
 }
 
-// The first table serves all lengths but those that change the frequencies.
+// The first table serves all lengths that do not change the frequencies.
 void Rope::prepare(const Batch& batch, RopeTables& tables) const {
   const int32_t sequences = batch.sequences();
   tables.of.resize(sequences);

@@ -1,8 +1,8 @@
-// A list of requests under one lock, workers that splice batches off its front, and a watch that
-// answers those whose time has run out while every worker is busy. Requests are nodes of a list
-// from beginning to end: one allocation each, and none is ever moved. A batch holds requests of one
-// kind, embeddings with the same options or answers, since the model runs those in one call; the
-// oldest request chooses the kind, so none starves.
+// A request list under one lock, workers that splice batches off its front, and a watch thread that
+// fails expired requests while all workers are busy. Requests are list nodes throughout: one
+// allocation each, and they never move in memory. A batch contains requests of one kind (answers,
+// or embeddings with equal options), because the model runs those in one call. The oldest request
+// determines the kind, so no request starves.
 
 #include "engine/scheduler.h"
 
@@ -31,11 +31,11 @@ struct Request {
   std::optional<std::string> pair;
   int32_t adapter = kNoAdapter;
   Marked marked = Marked::kText;
-  EmbedOptions options;  // of an embedding
+  EmbedOptions options;  // for an embedding
   Patience patience;
   std::variant<EmbedDone, AnswerDone> done;
   int32_t tokens = 0;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // wakes the watch
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // wakes the watch thread
 
   int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
   Input input() const {
@@ -45,15 +45,16 @@ struct Request {
   }
 };
 
-// Destroyed without the lock: that of a request waits for its on_stop, which takes it.
+// Destroy it without holding the lock: a request's destructor waits for its on_stop callback, which
+// takes the lock.
 using Requests = std::list<Request>;
 
 bool share_a_batch(const Request& a, const Request& b) {
   return a.done.index() == b.done.index() && a.options == b.options;
 }
 
-// Why a request is no longer worth running.
-std::optional<Error> over(const Patience& patience, Clock::time_point now) {
+// Returns the error of a request that is cancelled or too late.
+std::optional<Error> expiry_error(const Patience& patience, Clock::time_point now) {
   if (patience.stop.stop_requested()) return Error{Code::kCancelled, "the request was cancelled"};
   if (patience.deadline <= now) {
     return Error{Code::kDeadline, "the deadline passed before the request could run"};
@@ -65,7 +66,7 @@ void refuse(const Request& request, const Error& error) {
   std::visit([&error](const auto& done) { done(tl::unexpected(error)); }, request.done);
 }
 
-// A worker's buffers, reused from batch to batch.
+// A worker's buffers, reused between batches.
 struct BatchScratch {
   std::vector<std::string_view> texts;
   std::vector<Input> inputs;
@@ -74,7 +75,7 @@ struct BatchScratch {
 
 void run_embeddings(const TextModel& model, const Requests& batch, BatchScratch& scratch) {
   const EmbedOptions& options = batch.front().options;
-  // The model refuses options out of range before it writes.
+  // The model rejects options out of range before it writes.
   const auto dim =
       static_cast<size_t>(options.dim > 0 ? std::min(options.dim, model.hidden()) : model.hidden());
   scratch.texts.clear();
@@ -131,7 +132,7 @@ class Scheduler::State {
   State(const TextModel& model, const SchedulerOptions& options)
       : model_(model), options_(options) {}
 
-  // Once. What has begun when it fails ends with the destructor.
+  // Call once. After a failure the destructor ends the threads that were started.
   Result<void> start() {
     try {
       threads_.emplace_back([this] { watch(); });
@@ -157,14 +158,14 @@ class Scheduler::State {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // `one` holds one request.
+  // `one` contains exactly one request.
   Result<void> submit(Requests one) {
     Request& request = one.front();
     if (request.bytes() > options_.bytes_max) {
       return fail(Code::kTooLarge, "a text of {} bytes, the queue takes at most {}",
                   request.bytes(), options_.bytes_max);
     }
-    // A full queue says so before the text is tokenised.
+    // Checks for a full queue before tokenising the text.
     SIGNALBOX_TRY_VOID(enter(one, false));
     SIGNALBOX_TRY(request.tokens, model_.tokens(request.input()));
     if (request.patience.stop.stop_possible()) {
@@ -179,7 +180,7 @@ class Scheduler::State {
   }
 
  private:
-  // Checks that the request may wait, and lets it.
+  // Checks that the request may wait; if `stays`, adds it to the queue.
   Result<void> enter(Requests& one, bool stays) {
     const Request& request = one.front();
     const Clock::time_point now = Clock::now();
@@ -188,8 +189,9 @@ class Scheduler::State {
     bool sooner = false;
     {
       const std::lock_guard lock(mutex_);
-      // Under the lock, for one that is stopped later than this to find the request in the queue.
-      if (auto error = over(request.patience, now)) return tl::unexpected(*std::move(error));
+      // Checked under the lock, so that a later stop finds the request in the queue.
+      if (auto error = expiry_error(request.patience, now))
+        return tl::unexpected(*std::move(error));
       entered = room_for(request);
       if (!entered && !stopping_) {
         given_up = take_given_up(now);
@@ -201,7 +203,7 @@ class Scheduler::State {
         waiting_.splice(waiting_.end(), one);
       }
     }
-    for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+    for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
     if (entered && stays) {
       ready_.notify_one();
       if (sooner) changed_.notify_one();
@@ -230,7 +232,7 @@ class Scheduler::State {
     load_.bytes += sign * request.bytes();
   }
 
-  // Moves a request from the queue to the end of `to`; the next one.
+  // Moves a request from the queue to the end of `to`. Returns the next request.
   Requests::iterator move(Requests::iterator at, Requests& to) {
     const auto next = std::next(at);
     count(*at, -1);
@@ -241,12 +243,12 @@ class Scheduler::State {
   Requests take_given_up(Clock::time_point now) {
     Requests out;
     for (auto at = waiting_.begin(); at != waiting_.end();) {
-      at = over(at->patience, now) ? move(at, out) : std::next(at);
+      at = expiry_error(at->patience, now) ? move(at, out) : std::next(at);
     }
     return out;
   }
 
-  // The oldest request, and those behind it that fit beside it.
+  // Takes the oldest request and later ones that fit into the same batch.
   Requests take_batch() {
     Requests out;
     int64_t tokens = 0;
@@ -269,7 +271,7 @@ class Scheduler::State {
       Requests given_up = take_given_up(now);
       Requests batch = take_batch();
       lock.unlock();
-      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
       if (!batch.empty()) run(model_, batch, scratch);
       given_up.clear();
       batch.clear();
@@ -277,7 +279,7 @@ class Scheduler::State {
     }
   }
 
-  // The deadline that comes first.
+  // Returns the earliest deadline.
   Clock::time_point earliest() const {
     auto out = Clock::time_point::max();
     for (const Request& request : waiting_) out = std::min(out, request.patience.deadline);
@@ -300,13 +302,13 @@ class Scheduler::State {
       Requests given_up = take_given_up(now);
       if (given_up.empty()) continue;
       lock.unlock();
-      for (const Request& gone : given_up) refuse(gone, *over(gone.patience, now));
+      for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
       given_up.clear();
       lock.lock();
     }
   }
 
-  // On the thread that asks to stop.
+  // Runs on the thread that requests the stop.
   void on_stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -318,15 +320,15 @@ class Scheduler::State {
   const TextModel& model_;
   const SchedulerOptions options_;
 
-  mutable std::mutex mutex_;                              // guards what follows
+  mutable std::mutex mutex_;                              // guards the following members
   Requests waiting_;                                      // oldest first
-  SchedulerLoad load_;                                    // of waiting_
-  Clock::time_point watched_ = Clock::time_point::max();  // when the watch will look
-  bool stopped_ = false;  // somebody cancelled since the watch looked
+  SchedulerLoad load_;                                    // load of waiting_
+  Clock::time_point watched_ = Clock::time_point::max();  // next wake-up of the watch thread
+  bool stopped_ = false;  // a request was cancelled since the last check by the watch thread
   bool stopping_ = false;
 
-  std::condition_variable ready_;    // for the workers: waiting_ has grown
-  std::condition_variable changed_;  // for the watch: a sooner deadline, or stopped_
+  std::condition_variable ready_;    // notifies workers that waiting_ has grown
+  std::condition_variable changed_;  // notifies the watch thread of an earlier deadline or stopped_
   std::vector<std::thread> threads_;
 };
 
@@ -373,8 +375,8 @@ Result<void> Scheduler::answer(const Input& input, Patience patience, Done<Answe
 
 namespace {
 
-// A future of what submit(done) brings about. The promise is shared by `done`, which a
-// std::function copies, and by this call, which keeps it for an error.
+// Returns a future for the result of submit(done). The promise is shared by `done`, which
+// std::function copies, and by this call, which uses it for an immediate error.
 template <class T, class Submit>
 std::future<Result<T>> to_future(const Submit& submit) {
   const auto promise = std::make_shared<std::promise<Result<T>>>();

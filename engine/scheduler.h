@@ -1,14 +1,14 @@
 #pragma once
-// One model, many threads that ask: requests wait in a bounded queue, and workers take as many of
-// them at a time as one pass through the network is worth. Texts of a few tokens cost most when
-// each reads all weights alone; together they read them once. What a request gets does not depend
-// on what it ran with, to the last bit, because the engine's rows do not.
+// Serves one model to many threads. Requests wait in a bounded queue, and workers run as many at a
+// time as fit one pass through the network. Short texts are expensive when each pass reads all
+// weights for one text; a batch reads them once. A request's result does not depend on its batch,
+// bit for bit, because the engine's rows do not.
 //
 //   auto scheduler = engine::Scheduler::create(*model, {.workers = 2});
 //   auto vector = (*scheduler)->embed("a text", {}).get();   // Result<std::vector<float>>
 //
-// A batch is formed of what waits when a worker is free, never by waiting for more: an idle
-// scheduler adds a wake-up and nothing else.
+// A batch consists of the requests that wait when a worker becomes free. Workers never wait for
+// more requests, so an idle scheduler adds only a thread wake-up.
 
 #include <cstdint>
 #include <functional>
@@ -24,19 +24,19 @@
 namespace signalbox::engine {
 
 struct SchedulerOptions {
-  /// Batches that run at the same time, 1 to kThreadsMax. Workers pay when requests are many,
-  /// OpenOptions::threads when texts are long; their product is best about the number of cores.
+  /// Concurrent batches, 1 to kThreadsMax. Use workers for many requests and OpenOptions::threads
+  /// for long texts. Their product should be about the number of cores.
   int32_t workers = 1;
-  /// Tokens of one batch, 1 or more; a longer request runs alone. TextModel cuts what is above 512
+  /// Tokens per batch, at least 1; a longer request runs alone. TextModel divides more than 512
   /// into several passes.
   int32_t batch_tokens = 512;
-  /// What may wait, running batches not counted; all three 1 or more.
+  /// Limits for waiting requests, excluding running batches; all at least 1.
   int32_t requests_max = 1024;
   int64_t tokens_max = 65536;      // at least the model's own tokens_max
-  int64_t bytes_max = 64LL << 20;  // of text: a text may be far longer than its tokens
+  int64_t bytes_max = 64LL << 20;  // bytes of text: a text can be much longer than its tokens
 };
 
-/// What waits at one moment.
+/// The current queue.
 struct SchedulerLoad {
   int32_t requests = 0;
   int64_t tokens = 0;
@@ -50,32 +50,32 @@ class Scheduler {
   using Embedding = std::vector<float>;  // (options.dim)
   using Answers = std::vector<Answer>;   // (heads)
 
-  /// Receives what became of an accepted request, exactly once: its result, the model's error,
-  /// kDeadline, or kCancelled (stopped, or the scheduler was destroyed). Called on a thread of the
-  /// scheduler's, or one that submits or destroys it, with no lock held; it may submit, returns
-  /// soon, throws nothing, and does not destroy the scheduler.
+  /// Called exactly once for an accepted request, with its result, the model's error, kDeadline, or
+  /// kCancelled (stopped, or the scheduler was destroyed). It runs without locks on a thread of the
+  /// scheduler, or on a thread that submits requests or destroys the scheduler. It may submit
+  /// requests. It must return soon, must not throw and must not destroy the scheduler.
   template <class T>
   using Done = std::function<void(Result<T>)>;
 
-  /// `model` outlives the scheduler. kInvalid, with the option's name, for one out of range;
-  /// kIo when the system gives no more threads.
+  /// `model` must outlive the scheduler. kInvalid with the option's name if it is out of range; kIo
+  /// if no thread can be created.
   static Result<std::unique_ptr<Scheduler>> create(const TextModel& model,
                                                    const SchedulerOptions& options = {});
-  /// What waits is failed with kCancelled, batches that run are finished; then every Done has
+  /// Waiting requests fail with kCancelled and running batches finish. Afterwards every Done has
   /// returned.
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
 
-  /// Queue one text, which is copied. It is tokenised on the calling thread, to know what it costs.
-  /// An error is told at once, and `done` is then never called: kOverloaded names the limit that
-  /// the queue has reached; kTooLarge: more bytes than the queue could ever hold; kDeadline and
-  /// kCancelled when it is too late already; kInvalid or kNotFound as TextModel::tokens().
+  /// Queues a copy of one text. It is tokenised on the calling thread to determine its cost. If
+  /// this returns an error, `done` is never called: kOverloaded with the queue's exhausted limit;
+  /// kTooLarge if the text exceeds the queue's capacity; kDeadline or kCancelled if it is too late;
+  /// kInvalid or kNotFound from TextModel::tokens().
   Result<void> embed(std::string_view text, const EmbedOptions& options, Patience patience,
                      Done<Embedding> done);
-  /// The same for every head's answer.
+  /// Queues one input and returns every head's answer.
   Result<void> answer(const Input& input, Patience patience, Done<Answers> done);
 
-  /// The same with a future, which holds errors of either kind. It may be thrown away.
+  /// Variants that return a future, which holds errors of both kinds. The future may be discarded.
   std::future<Result<Embedding>> embed(std::string_view text, const EmbedOptions& options,
                                        Patience patience = {});
   std::future<Result<Answers>> answer(const Input& input, Patience patience = {});

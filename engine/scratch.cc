@@ -1,4 +1,4 @@
-// Sizes, and a stack of idle scratches under a lock that is held for a push or a pop.
+// Buffer sizes, and a stack of idle Scratch objects. The lock is held only for a push or a pop.
 
 #include "engine/scratch.h"
 
@@ -12,7 +12,7 @@ void grow(Buffer<T>& buffer, int64_t size) {
   if (static_cast<int64_t>(buffer.size()) < size) buffer = Buffer<T>(size);
 }
 
-// Bytes of either kind of attention.
+// Returns the scratch bytes needed by either kind of attention.
 int64_t attention_bytes(const kernels::AttentionShape& shape) {
   const auto floats = static_cast<int64_t>(sizeof(float)) * kernels::attention_scratch(shape);
   return std::max(floats, kernels::attention_i16_scratch(shape));

@@ -1,7 +1,7 @@
 #pragma once
-// Every activation buffer of a forward pass, and a pool that lends them out. What a row of a
-// product needs besides itself is worked through in blocks of tokens, so a long text takes five
-// rows of the hidden width a token and no more.
+// The activation buffers of a forward pass, and a pool that lends them out. The additional buffers
+// for matrix products cover only a block of tokens, so a long text needs just five rows of hidden
+// width per token.
 
 #include <memory>
 #include <mutex>
@@ -18,24 +18,24 @@
 
 namespace signalbox::engine {
 
-/// Tokens that go through a feed-forward layer together, at most: enough to pay for reading the
-/// weights, few enough for their activations to stay in a second-level cache.
+/// Maximum tokens per block in a feed-forward layer: enough to amortise reading the weights, and
+/// few enough that the activations stay in a second-level cache.
 inline constexpr int32_t kBlockTokens = 384;
 
-/// Tokens of one forward pass: small texts share it, longer ones run alone.
+/// Tokens of one forward pass: small texts share a pass, longer ones run alone.
 inline constexpr int32_t kBatchTokens = 512;
 
-/// What one thread needs for a block of tokens.
+/// One thread's buffers for a block of tokens.
 struct BlockScratch {
-  Buffer<float> normed;         // (kBlockTokens, hidden): what a layer's half begins with
+  Buffer<float> normed;         // (kBlockTokens, hidden): normalised input
   Buffer<float> up;             // (kBlockTokens, wide)
   Operands operands;            // (kBlockTokens, the wider of hidden and wide)
-  Buffer<std::byte> attention;  // what the attention kernel asks for
-  LowRankScratch low_rank;      // (kBlockTokens), when a sequence has an adapter
+  Buffer<std::byte> attention;  // scratch of the attention kernel
+  LowRankScratch low_rank;      // (kBlockTokens), if a sequence has an adapter
 };
 
 struct Scratch {
-  /// Makes room for `batch` and `threads`; what the buffers held is lost when they grow. They never
+  /// Allocates for `batch` and `threads`. Buffers lose their contents when they grow; they never
   /// shrink.
   void reserve(const TrunkShape& shape, int32_t threads);
 
@@ -44,11 +44,12 @@ struct Scratch {
   Buffer<float> qkv;                   // (tokens, 3, hidden)
   Buffer<float> mixed;                 // (tokens, hidden): attention's output
   std::vector<BlockScratch> blocks;    // (threads)
-  RopeTables global_rope, local_rope;  // of the batch
-  std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): of the batch's texts
+  RopeTables global_rope, local_rope;  // tables for the batch
+  std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): encodings of the batch's
+                                               // texts
 };
 
-/// Calls step(begin, rows, block) for each block of `tokens`, as many at once as there are workers.
+/// Calls step(begin, rows, block) for each block of `tokens`, in parallel on the workers.
 template <class Step>
 void for_blocks(Scratch& scratch, Workers& workers, int32_t tokens, const Step& step) {
   const int32_t least = kBlockTokens * workers.threads();
@@ -61,8 +62,8 @@ void for_blocks(Scratch& scratch, Workers& workers, int32_t tokens, const Step& 
   });
 }
 
-/// y = finish(x w^T + bias), with what adapters add, for rows [begin, begin + rows) of the batch:
-/// x (rows, in), y (rows, out) or half as wide behind a gate.
+/// y = finish(x w^T + bias) plus the adapters' contributions, for rows [begin, begin + rows) of the
+/// batch: x (rows, in), y (rows, out) or half as wide with a gate.
 inline void multiply(const Linear& layer, const kernels::Table& kernels, const Batch& batch,
                      int64_t begin, int32_t rows, const float* x, kernels::Finish finish,
                      BlockScratch& block, float* y) {
@@ -70,16 +71,16 @@ inline void multiply(const Linear& layer, const kernels::Table& kernels, const B
               reduce_rows(layer, kernels, batch, begin, rows, x, block.low_rank));
 }
 
-/// Attention of every head of every sequence of the batch: qkv to mixed. In integers where
-/// the layer's matrices are in fewer bits than 32; `window` as AttentionShape has it.
+/// Computes attention from qkv to mixed, for every head of every sequence of the batch. It uses
+/// integers if the layer's matrices have fewer than 32 bits. `window`: see AttentionShape.
 void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
             int32_t window, Scratch& scratch, Workers& workers);
 
-/// Lends Scratch objects to threads; makes one when all are out, so it holds as many as ever ran at
-/// once.
+/// Lends Scratch objects to threads and creates one if all are in use. It therefore holds as many
+/// as were ever used concurrently.
 class ScratchPool {
  public:
-  /// Returns itself to the pool on destruction; the pool outlives it.
+  /// Returns its Scratch to the pool on destruction. The pool must outlive it.
   class Lease {
    public:
     Lease(ScratchPool& pool, std::unique_ptr<Scratch> scratch)
@@ -95,7 +96,7 @@ class ScratchPool {
     ScratchPool* pool_;
     std::unique_ptr<Scratch> scratch_;
   };
-  /// Its batch is empty.
+  /// The batch of the returned Scratch is empty.
   Lease borrow();
 
  private:

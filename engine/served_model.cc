@@ -1,4 +1,4 @@
-// Waiting is a future's; everything that costs nothing goes straight to the model.
+// Waits on futures; cheap functions go directly to the model.
 
 #include "engine/served_model.h"
 
@@ -13,17 +13,17 @@
 namespace signalbox::engine {
 namespace {
 
-/// Texts of one caller that wait at the same time: enough for a batch, few beside the queue.
+/// Waiting texts per caller: enough to fill a batch, and few compared with the queue.
 constexpr size_t kAtATime = 8;
 
-/// Asks for `count` things, of which few wait at a time, and takes them in their order. What still
-/// waits when one fails is thrown away.
+/// Submits `count` requests, a few at a time, and takes the results in order. After a failure the
+/// remaining results are discarded.
 template <class T, class Ask, class Take>
 Result<void> in_turn(size_t count, const Ask& ask, const Take& take) {
   std::deque<std::future<Result<T>>> waiting;
   for (size_t asked = 0, taken = 0; taken < count; ++taken) {
     while (asked < count && waiting.size() < kAtATime) {
-      // Owned by who waits and by the scheduler.
+      // Shared by the waiting caller and the scheduler.
       auto promise = std::make_shared<std::promise<Result<T>>>();
       auto future = promise->get_future();
       Scheduler::Done<T> done = [promise](Result<T> result) {
@@ -121,7 +121,7 @@ class ServedModel : public TextModel, public HasMemory {
   }
 
  private:
-  std::shared_ptr<const TextModel> model_;  // outlives the scheduler
+  std::shared_ptr<const TextModel> model_;  // must outlive the scheduler
   std::unique_ptr<Scheduler> scheduler_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A model behind a scheduler that is itself a model: callers wait as they would for the model, and
-// what many of them ask at the same time runs in one pass.
+// Wraps a model and its scheduler as a model: callers wait for results as usual, and concurrent
+// requests run together in one pass.
 
 #include <memory>
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace signalbox::engine {
 
-/// The same model, with the same answers, for many threads. embed() and answer() of one text go
-/// through the queue and fail with kOverloaded when it is full; of several texts they are a batch
-/// already and run on the calling thread, as everything else does: that is for loading.
-/// embed_within() and answer_within() bring every text to the queue, a few at a time, so that a
-/// request of many leaves others their turn; they are overloaded only when the queue has no room
-/// while none of their own is in it. Errors are Scheduler::create's.
+/// Returns a model with the same results for use by many threads. embed() and answer() of one text
+/// go through the queue and fail with kOverloaded if it is full. Calls with several texts form a
+/// batch already; they and all other functions run on the calling thread and are meant for loading.
+/// embed_within() and answer_within() submit every text to the queue, a few at a time, so that a
+/// large request does not block others. They fail with kOverloaded only if the queue is full while
+/// it contains none of their own texts. Errors: see Scheduler::create().
 Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> model,
                                                const SchedulerOptions& options);
 
-/// What waits for a model that serve() has made; nothing for others. Thread-safe.
+/// Returns the queue of a model created by serve(), or nullopt for others. Thread-safe.
 std::optional<SchedulerLoad> load_of(const TextEmbedder& model);
 
 }  // namespace signalbox::engine

@@ -1,4 +1,4 @@
-// Every step is skipped once one has failed.
+// After a failure all further steps are skipped.
 
 #include "engine/tensor_reader.h"
 
@@ -102,8 +102,8 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
     for (const std::string& part : spec.parts) {
       if (merge_ == nullptr || merge_->layer(prefix_ + part) == nullptr) continue;
       status_ = fail(Code::kUnsupported,
-                     "{}: tensor \"{}\" is packed: \"{}\" of {} cannot be merged into it (the file "
-                     "before packing can take it)",
+                     "{}: tensor \"{}\" is packed: \"{}\" of {} cannot be merged into it; "
+                     "merge the adapter before packing",
                      file_.name(), name, prefix_ + part, merge_->adapter().name());
       return nullptr;
     }
@@ -118,7 +118,7 @@ const void* TensorReader::find_packed(const LinearSpec& spec, kernels::Format& f
   return nullptr;
 }
 
-// Of the values only the scales are looked at: the others are any bytes, or show in what comes out.
+// Checks only the scales. Other values can be any bytes, or are detected in the results.
 Result<void> TensorReader::check_packed(const weights::Tensor& tensor, kernels::Format format,
                                         const LinearSpec& spec) {
   if (kernels::has_finite_scales(format, spec.in, spec.out, tensor.bytes.data(), spec.gated)) {
@@ -128,7 +128,7 @@ Result<void> TensorReader::check_packed(const weights::Tensor& tensor, kernels::
 }
 
 const void* TensorReader::pack(const LinearSpec& spec) {
-  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());  // of a part
+  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());  // rows of one part
   std::vector<std::string> sources;
   for (const std::string& part : spec.parts) {
     sources.push_back(prefix_ + part + ".weight");

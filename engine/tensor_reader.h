@@ -1,6 +1,6 @@
 #pragma once
-// Tensors of a weights file by name, checked and packed. It remembers the first error, so that the
-// parameters of a layer read as a list.
+// Reads tensors of a weights file by name, checks and packs them. It remembers the first error, so
+// that a layer's parameters can be read as a plain list.
 
 #include <string>
 #include <string_view>
@@ -14,34 +14,35 @@
 
 namespace signalbox::engine {
 
-/// A matrix as it was packed at load, for whoever writes packed files.
+/// A matrix packed while loading, for writers of packed files.
 struct PackedMatrix {
-  std::string name;  // the layer's, without ".weight"
+  std::string name;  // of the layer, without ".weight"
   kernels::Format format;
-  std::span<const std::byte> bytes;  // as pack_linear writes it
-  double error = 0;  // of what it stands for: root mean square, relative to that of the weights
-  std::vector<std::string> sources;  // the tensors that it replaces
+  std::span<const std::byte> bytes;  // in the format of pack_linear
+  double error = 0;  // of the packed weights: root mean square, relative to that of the original
+                     // weights
+  std::vector<std::string> sources;  // the tensors it replaces
 };
 
-/// Name of the tensor that holds a packed matrix: "encoder.layer.0.attention.packed_int8".
+/// Returns the tensor name of a packed matrix: "encoder.layer.0.attention.packed_int8".
 std::string packed_name(std::string_view layer, kernels::Format format);
 
 /// One linear layer of a weights file.
 struct LinearSpec {
-  std::vector<std::string> parts;  // names of the layers that are stacked, mostly one
-  std::string name;                // of the whole, in packed files
+  std::vector<std::string> parts;  // names of the stacked layers, usually one
+  std::string name;                // combined name in packed files
   int32_t in;
-  int32_t out;  // of the whole
+  int32_t out;  // of all parts together
   bool bias;
   bool gated = false;  // packed for Finish::kGeglu
 };
 
 class TensorReader {
  public:
-  /// `prefix` goes in front of every name; matrices are packed in `format` unless the file holds
-  /// them packed. With `merge`, everything is read as it is with that adapter, and a matrix that
-  /// the file holds packed and the adapter changes is an error. The file, the kernels and the
-  /// adapter outlive the reader.
+  /// `prefix` is prepended to every name. Matrices are packed in `format` unless the file holds
+  /// them packed. With `merge`, all values are read with that adapter merged; it is an error if the
+  /// adapter changes a packed matrix. The file, the kernels and the adapter must outlive the
+  /// reader.
   TensorReader(const weights::SafeTensors& file, const kernels::Table& kernels, std::string prefix,
                kernels::Format format = kernels::Format::kF32, weights::LoraUse* merge = nullptr)
       : file_(file),
@@ -50,53 +51,56 @@ class TensorReader {
         format_(format),
         merge_(merge) {}
 
-  /// Every element as float. Empty after an error. Looks before it allocates: a config may claim
-  /// any size.
+  /// Returns all elements as float, or an empty buffer after an error. Checks the shape before it
+  /// allocates, because a config may claim any size.
   Buffer<float> read(const std::string& name, const weights::Shape& shape);
 
-  /// The same into `out`, which holds the shape's element count.
+  /// Reads into `out`, which must hold exactly the shape's elements.
   void read(const std::string& name, const weights::Shape& shape, std::span<float> out);
 
-  /// PART.weight (out / parts, in), and PART.bias when `bias`, of each part, packed into the arena;
-  /// or the packed matrix of that name, in place.
+  /// Reads PART.weight (out / parts, in) and, if `bias`, PART.bias for each part and packs them
+  /// into the arena. If the file has a packed matrix of that name, uses it in place.
   Linear linear(const LinearSpec& spec);
-  /// A layer of one part.
+  /// Reads a layer with one part.
   Linear linear(const std::string& name, int32_t in, int32_t out, bool bias, bool gated = false) {
     return linear({{name}, name, in, out, bias, gated});
   }
 
-  /// NAME.weight (width), and NAME.bias (width) when `bias`, otherwise zeros.
+  /// Reads NAME.weight (width), and NAME.bias (width) if `bias`; otherwise the bias is zero.
   Norm norm(const std::string& name, int32_t width, bool bias);
 
-  /// The first extent of a tensor; 0 when there is none of that name, or when it is a scalar.
+  /// Returns the first extent of a tensor; 0 if it does not exist or is a scalar.
   int64_t rows(const std::string& name) const;
-  /// Name of the file that has it.
+  /// Returns the name of the file that contains the tensor.
   const std::string& file_of(const std::string& name) const { return place_of(name).file.name(); }
 
-  /// A tensor left in the file because its rows are picked one by one: F32, F16 or BF16.
+  /// Returns a tensor that stays in the file because its rows are read individually: F32, F16 or
+  /// BF16.
   weights::Tensor table(const std::string& name, const weights::Shape& shape);
 
   const Result<void>& status() const { return status_; }
 
-  /// Of all that was read so far, as it is held: packed, widened to float, or left in the file.
+  /// Returns the bytes of everything read so far, in its final form: packed, widened to float, or
+  /// in the file.
   uint64_t held_bytes() const { return held_bytes_; }
 
-  /// What the linear layers look into; it must outlive them.
+  /// Returns the memory of the linear layers, which must outlive them.
   Arena take_arena() { return std::move(arena_); }
-  /// Of the matrices to come.
+  /// Sets the format of the following matrices.
   void set_format(kernels::Format format) { format_ = format; }
 
-  /// From here on it is remembered what was packed.
+  /// Starts recording packed matrices.
   void record() { records_ = true; }
-  /// What was packed, in the order of reading; looks into the arena.
+  /// Returns the packed matrices in reading order; they point into the arena.
   std::vector<PackedMatrix> take_packed() { return std::move(packed_); }
-  /// The linear layers in the order of reading, which is that of Linear::place(); with the prefix.
+  /// Returns the linear layers in reading order, which equals Linear::place(). Names include the
+  /// prefix.
   std::vector<LinearSpec> take_linears() { return std::move(linears_); }
 
  private:
   struct Place {
     const weights::SafeTensors& file;
-    std::string name;  // in it
+    std::string name;  // name in the file
   };
   Place place_of(const std::string& name) const;
   bool expect(const std::string& name, const weights::Shape& shape);
@@ -104,7 +108,7 @@ class TensorReader {
   static Result<void> check_packed(const weights::Tensor& tensor, kernels::Format format,
                                    const LinearSpec& spec);
   const void* pack(const LinearSpec& spec);
-  /// w (out, in) with the adapter's part of the layer of that path.
+  /// Adds the adapter's part for the layer at that path to w (out, in).
   void merge(const std::string& path, int32_t out, int32_t in, std::span<float> w);
   Buffer<float> read_bias(const LinearSpec& spec);
 
@@ -121,11 +125,11 @@ class TensorReader {
   Result<void> status_;
 };
 
-/// The first extent of a tensor; 0 when there is none of that name, or when it is a scalar.
+/// Returns the first extent of a tensor; 0 if it does not exist or is a scalar.
 int64_t rows_of(const weights::SafeTensors& file, std::string_view name);
 
-/// The first of `prefixes` with which `name` is there; the last when none is, so that the error
-/// names it.
+/// Returns the first of `prefixes` with which `name` exists. If there is none, returns the last, so
+/// that the error names it.
 std::string prefix_of(const weights::SafeTensors& file, std::initializer_list<const char*> prefixes,
                       std::string_view name);
 

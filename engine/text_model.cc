@@ -1,5 +1,5 @@
-// A model directory joined: config.json, tokenizer.json and model.safetensors, which know nothing
-// of each other below.
+// Combines a model directory's config.json, tokenizer.json and model.safetensors, whose readers are
+// independent of each other.
 
 #include <algorithm>
 #include <cmath>
@@ -26,23 +26,23 @@ namespace {
 struct Parts {
   std::filesystem::path directory;
   const kernels::Table* kernels;
-  weights::SafeTensors file;                            // the trunk looks into it
-  std::unique_ptr<const weights::LoraAdapter> adapter;  // what was merged, if any; as the file
+  weights::SafeTensors file;                            // the trunk points into it
+  std::unique_ptr<const weights::LoraAdapter> adapter;  // the merged adapter, if any; like `file`
   std::unique_ptr<const Trunk> trunk;
-  std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // none without a tokenizer.json
+  std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // null without a tokenizer.json
   PoolingConfig pooling;
   std::vector<Head> heads;
-  std::vector<int32_t> owners;  // (heads): of each, the adapter or kNoAdapter
+  std::vector<int32_t> owners;  // (heads): the adapter of each, or kNoAdapter
   std::vector<Adapter> adapters;
 };
 
-// The sequences of a batch that a head answers for.
+// The sequences of a batch for which a head produces answers.
 struct Share {
-  std::vector<int32_t> sequences;  // of the whole batch
-  const Batch* batch = nullptr;    // of them alone
+  std::vector<int32_t> sequences;  // indices in the whole batch
+  const Batch* batch = nullptr;    // only those sequences
   const float* x = nullptr;        // (batch->tokens(), hidden)
 
-  // What the two look into, unless the head answers for all.
+  // Memory for the two pointers, unless the head answers for all sequences.
   Batch own_batch = {};
   std::vector<float> own_x = {};
 };
@@ -51,7 +51,8 @@ bool is_inside_word(std::string_view text, size_t at) {
   return at > 0 && at < text.size() && !ascii::is_space(text[at]) && !ascii::is_space(text[at - 1]);
 }
 
-// Where the word that byte `at` is inside begins or ends; `at` when that is not within 64 bytes.
+// Returns the beginning or end of the word around byte `at`, or `at` if it is more than 64 bytes
+// away.
 constexpr size_t kWordMax = 64;
 size_t word_begin(std::string_view text, size_t at) {
   for (size_t begin = at; at - begin < kWordMax; --begin) {
@@ -66,7 +67,7 @@ size_t word_end(std::string_view text, size_t at) {
   return at;
 }
 
-constexpr int32_t kNoLimit = 0;  // of tokens
+constexpr int32_t kNoLimit = 0;  // for tokens
 
 class Model final : public TextModel, public HasMemory {
  public:
@@ -185,7 +186,7 @@ class Model final : public TextModel, public HasMemory {
       const size_t begin = std::min(word_end(text, window.offsets[first].begin), covered);
       const size_t end = window.offsets[past - 1].end;
       covered = word_begin(text, end);
-      if (covered <= begin) covered = end;  // in the midst of a long word
+      if (covered <= begin) covered = end;  // inside a long word
       out.push_back(text.substr(begin, covered - begin));
       return true;
     };
@@ -205,11 +206,12 @@ class Model final : public TextModel, public HasMemory {
  private:
   Result<void> need_tokenizer() const {
     if (parts_.tokenizer != nullptr) return {};
-    return fail(Code::kNotFound, "{}: the model directory has none, so it reads ids and no text",
+    return fail(Code::kNotFound,
+                "{}: missing from the model directory, so the model takes ids but no text",
                 (parts_.directory / "tokenizer.json").string());
   }
 
-  // Null for kNoAdapter.
+  // Returns null for kNoAdapter.
   Result<const Adapter*> find_adapter(int32_t adapter) const {
     const auto count = static_cast<int32_t>(parts_.adapters.size());
     if (adapter == kNoAdapter) return nullptr;
@@ -217,7 +219,7 @@ class Model final : public TextModel, public HasMemory {
     return fail(Code::kInvalid, "adapter {}, the model has {}", adapter, count);
   }
 
-  // Options with every choice made.
+  // Returns the options with all defaults resolved.
   Result<EmbedOptions> complete(EmbedOptions options) const {
     if (options.layers < 0 || options.layers > shape_.layers) {
       return fail(Code::kInvalid, "{} layers, the model has {}", options.layers, shape_.layers);
@@ -231,20 +233,20 @@ class Model final : public TextModel, public HasMemory {
     return options;
   }
 
-  // The batch of s through the trunk.
+  // Runs the batch of s through the trunk.
   void encode(Scratch& s, int32_t layers) const {
     s.reserve(shape_, threads_);
     Workers workers(threads_);
     parts_.trunk->encode(s, layers, workers);
   }
 
-  // The states of sequence i, (length, hidden).
+  // Returns the hidden states of sequence i, (length, hidden).
   const float* row_of(const Scratch& s, int32_t i) const {
     return s.x.data() + int64_t{s.batch.begin(i)} * shape_.hidden;
   }
 
-  // Packs inputs into batches, runs each through the trunk, and calls read(scratch, first) with
-  // sequence i of the batch being input first + i.
+  // Packs inputs into batches and runs each through the trunk. Calls read(scratch, first), where
+  // sequence i of the batch is input first + i.
   template <class InputOf, class Read>
   Result<void> run(size_t count, const InputOf& input_of, int32_t layers, const Read& read) const {
     SIGNALBOX_TRY_VOID(need_tokenizer());
@@ -279,8 +281,7 @@ class Model final : public TextModel, public HasMemory {
     return s.batch.sequences() > 0 ? flush() : Result<void>();
   }
 
-  // What is not a number compares as no match with everything: a guard that reads it would let all
-  // pass.
+  // Comparisons with NaN are false, so a guard that used such values would admit everything.
   Result<void> check_finite(const Scratch& s) const {
     const std::span x(s.x.data(), static_cast<size_t>(s.batch.tokens()) * shape_.hidden);
     if (std::ranges::all_of(x, [](float value) { return std::isfinite(value); })) return {};
@@ -299,7 +300,7 @@ class Model final : public TextModel, public HasMemory {
   Result<void> encode(const Input& input, int32_t limit, tokenizer::Encoding& encoding) const {
     const tokenizer::EncodeOptions options{.tokens_max = limit};
     if (input.marked == Marked::kPair && !input.pair)
-      return fail(Code::kInvalid, "a text without a pair, and the pair is to be marked");
+      return fail(Code::kInvalid, "the pair is to be marked, but the input has no pair");
     if (input.pair) {
       parts_.tokenizer->encode_pair(input.text, *input.pair, options, encoding);
     } else {
@@ -329,7 +330,7 @@ class Model final : public TextModel, public HasMemory {
     share.x = share.own_x.data();
   }
 
-  // A head's logits of sequence i of a batch.
+  // Returns a head's logits for sequence i of a batch.
   std::span<float> logits_of(size_t h, const Batch& batch, int32_t i,
                              std::span<float> logits) const {
     const auto classes = static_cast<size_t>(parts_.heads[h].classes());
@@ -337,7 +338,7 @@ class Model final : public TextModel, public HasMemory {
     return logits.subspan(batch.begin(i) * classes, batch.length(i) * classes);
   }
 
-  // Turns the logits of a sequence into scores on the way.
+  // Converts the logits of a sequence to scores in place.
   void read_answer(size_t h, const tokenizer::Encoding& encoding, const Input& input,
                    std::span<float> logits, Answer& answer) const {
     const Head& head = parts_.heads[h];
@@ -378,7 +379,7 @@ Result<void> read_head(const std::filesystem::path& directory, const weights::Hf
   return {};
 }
 
-// The trunk and its head, with the adapter that is merged into them.
+// Reads the trunk and its head, with the adapter merged into both.
 Result<void> read_network(const weights::HfConfig& config, const OpenOptions& options, Parts& parts,
                           std::vector<LinearSpec>& linears) {
   TrunkOptions trunk{.kernels = *parts.kernels, .format = format_of(options.precision)};
@@ -396,7 +397,7 @@ Result<void> read_network(const weights::HfConfig& config, const OpenOptions& op
   return use ? use->complete() : Result<void>();
 }
 
-// A directory of OpenOptions::adapters.
+// Reads a directory of OpenOptions::adapters.
 Result<void> read_adapter(const std::filesystem::path& directory, const weights::HfConfig& config,
                           std::span<const LinearSpec> linears, Parts& parts) {
   SIGNALBOX_TRY(const auto files, weights::LoraAdapter::open(directory));
@@ -408,19 +409,19 @@ Result<void> read_adapter(const std::filesystem::path& directory, const weights:
   const auto complete = use.complete();
   if (complete) return {};
   return fail(complete.error().code,
-              "{} (beside a shared trunk an adapter has low-rank layers and a head; others are "
-              "merged)",
+              "{} (an adapter that shares a trunk can only have low-rank layers and a head; merge "
+              "this adapter instead)",
               complete.error().message);
 }
 
-// A directory of OpenOptions::heads.
+// Reads a directory of OpenOptions::heads.
 Result<void> read_further_head(const std::filesystem::path& directory, Parts& parts) {
   const size_t before = parts.heads.size();
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
   SIGNALBOX_TRY(const auto file, weights::SafeTensors::open_directory(directory));
   SIGNALBOX_TRY_VOID(read_head(directory, config, file, parts));
   if (parts.heads.size() != before) return {};
-  return fail(Code::kCorrupt, "{}: names no architecture with a head",
+  return fail(Code::kCorrupt, "{}: does not name an architecture with a head",
               config.root().where("architectures"));
 }
 
@@ -436,11 +437,11 @@ Result<void> read_tokenizer(Parts& parts) {
   return {};
 }
 
-// The options with what the path brings: its adapter, and its heads before the others.
+// Adds the path's adapter and heads to the options; its heads come first.
 Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options) {
   OpenOptions out = options;
   if (!path.adapter.empty() && !options.adapter.empty()) {
-    return fail(Code::kInvalid, "{} is an adapter already, {} cannot be merged as well",
+    return fail(Code::kInvalid, "{} is already an adapter; {} cannot be merged too",
                 path.adapter.string(), options.adapter.string());
   }
   if (!path.adapter.empty()) out.adapter = path.adapter;
@@ -459,9 +460,10 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
   }
   if (!options.adapter.empty() && !options.adapters.empty()) {
-    return fail(Code::kInvalid,
-                "an adapter to merge and {} to run beside the trunk, expected either",
-                options.adapters.size());
+    return fail(
+        Code::kInvalid,
+        "an adapter to merge and {} adapters that share the trunk; only one of the two is allowed",
+        options.adapters.size());
   }
   Parts parts;
   parts.directory = directory;

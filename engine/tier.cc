@@ -1,4 +1,4 @@
-// The engine's word for kernels::active_table(), which it uses everywhere else.
+// Wraps kernels::active_table(), which the engine uses directly elsewhere.
 
 #include "engine/tier.h"
 

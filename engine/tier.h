@@ -1,12 +1,12 @@
 #pragma once
-// Which kernels run, for who may not know kernels: a word for people.
+// Reports the kernels in use, as text, to code that must not depend on kernels/.
 
 #include <string_view>
 
 namespace signalbox::engine {
 
-/// The tier of kernels/kernels.h that this process uses: "vnni"; "" where SIGNALBOX_ISA names none
-/// that can run. Thread-safe.
+/// Returns the tier of kernels/kernels.h that this process uses, such as "vnni". Empty if
+/// SIGNALBOX_ISA names an unusable one. Thread-safe.
 std::string_view kernel_tier();
 
 }  // namespace signalbox::engine

@@ -1,4 +1,4 @@
-// model_type to the code that knows it, and what trunks share.
+// Dispatches on model_type, and code shared by all trunks.
 
 #include "engine/trunk.h"
 
@@ -11,7 +11,8 @@ namespace signalbox::engine {
 
 double attended_pairs(int32_t tokens, int32_t window) {
   const double n = tokens, reach = std::min(window, tokens - 1);
-  return n * (2 * reach + 1) - reach * (reach + 1);  // less what lies before and after the sequence
+  return n * (2 * reach + 1) - reach * (reach + 1);  // minus the pairs before and after the
+                                                     // sequence
 }
 
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
@@ -23,7 +24,7 @@ Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
     return open_bert(config, file, options);
   }
   return fail(Code::kUnsupported,
-              "{}: \"{}\" is not built (built: bert, modernbert, roberta, xlm-roberta)",
+              "{}: \"{}\" is not supported (supported: bert, modernbert, roberta, xlm-roberta)",
               config.root().where("model_type"), type);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An encoder without heads: token ids in, hidden states out. Heads read what a trunk computed, so
-// any number of them costs one pass.
+// An encoder without heads: converts token ids to hidden states. Heads read the trunk's output, so
+// any number of heads needs only one pass.
 
 #include <cstdint>
 #include <memory>
@@ -20,12 +20,12 @@ struct Scratch;
 
 struct TrunkShape {
   int32_t vocabulary = 0;
-  int32_t types = 1;       // segment types of tokens
-  int32_t tokens_max = 0;  // of one sequence
+  int32_t types = 1;       // number of segment types
+  int32_t tokens_max = 0;  // per sequence
   int32_t layers = 0;
   int32_t hidden = 0;
-  int32_t heads = 0;  // of attention; hidden is a multiple
-  int32_t wide = 0;   // widest row inside a feed-forward layer
+  int32_t heads = 0;  // attention heads; hidden is a multiple
+  int32_t wide = 0;   // widest row in a feed-forward layer
 
   int32_t head_dim() const { return hidden / heads; }
 };
@@ -35,18 +35,17 @@ class Trunk {
  public:
   virtual ~Trunk() = default;
   const TrunkShape& shape() const { return shape_; }
-  /// What its weights take, whether in memory of their own or in the mapped file.
+  /// Bytes of the weights, in the trunk's own memory or in the mapped file.
   uint64_t weights_bytes() const { return weights_bytes_; }
 
-  /// Runs scratch.batch through the first `layers` layers and what ends the network after its last;
-  /// scratch.x (tokens, hidden) holds the hidden states afterwards. A sequence's rows do not depend
-  /// on the other sequences nor on the number of workers, to the last bit. Preconditions: 0 <=
-  /// layers <= shape().layers, the batch was checked against the shape, and scratch.reserve() was
-  /// called for it.
+  /// Runs scratch.batch through the first `layers` layers and the network's final step. Afterwards
+  /// scratch.x (tokens, hidden) holds the hidden states. A sequence's rows do not depend on the
+  /// other sequences or the number of workers, bit for bit. Requires 0 <= layers <= shape().layers,
+  /// a batch that was checked against the shape, and a call of scratch.reserve() for it.
   virtual void encode(Scratch& scratch, int32_t layers, Workers& workers) const = 0;
 
-  /// Multiply-adds of the matrix products and of attention for one sequence of `tokens` through all
-  /// layers: what is not computed, outside of a window, is not counted.
+  /// Multiply-adds of the matrix products and attention for one sequence of `tokens` through all
+  /// layers. Attention outside the window is not computed and not counted.
   virtual double multiply_adds(int32_t tokens) const = 0;
 
  protected:
@@ -60,14 +59,14 @@ class Trunk {
 
 struct TrunkOptions {
   const kernels::Table& kernels;
-  kernels::Format format = kernels::Format::kF32;  // of matrices that the file does not hold packed
-  /// Layers, by number, whose matrices are held in bfloat16 when `format` is kI8.
+  kernels::Format format = kernels::Format::kF32;  // for matrices that are not packed in the file
+  /// Numbers of the layers whose matrices are kept in bfloat16 if `format` is kI8.
   std::set<int32_t> wide_layers = {};
-  /// Filled with what was packed, when not null; it looks into the trunk.
+  /// If not null, receives the packed matrices, which point into the trunk.
   std::vector<PackedMatrix>* packed = nullptr;
-  /// An adapter that the weights are read with, when not null; outlives the trunk.
+  /// If not null, an adapter that is merged into the weights. It must outlive the trunk.
   weights::LoraUse* merge = nullptr;
-  /// Filled with the linear layers in the order of Linear::place(), when not null.
+  /// If not null, receives the linear layers in the order of Linear::place().
   std::vector<LinearSpec>* linears = nullptr;
 
   kernels::Format format_of(int32_t layer) const {
@@ -76,12 +75,12 @@ struct TrunkOptions {
   }
 };
 
-/// Pairs (i, j) of a sequence's tokens with |i - j| <= window.
+/// Returns the number of pairs (i, j) of a sequence's tokens with |i - j| <= window.
 double attended_pairs(int32_t tokens, int32_t window);
 
-/// The trunk that config.json describes. It looks into `file` and the kernels, which outlive it.
-/// Errors: kUnsupported for an architecture or an option that is not built, kCorrupt for values and
-/// tensors that contradict each other; each names the file and what in it.
+/// Opens the trunk described by config.json. `file` and the kernels must outlive it. Errors:
+/// kUnsupported for an unsupported architecture or option; kCorrupt for contradictory values or
+/// tensors. Each names the file and the item.
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
                                                 const weights::SafeTensors& file,
                                                 const TrunkOptions& options);

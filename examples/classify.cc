@@ -1,7 +1,7 @@
-// What every head of a model says about texts, in C++.
+// Prints every head's answers for texts, in C++.
 //
-//   classify MODEL TEXT...      prints "LABEL SCORE" of a head that scores texts, and a line
-//                               "TYPE BEGIN END SCORE" for each span of one that marks them
+//   classify MODEL TEXT...      prints "LABEL SCORE" for a head that scores texts, and a line
+//                               "TYPE BEGIN END SCORE" for each span of a head that marks them
 
 #include <signalbox/engine/engine.h>
 

@@ -1,4 +1,4 @@
-// How close texts are to a query, in C.
+// Prints how similar texts are to a query, in C.
 //
 //   embed MODEL QUERY TEXT...      prints a line "SIMILARITY TEXT" for each text
 
@@ -12,8 +12,8 @@ static int failed(const char* what) {
   return 1;
 }
 
-// Prints the products of the first vector with each of the others: vectors (count, dim) of length 1,
-// so that these are cosines.
+// Prints the dot product of the first vector with each of the others. The vectors (count, dim) have
+// length 1, so these are cosines.
 static void print_similarities(const float* vectors, size_t count, size_t dim,
                                const signalbox_text* texts) {
   for (size_t i = 1; i < count; ++i) {

@@ -1,5 +1,4 @@
-// Chooses tables: base first, then the overlay of each tier that the processor supports, up to the
-// one asked for.
+// Selects tables: base first, then each tier that the processor supports, up to the requested one.
 
 #include <array>
 #include <cstdlib>
@@ -13,10 +12,11 @@ struct Tier {
   std::string_view name;
   bool (*supported)();
   void (*install)(Table& table);
-  bool (*is_faster)() = [] { return true; };  // than the tier before
+  bool (*is_faster)() = [] { return true; };  // faster than the previous tier
 };
 
-// __builtin_cpu_supports also asks the operating system (XCR0), which cpuid bits alone do not.
+// __builtin_cpu_supports also checks operating system support (XCR0); cpuid bits alone do not show
+// it.
 bool has_base() {
   return true;
 }
@@ -32,7 +32,7 @@ bool has_vnni() {
   return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
 // Intel's cores multiply pairs of bfloat16 at half the rate of single precision (89 against 178
-// GFLOP/s measured on Sapphire Rapids), AMD's at twice.
+// GFLOP/s measured on Sapphire Rapids), AMD's at twice the rate.
 bool has_fast_bf16() {
   return !__builtin_cpu_is("intel");
 }
@@ -59,7 +59,7 @@ std::string known_names() {
   return out;
 }
 
-// Tables of all tiers; those that the processor lacks stay empty.
+// The tables of all tiers. Entries of unsupported tiers stay empty.
 const std::array<Table, kTiers.size()>& tables() {
   static const auto built = [] {
     std::array<Table, kTiers.size()> out{};

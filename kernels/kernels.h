@@ -1,12 +1,11 @@
 #pragma once
-// The one table of numerical operations. Every entry works on pointers and sizes, allocates
-// nothing, throws nothing, and knows no model. Tiers (base, avx2, avx512, vnni, bf16) overwrite
-// entries with faster ones of the same meaning; kernels/ref states that meaning in double
-// precision.
+// The table of numerical operations. Entries take pointers and sizes, never allocate or throw, and
+// do not depend on any model. Each tier (base, avx2, avx512, vnni, bf16) overwrites entries with
+// faster equivalents. kernels/ref defines the exact results in double precision.
 //
-// All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs do not
-// overlap unless it says "in place". A row's result depends on that row alone, so a text's result
-// does not depend on its batch.
+// All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs must not
+// overlap unless the entry is marked "in place". A row's result does not depend on other rows, so a
+// text's result does not depend on its batch.
 
 #include <cstdint>
 #include <span>
@@ -16,7 +15,7 @@
 
 namespace signalbox::kernels {
 
-/// A window that hides no key.
+/// A window that covers all keys.
 inline constexpr int32_t kNoWindow = INT32_MAX;
 
 struct AttentionShape {
@@ -26,14 +25,15 @@ struct AttentionShape {
   int32_t window = kNoWindow;  // token i attends to token j when |i - j| <= window
 };
 
-/// Floats of scratch that `attention` needs: one head's keys and values, and a block of queries
-/// with their scores. Grows with the tokens, never with their square.
+/// Returns the floats of scratch that `attention` needs: one head's keys and values, and a block of
+/// queries with their scores. It grows linearly with the tokens.
 int64_t attention_scratch(const AttentionShape& shape);
 
-/// The same for `attention_i16`, in bytes.
+/// Returns the bytes of scratch that `attention_i16` needs.
 int64_t attention_i16_scratch(const AttentionShape& shape);
 
-/// How the weights of a linear layer are stored, and what its rows are turned into before.
+/// How the weights of a linear layer are stored. It also determines the conversion of the
+/// activations.
 enum class Format : uint8_t { kF32, kBF16, kI8 };
 
 /// A product y (rows, out) = x (rows, in) w^T with w (out, in).
@@ -43,80 +43,82 @@ struct LinearShape {
   int32_t out;
 };
 
-/// What is done with the sums before they are written, each v = sum + bias of its column.
+/// The operation applied to the sums before they are written. v is the sum plus the bias of its
+/// column.
 enum class Finish : uint8_t {
   kStore,  // y = v
   kAdd,    // y += v
   kGelu,   // y = gelu(v)
-  kGeglu,  // y (rows, out / 2) = gelu(v of column c) * v of column out / 2 + c; of gated weights
+  kGeglu,  // y (rows, out / 2) = gelu(v of column c) * v of column out / 2 + c; for gated weights
 };
 
-/// What an adapter adds to the sums of one row before they are finished: reduced up^T, fed in the
-/// order of k. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021.
+/// An adapter's contribution to the sums of one row, added before they are finished: reduced up^T,
+/// accumulated in the order of k. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models",
+/// 2021.
 struct LowRank {
-  int32_t rank = 0;                // 0: nothing is added
+  int32_t rank = 0;                // 0: no contribution
   const float* reduced = nullptr;  // (rank): the row times the adapter's first matrix
-  const void* up = nullptr;        // (out, rank) as pack_linear writes it in kF32, gated as w is
+  const void* up = nullptr;        // (out, rank) packed by pack_linear in kF32, gated if w is
 };
 
 /// gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form of Hendrycks and Gimpel, "Gaussian Error
-/// Linear Units", 2016; the gate: Shazeer, "GLU Variants Improve Transformer", 2020.
+/// Linear Units", 2016. The gate is from Shazeer, "GLU Variants Improve Transformer", 2020.
 struct Epilogue {
   Finish finish = Finish::kStore;
-  const float* bias = nullptr;        // as pack_bias writes it, or none
-  const LowRank* low_rank = nullptr;  // (rows), or none
+  const float* bias = nullptr;        // packed by pack_bias, or nullptr
+  const LowRank* low_rank = nullptr;  // (rows), or nullptr
 };
 
-/// Bytes that pack_linear writes for w (out, in); a multiple of 64. Gated: `out` is even and its
-/// halves lie side by side, as Finish::kGeglu reads them.
+/// Returns the bytes that pack_linear writes for w (out, in), a multiple of 64. For gated weights
+/// `out` is even and the two halves of the outputs are interleaved as Finish::kGeglu expects.
 int64_t packed_linear_bytes(Format format, int32_t in, int32_t out, bool gated = false);
 
-/// Lays w (out, in), as checkpoints store it, out for the products of every tier. In kI8 each row
-/// of w is quantised symmetrically, with a scale of its own. packed is aligned to 4 bytes.
+/// Packs w (out, in), as stored in checkpoints, for the products of every tier. kI8 quantises each
+/// row of w symmetrically with its own scale. `packed` must be aligned to 4 bytes.
 void pack_linear(Format format, int32_t in, int32_t out, const float* w, void* packed,
                  bool gated = false);
 
-/// Whether the scales of a packed matrix are numbers; true for formats that have none.
+/// Returns true if the scales of a packed matrix are finite, or if the format has no scales.
 bool has_finite_scales(Format format, int32_t in, int32_t out, const void* packed,
                        bool gated = false);
 
-/// The weights w (out, in) that a packed matrix stands for.
+/// Restores the weights w (out, in) from a packed matrix.
 void unpack_linear(Format format, int32_t in, int32_t out, const void* packed, float* w,
                    bool gated = false);
 
-/// Floats of a packed bias, and its packing: bias (out).
+/// packed_bias_size() returns the floats of a packed bias; pack_bias() packs bias (out).
 int64_t packed_bias_size(int32_t out, bool gated = false);
 void pack_bias(int32_t out, const float* bias, float* packed, bool gated = false);
 
-/// Bytes of one row of `cols` values as quantize_rows writes it.
+/// Returns the bytes of one row of `cols` values written by quantize_rows.
 int64_t quantized_row_bytes(int32_t cols);
 
-/// y (n) two-byte values = x (n) rounded to bfloat16, to nearest even.
+/// Rounds x (n) to bfloat16, to nearest even, and writes n two-byte values to y.
 void narrow_bf16(int64_t n, const float* x, void* y);
 
-/// Floats of scratch that linear_bf16 needs.
+/// Returns the floats of scratch that linear_bf16 needs.
 int64_t bf16_scratch(const LinearShape& shape);
 
 struct Table {
   std::string_view tier;
 
-  /// y = finish(x w^T): x (rows, in); packed by pack_linear in kF32.
+  /// y = finish(x w^T): x (rows, in); `packed` comes from pack_linear in kF32.
   void (*linear_f32)(const LinearShape& shape, const float* x, const void* packed,
                      const Epilogue& epilogue, float* y);
 
-  /// The same with packed in kBF16. Tiers with a dot product of bfloat16 round x to it, the others
-  /// widen the weights; sums are in single precision. scratch (bf16_scratch(shape)).
+  /// linear_f32 with `packed` in kBF16. Tiers with a bfloat16 dot product round x to bfloat16; the
+  /// others widen the weights. Sums are in single precision. scratch (bf16_scratch(shape)).
   void (*linear_bf16)(const LinearShape& shape, const float* x, float* scratch, const void* packed,
                       const Epilogue& epilogue, float* y);
 
-  /// The same with x as quantize_rows gives it; packed in kI8. The sums are exact: the same on
+  /// linear_f32 with x from quantize_rows and `packed` in kI8. The sums are exact and the same on
   /// every tier.
   void (*linear_i8)(const LinearShape& shape, const uint8_t* q, const float* scales,
                     const void* packed, const Epilogue& epilogue, float* y);
 
-  /// q (rows, quantized_row_bytes(cols)) and scales (rows): x (rows, cols) in 8 bits, so that
-  /// (q - 128) * scale is x to within half a scale, and a row's largest magnitude is 127 scales.
-  /// The same bytes on every tier.
+  /// Quantises x (rows, cols) to 8 bits: q (rows, quantized_row_bytes(cols)) and scales (rows). (q
+  /// - 128) * scale is x to within half a scale, and a row's largest magnitude is 127 scales. Every
+  /// tier gives the same bytes.
   void (*quantize_rows)(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales);
 
   /// In place, x (n) = gelu(x), tanh(x), or max(x, 0).
@@ -129,44 +131,44 @@ struct Table {
   void (*layer_norm)(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
                      const float* x, float* y);
 
-  /// In place, turns the queries and keys of qkv (tokens, 3, heads, head_dim) by their positions:
-  /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, with
-  /// dimension i paired with i + head_dim / 2. rotations (tokens, 2, head_dim / 2): cosines, then
-  /// sines. head_dim is even.
+  /// In place, rotates the queries and keys of qkv (tokens, 3, heads, head_dim) by their positions:
+  /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, pairing
+  /// dimension i with i + head_dim / 2. rotations (tokens, 2, head_dim / 2): cosines, then sines.
+  /// head_dim is even.
   void (*rope)(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv);
 
-  /// Self-attention of one head of one sequence within a window: its part of out (tokens, heads,
-  /// head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, 3, heads, head_dim); scratch
-  /// (attention_scratch(shape)). Costs tokens x min(tokens, window); the softmax is online (Milakov
-  /// and Gimelshein, 2018).
+  /// Self-attention of one head of one sequence within a window. It writes this head's part of out
+  /// (tokens, heads, head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, 3, heads,
+  /// head_dim); scratch (attention_scratch(shape)). The cost is tokens x min(tokens, window). The
+  /// softmax is online (Milakov and Gimelshein, 2018).
   void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
                     float* out);
 
-  /// The same in 16-bit integers with exact sums; scratch in bytes (attention_i16_scratch(shape)),
-  /// aligned to 64.
+  /// attention in 16-bit integers with exact sums. `scratch` has attention_i16_scratch(shape)
+  /// bytes, aligned to 64.
   void (*attention_i16)(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
                         float* out);
 
   /// out (cols) = mean over the rows of x (rows, cols); rows > 0.
   void (*mean_rows)(int32_t rows, int32_t cols, const float* x, float* out);
 
-  /// In place, x (n) /= max(|x|, 1e-12), as sentence-transformers does it.
+  /// In place, x (n) /= max(|x|, 1e-12), as in sentence-transformers.
   void (*l2_normalize)(int32_t n, float* x);
 
   /// y (n) += x (n).
   void (*add)(int64_t n, const float* x, float* y);
 
-  /// sum of x[i] y[i] over n.
+  /// Returns the sum of x[i] y[i] over n.
   float (*dot)(int32_t n, const float* x, const float* y);
 
-  /// sums (n) = the dot products of one row in 8 bits with n others, each sum over i < cols of
-  /// (q[i] - 128) (rows[r][i] - 128), exact; all as quantize_rows writes them. The rows are given
-  /// by address, because those that a search meets lie apart. cols <= 32,768.
+  /// sums (n) = exact dot products of one 8-bit row with n others: the sum over i < cols of (q[i] -
+  /// 128) (rows[r][i] - 128). All rows are in the format of quantize_rows. Rows are given by
+  /// address because a search reads scattered rows. cols <= 32,768.
   void (*dots_i8)(int32_t n, int32_t cols, const uint8_t* q, const uint8_t* const* rows,
                   int32_t* sums);
 
-  /// y (n) = x (n) widened from IEEE half precision or bfloat16, exactly; x holds n two-byte
-  /// values, little-endian.
+  /// Widens x (n) from IEEE half precision or bfloat16 to y (n) exactly. x holds n little-endian
+  /// two-byte values.
   void (*widen_f16)(int64_t n, const void* x, float* y);
   void (*widen_bf16)(int64_t n, const void* x, float* y);
 };
@@ -174,13 +176,12 @@ struct Table {
 /// Names of all tiers, slowest first.
 std::span<const std::string_view> tier_names();
 
-/// The table of one tier. kInvalid for an unknown name, kUnsupported when this processor lacks what
-/// it needs.
+/// Returns the table of one tier. kInvalid for an unknown name; kUnsupported if this processor
+/// lacks a required feature.
 Result<const Table*> table_of(std::string_view tier);
 
-/// The table this process uses: the tier that the environment variable SIGNALBOX_ISA names,
-/// otherwise the fastest of those that the processor can run. Decided at the first call.
-/// Thread-safe.
+/// Returns the table that this process uses: the tier named by the environment variable
+/// SIGNALBOX_ISA, otherwise the fastest supported one. It is chosen at the first call. Thread-safe.
 Result<const Table*> active_table();
 
 }  // namespace signalbox::kernels

@@ -1,4 +1,4 @@
-// Packs weights and biases: the layout of panel.h, written once for all tiers.
+// Packs weights and biases into the layout of panel.h, which all tiers share.
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace {
 
 using body::kPanelColumns;
 
-// The output that column c of a panel stands for; -1 for none.
+// Returns the output for column c of a panel, or -1 if there is none.
 int64_t output_of(int64_t panel, int64_t c, int64_t out, bool gated) {
   if (!gated) return panel * kPanelColumns + c < out ? panel * kPanelColumns + c : -1;
   constexpr int64_t kHalf = kPanelColumns / 2;
@@ -40,7 +40,7 @@ void put(float value, float scale, int8_t* to) {
   *to = static_cast<int8_t>(std::clamp(exact, -127.0f, 127.0f));
 }
 
-// One column of a panel: row (in), or null for zeros.
+// Packs one column of a panel: row (in), or null for zeros.
 template <class Format>
 void pack_column(int64_t in, const float* row, int64_t c, char* panel) {
   using Weight = typename Format::Weight;

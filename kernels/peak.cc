@@ -1,4 +1,4 @@
-// Times the loop of a table's tier.
+// Times the peak loop of a table's tier.
 
 #include "kernels/peak.h"
 
@@ -14,7 +14,8 @@ PeakLoop loop_of([[maybe_unused]] std::string_view tier, [[maybe_unused]] Factor
 #if defined(__x86_64__)
   if (tier == "avx2") return peak_loop_avx2;
   if (tier == "avx512") return peak_loop_avx512;
-  // Tiers after avx512 add products of narrower numbers and are as wide in single precision.
+  // The tiers after avx512 add products of narrower numbers and have the same width in single
+  // precision.
   if (tier != "base") return factors == Factors::kI8 ? peak_loop_i8_vnni : peak_loop_avx512;
 #endif
   return peak_loop_base;
@@ -24,14 +25,15 @@ PeakLoop loop_of([[maybe_unused]] std::string_view tier, [[maybe_unused]] Factor
 
 double measured_peak_gflops(const Table& table, Factors factors) {
   using Clock = std::chrono::steady_clock;
-  // The clock under wide instructions settles in ten milliseconds; a run is rarely interrupted.
+  // The clock rate under wide instructions settles within ten milliseconds, and a run is rarely
+  // interrupted.
   constexpr std::chrono::milliseconds kTime(30);
-  constexpr int64_t kSteps = 16 * 1024;  // a tenth of a millisecond
+  constexpr int64_t kSteps = 16 * 1024;  // about 0.1 ms
   const PeakLoop loop = loop_of(table.tier, factors);
-  // Not known when compiled; sums of floats stay near 2.
+  // The compiler must not know these values. Sums of floats stay near 2.
   const volatile float given[] = {0.5f, 1.0f};
   const float in[] = {given[0], given[1]};
-  volatile float kept = 0;  // so that no run is left out
+  volatile float kept = 0;  // prevents the compiler from removing a run
   double best = 0;
   for (const auto end = Clock::now() + kTime; Clock::now() < end;) {
     float out = 0;

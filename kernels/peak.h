@@ -1,7 +1,7 @@
 #pragma once
-// What one core can do at best, so that a benchmark can say which share of it a model reaches. It
-// is measured rather than looked up: no table knows every processor and the clock it runs at under
-// wide instructions.
+// The peak rate of one core, so that a benchmark can report which fraction of it a model reaches.
+// It is measured, because no table covers every processor and its clock rate under wide
+// instructions.
 
 #include <cstdint>
 
@@ -9,13 +9,13 @@
 
 namespace signalbox::kernels {
 
-/// The factors of a product.
+/// The number format of a product's factors.
 enum class Factors : uint8_t { kF32, kI8 };
 
-/// Operations a second, in 1e9, of multiply-adds (two operations each) on registers with the best
-/// instruction the tier has for these factors: the best of many short runs on this thread, 30 ms in
-/// all. A tier without one for bytes is measured in single precision, which
-/// bytes may then exceed a little.
+/// Measures the peak rate in 1e9 operations per second. A multiply-add counts as two operations. It
+/// runs on registers with the tier's best instruction for these factors, and takes the best of many
+/// short runs on this thread, 30 ms in total. A tier without a byte instruction is measured in
+/// single precision; its byte products may then exceed the result slightly.
 double measured_peak_gflops(const Table& table, Factors factors);
 
 }  // namespace signalbox::kernels

@@ -1,6 +1,6 @@
 #pragma once
-// What a tier file provides: a function that overwrites the entries it has better code for. Applied
-// in order, each over the one before; base fills every entry.
+// The interface of a tier file: a function that overwrites the table entries for which the tier has
+// better code. The functions are applied in order; base fills every entry.
 
 #include "kernels/kernels.h"
 

@@ -1,4 +1,5 @@
-// Eight lanes with fused multiply-add. Compiled with -mavx2 -mfma; runs only where both are there.
+// Eight lanes with fused multiply-add. Compiled with -mavx2 -mfma; runs only on processors with
+// both.
 
 #include "kernels/body/install.h"
 #include "kernels/tier.h"

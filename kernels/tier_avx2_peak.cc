@@ -1,4 +1,4 @@
-// The loop of kernels/peak.h, compiled with the flags of tier_avx2.cc.
+// The loop for kernels/peak.h, compiled with the flags of tier_avx2.cc.
 
 #include "kernels/body/peak.h"
 

@@ -1,5 +1,5 @@
-// Sixteen lanes. Compiled with the flags of AVX-512 F, CD, DQ and BW; runs only where all four are
-// there. Products of bytes stay with avx2: without VNNI sixteen lanes win nothing there.
+// Sixteen lanes. Compiled with the flags for AVX-512 F, CD, DQ and BW; runs only on processors with
+// all four. Byte products use the avx2 code, because sixteen lanes gain nothing without VNNI.
 
 #include "kernels/body/install.h"
 #include "kernels/tier.h"

@@ -1,4 +1,4 @@
-// The loop of kernels/peak.h, compiled with the flags of tier_avx512.cc.
+// The loop for kernels/peak.h, compiled with the flags of tier_avx512.cc.
 
 #include "kernels/body/peak.h"
 

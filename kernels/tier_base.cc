@@ -1,4 +1,4 @@
-// The tier that runs on every processor of the architecture: the bodies at its narrowest width.
+// The tier for every processor of the architecture, using its narrowest vector width.
 
 #include "kernels/body/attention_i16.h"
 #include "kernels/body/dots_i8.h"

@@ -1,4 +1,4 @@
-// The loop of kernels/peak.h, compiled with the flags of tier_base.cc.
+// The loop for kernels/peak.h, compiled with the flags of tier_base.cc.
 
 #include "kernels/body/peak.h"
 

@@ -1,4 +1,4 @@
-// AVX-512 with VNNI and BF16: what vnni does, and products of bfloat16.
+// AVX-512 with VNNI and BF16: the vnni tier plus bfloat16 products.
 
 #include "kernels/tier.h"
 #include "kernels/x86/linear_bf16.h"

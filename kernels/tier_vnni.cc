@@ -1,4 +1,4 @@
-// AVX-512 with VNNI: what avx512 does, and exact products of integers.
+// AVX-512 with VNNI: the avx512 tier plus exact integer products.
 
 #include "kernels/tier.h"
 #include "kernels/x86/dots_i16.h"

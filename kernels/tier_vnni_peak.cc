@@ -1,4 +1,4 @@
-// The loop of kernels/peak.h for bytes, compiled with the flags of tier_vnni.cc.
+// The byte loop for kernels/peak.h, compiled with the flags of tier_vnni.cc.
 
 #include "kernels/peak_loop.h"
 #include "kernels/x86/peak_i8_vnni.h"

@@ -1,5 +1,5 @@
-// Matching narrows a range of the sorted contents byte by byte: a trie's walk without building one.
-// At almost every position of a text, a look at two bytes tells that none begins there.
+// Matching narrows a range of the sorted contents byte by byte, which is a trie walk without
+// building a trie. At almost every position, checking two bytes is enough to rule out a token.
 
 #include "tokenizer/added_tokens.h"
 
@@ -15,8 +15,8 @@ unsigned char byte_at(std::string_view text, size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// The code point that ends at `end`; U+FFFD when the bytes before it are none. Precondition: end >
-// 0.
+// Decodes the code point that ends at `end`, or returns U+FFFD if the bytes before it are invalid.
+// Requires end > 0.
 utf8::Decoded decode_before(std::string_view text, size_t end) {
   for (uint32_t bytes = 1; bytes <= 4 && bytes <= end; ++bytes) {
     if ((byte_at(text, end - bytes) & 0xC0) == 0x80) continue;
@@ -32,8 +32,8 @@ bool touches_word(std::string_view text, size_t begin, size_t end) {
          (end < text.size() && unicode::is_word(utf8::decode(text, end).code_point));
 }
 
-// Whether a space, or the mark that a normalizer puts in its place, stands between other characters
-// or alone. A run of several spaces does not hold a lone one.
+// Returns true if the content has a lone space (or the mark that replaces it) next to other
+// characters or as the whole content. A run of several spaces has no lone space.
 bool holds_lone_space(std::string_view content) {
   for (const std::string_view mark : {std::string_view(" "), std::string_view("\xE2\x96\x81")}) {
     if (content.find(mark) == std::string_view::npos) continue;
@@ -92,7 +92,7 @@ const AddedToken* AddedTokens::longest_at(std::string_view text, size_t position
   auto last = tokens_.begin() + bucket.end;
   const AddedToken* found = nullptr;
   for (size_t depth = 1; first != last; ++depth) {
-    // All of the range begin with the same `depth` bytes; the shortest of them sorts first.
+    // All contents in the range share their first `depth` bytes; the shortest sorts first.
     if (first->content.size() == depth) found = &*first++;
     if (first == last || position + depth >= text.size()) break;
     const unsigned char byte = byte_at(text, position + depth);
@@ -136,8 +136,8 @@ std::optional<AddedTokens::Part> AddedTokens::Splitter::next_token() {
     size_t end = begin + token->content.size();
     search_ = end;
     if (token->single_word && touches_word(text_, begin, end)) continue;
-    // A neighbour may have taken the white space already. The next match may still begin inside
-    // white space taken here, and then two tokens share it: the reference does the same.
+    // An adjacent token may have absorbed the white space already. The next match may still begin
+    // inside white space absorbed here, and then two tokens share it, as in the reference.
     if (token->lstrip) begin = std::max(spaces_begin(text_, begin, part_), part_);
     if (token->rstrip) end = spaces_end(end);
     if (begin < end) return Part{begin, end, token->id};
@@ -145,7 +145,7 @@ std::optional<AddedTokens::Part> AddedTokens::Splitter::next_token() {
   return std::nullopt;
 }
 
-// Remembers the run, so that many tokens inside one run of white space cost one scan.
+// Remembers the run, so that many tokens inside one run of white space need one scan.
 size_t AddedTokens::Splitter::spaces_end(size_t begin) {
   if (begin >= spaces_begin_ && begin < spaces_end_) return spaces_end_;
   spaces_begin_ = spaces_end_ = begin;

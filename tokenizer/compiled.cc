@@ -1,4 +1,4 @@
-// Sections are written and read in one order, by one list of them.
+// Sections are written and read in the same order, from one list.
 
 #include "tokenizer/compiled.h"
 
@@ -11,7 +11,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr std::string_view kMagic = "SBTOKEN\1";  // the last byte is the version of the form
+constexpr std::string_view kMagic = "SBTOKEN\1";  // the last byte is the format version
 constexpr size_t kAlignment = 64;
 constexpr size_t kSections = 7;
 constexpr uint64_t kHasTables = 1;
@@ -31,7 +31,7 @@ size_t aligned(size_t offset) {
   return (offset + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// The JSON without what the tables hold.
+// Returns the JSON without the parts stored in the tables.
 std::string without_tables(std::string_view json) {
   const auto document = json::Document::parse(std::string(json));
   SIGNALBOX_CHECK(document.has_value());
@@ -57,7 +57,7 @@ std::string_view bytes_of(std::span<const T> array) {
   return {reinterpret_cast<const char*>(array.data()), array.size_bytes()};
 }
 
-// Reads one section after the other.
+// Reads sections in order.
 class Sections {
  public:
   Sections(std::string_view bytes, const Header& header) : bytes_(bytes), header_(header) {}
@@ -90,7 +90,7 @@ Result<Compiled> read_compiled(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < sizeof(header)) {
     return fail(Code::kCorrupt, "compiled tokenizer: {}",
                 is_compiled(bytes) && bytes.size() > kMagic.size()
-                    ? "of another version: convert the tokenizer.json again"
+                    ? "written by another version: convert the tokenizer.json again"
                     : "cut short");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));

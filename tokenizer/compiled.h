@@ -1,12 +1,12 @@
 #pragma once
-// The compiled form of a tokenizer.json: its tables as they lie in memory, to be mapped and used in
-// place, and the rest of it as JSON. Opening one costs a look at each entry instead of building the
-// tables. Little-endian; the arrays begin at multiples of 64 bytes:
+// The compiled form of a tokenizer.json. Its tables have the same layout as in memory, so the file
+// is mapped and used in place; the other settings are stored as JSON. Opening it checks each entry
+// instead of building the tables. Little-endian; the arrays begin at multiples of 64 bytes:
 //
 //   magic (8)  flags (8)  7 x { offset (8), bytes (8) }
 //   JSON, vocabulary text, pieces, slots, merges, small junctions, other junctions
 //
-// Of models other than BPE it holds the JSON alone. A file that was tampered with may give wrong
+// For models other than BPE the file contains only the JSON. A manipulated file can produce wrong
 // ids, but none out of range.
 
 #include <string>
@@ -17,10 +17,10 @@
 
 namespace signalbox::tokenizer {
 
-/// Whether bytes begin as a compiled form does.
+/// Returns true if the bytes begin like a compiled form.
 bool is_compiled(std::string_view bytes);
 
-/// What of a BPE model is compiled.
+/// The compiled tables of a BPE model.
 struct BpeTables {
   Vocabulary::Arrays vocabulary;
   std::span<const Merges::Slot> merges;
@@ -29,17 +29,17 @@ struct BpeTables {
 };
 
 struct Compiled {
-  std::string_view json;  // without model.vocab and model.merges where there are tables
+  std::string_view json;  // without model.vocab and model.merges if there are tables
   bool has_tables = false;
   BpeTables tables;
 };
 
-/// Views into `bytes`, which must be aligned to 64 bytes. Checks where the arrays lie, not what is
-/// in them. Error: kCorrupt.
+/// Returns views into `bytes`, which must be aligned to 64 bytes. Checks the positions of the
+/// arrays, not their contents. Error: kCorrupt.
 Result<Compiled> read_compiled(std::string_view bytes);
 
-/// The file's bytes. Precondition: `json` is one that read_hf_json accepts, `bpe` its model or
-/// null when that is of another kind.
+/// Returns the contents of the file. `json` must be accepted by read_hf_json. `bpe` is its model,
+/// or null for other kinds of models.
 std::string write_compiled(std::string_view json, const Bpe* bpe);
 
 }  // namespace signalbox::tokenizer

@@ -1,8 +1,8 @@
 #pragma once
-// What stands between the stages: text that knows, byte by byte, where it came from, and tokens. A
-// normalizer appends to a Normalized, a splitter cuts its text into words, a model turns a word
-// into tokens. Most text is changed by nothing: then no byte is copied and no table is made, and a
-// TextView looks at the caller's own bytes.
+// The data passed between stages: text in which every byte records its origin, and tokens. A
+// normalizer appends to a Normalized, a splitter divides its text into words, and a model converts
+// a word to tokens. Most text is not changed: then nothing is copied, no table is built, and a
+// TextView refers to the caller's bytes.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace signalbox::tokenizer {
 
 struct Normalized {
   std::string text;
-  std::vector<Span> source;  // (text.size()): the original code point that each byte stands for
+  std::vector<Span> source;  // (text.size()): the original code point of each byte
 
   void clear() {
     text.clear();
@@ -31,34 +31,34 @@ struct Normalized {
     utf8::append(text, code_point);
     source.resize(text.size(), from);
   }
-  /// Appends bytes that all stand for `from`.
+  /// Appends bytes that all originate from `from`.
   void append(std::string_view bytes, Span from) {
     text += bytes;
     source.resize(text.size(), from);
   }
 };
 
-/// Valid UTF-8 and where each byte of it came from; looks at memory that others own.
+/// Valid UTF-8 and the origin of each byte. It is a view of memory owned by others.
 class TextView {
  public:
-  /// The caller's own bytes, which nothing has changed: they begin at byte `base` of the original.
+  /// The caller's unchanged bytes, which begin at byte `base` of the original.
   TextView(std::string_view text, uint32_t base) : text_(text), base_(base) {}
-  /// What was made of the text that begins at byte `base` of the original.
+  /// Normalised text of the original that begins at byte `base`.
   explicit TextView(const Normalized& normalized, uint32_t base = 0)
       : text_(normalized.text), source_(normalized.source.data()), base_(base) {}
 
   std::string_view text() const { return text_; }
-  /// Where the text begins in the original.
+  /// The position of the text in the original.
   uint32_t base() const { return base_; }
 
-  /// The original code point that the code point at `position`, `bytes` long, stands for.
+  /// Returns the original code point for the code point at `position`, which is `bytes` long.
   Span source(uint32_t position, uint32_t bytes) const {
     if (source_ != nullptr) return source_[position];
     return {base_ + position, base_ + position + bytes};
   }
 
-  /// The original bytes that a range stands for: whole code points, also where the range holds only
-  /// some bytes of one. Precondition: range is not empty.
+  /// Returns the original bytes of a range. The result consists of whole code points, even if the
+  /// range covers only some bytes of one. The range must not be empty.
   Span original(Span range) const {
     if (source_ != nullptr) return {source_[range.begin].begin, source_[range.end - 1].end};
     while (is_continuation(range.begin)) --range.begin;
@@ -89,11 +89,11 @@ class TextView {
   }
 
   std::string_view text_;
-  const Span* source_ = nullptr;  // (text_.size()), or none: text_ is the original at base_
+  const Span* source_ = nullptr;  // (text_.size()), or null if text_ is the original at base_
   uint32_t base_;
 };
 
-/// Where the code point that ends at `end` begins. Preconditions: valid UTF-8, end > 0.
+/// Returns the beginning of the code point that ends at `end`. Requires valid UTF-8 and end > 0.
 inline uint32_t last_code_point(std::string_view text, uint32_t end) {
   do --end;
   while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
@@ -102,7 +102,7 @@ inline uint32_t last_code_point(std::string_view text, uint32_t end) {
 
 struct Token {
   int32_t id;
-  Span span;  // in the text that the model read; in the original once the pipeline has placed it
+  Span span;  // in the model's input text; the pipeline converts it to the original text
 };
 
 }  // namespace signalbox::tokenizer

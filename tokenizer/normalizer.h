@@ -1,7 +1,6 @@
 #pragma once
-// One step of the `normalizer` of a tokenizer.json: text to text, with every byte's origin kept. A
-// sequence of them is flattened when the file is read, and the pipeline runs the steps one after
-// the other.
+// One step of the `normalizer` of a tokenizer.json: converts text to text and keeps the origin of
+// every byte. Sequences are flattened when the file is read; the pipeline runs the steps in order.
 
 #include <memory>
 #include <string_view>
@@ -11,7 +10,8 @@
 
 namespace signalbox::tokenizer {
 
-/// What stands on both sides of a lone space, where a text may be cut: ASCII, no space, no control.
+/// True for ASCII except spaces and controls. A text may be split at a lone space that has such
+/// characters on both sides.
 inline bool is_ascii_mark(char c) {
   return c > ' ' && c < 0x7F;
 }
@@ -21,24 +21,24 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
 
-  /// True when normalize() would change nothing in this text. A cheap look that may say false where
-  /// the truth is true, never the reverse.
+  /// Returns true if normalize() would not change this text. The check is cheap and may return
+  /// false for a text that would not change, but never the reverse.
   virtual bool keeps(std::string_view text) const = 0;
 
-  /// Appends the normal form of `in` to `out`, which does not overlap it.
+  /// Appends the normalised form of `in` to `out`. They must not overlap.
   virtual void normalize(const TextView& in, Normalized& out) const = 0;
 
-  /// Whether a text may be cut before a lone space, that is between "x" and " y" where x and y are
-  /// ASCII and no spaces, and normalised part by part with the same result.
+  /// Returns true if a text may be split before a lone space, that is between "x" and " y" where x
+  /// and y are ASCII and not spaces, and the parts normalised separately with the same result.
   virtual bool is_local() const { return false; }
-  /// The same for one text, by how it begins. It may be any bytes.
+  /// is_local() for one text, depending on its beginning. The text may contain any bytes.
   virtual bool is_local_in(std::string_view) const { return is_local(); }
 
-  /// By how much it may lengthen a text, in bytes, where the file says so. What Unicode says is at
-  /// most twelvefold and done once.
+  /// The maximum factor by which the configured step can lengthen a text, in bytes. Unicode
+  /// mappings are not counted: they happen once and lengthen at most twelvefold.
   virtual size_t growth() const { return 1; }
 
-  /// Whether it puts U+2581 in the place of a lone space. Otherwise such a space stays.
+  /// Returns true if a lone space is replaced by U+2581; otherwise it stays a space.
   virtual bool marks_spaces() const { return false; }
 };
 

@@ -1,7 +1,7 @@
-// Where no stage looks across a lone space, which is decided when the file is read, text is taken
-// in stretches of a few kilobytes cut there: the intermediate text stays in the first cache, a
-// prompt of any length needs little memory, and truncation ends the work early. Otherwise a text is
-// taken whole.
+// If no stage looks across a lone space (determined when the file is read), text is processed in
+// stretches of a few kilobytes split there. The intermediate text then stays in the first-level
+// cache, a prompt of any length needs little memory, and truncation stops early. Otherwise a text
+// is processed as a whole.
 
 #include "tokenizer/pipeline.h"
 
@@ -15,11 +15,12 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr size_t kStretchBytes = 2048;  // with its alignment, 18 KB
-// A thread gives back what a text larger than any model reads has taken.
+constexpr size_t kStretchBytes = 2048;  // 18 KB including its alignment
+// A thread releases scratch memory beyond this size, which only texts larger than any model's input
+// need.
 constexpr size_t kScratchBytesKept = size_t{1} << 20;
 
-// The end of a stretch: before a lone space, or the end of the text.
+// Returns the end of a stretch: before a lone space, or the end of the text.
 size_t stretch_end(std::string_view text, size_t begin) {
   for (size_t i = begin + kStretchBytes; i + 1 < text.size(); ++i) {
     i = text.find(' ', i);
@@ -34,7 +35,8 @@ Pipeline::Locality locality_of(const Pipeline::Parts& parts) {
   bool cut = false;
   auto form = SpaceForm::kSpace;
   for (size_t i = 0; i < parts.normalizers.size(); ++i) {
-    local &= i == 0 || parts.normalizers[i]->is_local();  // the first is asked about each text
+    local &= i == 0 || parts.normalizers[i]->is_local();  // the first normalizer is checked for
+                                                          // each text
     if (parts.normalizers[i]->marks_spaces()) form = SpaceForm::kMark;
   }
   for (const PretokenizerStep& step : parts.pretokenizer.steps) {
@@ -63,19 +65,19 @@ size_t bytes_of(const BpeScratch& scratch) {
 
 }  // namespace
 
-// Tokens of one text, and whether they are enough. That is asked after each word and not after an
-// added token: the reference's rule, which decides what text of a pair it finds the longer. It asks
-// from the side that is kept.
+// The tokens of one text, and whether there are enough. This is checked after each word but not
+// after an added token. That is the reference's rule, and it affects which text of a pair counts as
+// longer. The reference checks from the side that is kept.
 struct Pipeline::Output {
   std::vector<Token> tokens;
-  std::vector<Spaces> spaces;         // (tokens) where the post-processor trims
-  std::vector<uint32_t> word_begins;  // in tokens, where they are counted from the right
-  std::optional<uint32_t> open_word;  // where a word begins that the next stretch goes on with
+  std::vector<Spaces> spaces;         // (tokens), if the post-processor trims
+  std::vector<uint32_t> word_begins;  // token indices, if tokens are counted from the right
+  std::optional<uint32_t> open_word;  // beginning of a word that continues in the next stretch
   size_t tokens_enough = 0;
   size_t tokens_at_enough = SIZE_MAX;
   TruncationSide side = TruncationSide::kRight;
-  bool stops = false;   // at enough
-  bool counts = false;  // how many tokens there are decides what is cut
+  bool stops = false;   // stop when there are enough tokens
+  bool counts = false;  // the token count determines the truncation
   bool full = false;
 
   void reset(size_t enough, TruncationSide cut, bool stops_at_enough) {
@@ -91,7 +93,7 @@ struct Pipeline::Output {
     full = false;
   }
 
-  // The word's tokens begin at `begin`.
+  // Ends a word. Its tokens begin at `begin`.
   void finish_word(uint32_t begin) {
     if (side == TruncationSide::kLeft) {
       word_begins.push_back(begin);
@@ -101,9 +103,9 @@ struct Pipeline::Output {
     }
   }
 
-  // The same for a word of several stretches. Where the count of tokens matters, it may not stop in
-  // between.
-  void go_on_with_word(uint32_t begin, bool may_stop) {
+  // Continues a word over several stretches. If the token count matters, encoding must not stop
+  // inside the word.
+  void continue_word(uint32_t begin, bool may_stop) {
     if (!open_word) open_word = begin;
     full = may_stop && stops && tokens.size() >= tokens_enough;
   }
@@ -112,7 +114,7 @@ struct Pipeline::Output {
     open_word.reset();
   }
 
-  // How many tokens the reference would have of this text.
+  // Returns the number of tokens that the reference would count for this text.
   size_t counted() const {
     for (auto begin = word_begins.rbegin(); begin != word_begins.rend(); ++begin) {
       if (tokens.size() - *begin >= tokens_enough) return tokens.size() - *begin;
@@ -128,7 +130,7 @@ struct Pipeline::Output {
   TokenizedText of(std::string_view text) const { return {text, tokens, spaces, counted()}; }
 };
 
-// Each stage reads one buffer and writes the other of its two.
+// Each stage alternates between two buffers for input and output.
 struct Pipeline::Scratch {
   Normalized normalized[2];
   Normalized rewritten[2];
@@ -145,7 +147,7 @@ struct Pipeline::Scratch {
       bytes += bytes_of(pair.get()[0]) + bytes_of(pair.get()[1]);
     }
     if (bytes <= kScratchBytesKept) return;
-    WordCache seen = std::move(model.words);  // of a fixed size
+    WordCache seen = std::move(model.words);  // has a fixed size
     *this = {};
     model.words = std::move(seen);
   }
@@ -168,7 +170,7 @@ void Pipeline::encode(std::string_view text, const EncodeOptions& options, Encod
 
 void Pipeline::encode_windows(std::string_view text, const EncodeOptions& options,
                               const TakeWindow& take) const {
-  Output output;  // the caller may encode while it looks at a window
+  Output output;  // a local object, because the caller may encode while it handles a window
   output.reset(SIZE_MAX, options.side, false);
   tokenize(text, scratch(), output);
   scratch().trim();
@@ -194,8 +196,8 @@ void Pipeline::encode_pair_windows(std::string_view first, std::string_view seco
 void Pipeline::tokenize_pair(std::string_view first, std::string_view second,
                              const EncodeOptions& options, bool stops, Scratch& work,
                              Output& first_out, Output& second_out) const {
-  // Not the room beside the special tokens: which text is cut depends on the lengths, seen as far
-  // as this.
+  // The limit is tokens_max itself, without subtracting special tokens: the text lengths counted up
+  // to this limit determine which text is truncated.
   const size_t enough = options.tokens_max > 0 ? static_cast<size_t>(options.tokens_max) : SIZE_MAX;
   first_out.reset(enough, options.side, stops);
   second_out.reset(enough, options.side, stops);
@@ -276,7 +278,7 @@ void Pipeline::tokenize_normalized(TextView text, Scratch& work, Output& out) co
   }
 }
 
-// Leaves the words in work.words, as ranges of the view that is returned.
+// Stores the words in work.words, as ranges of the returned view.
 TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
   work.words.assign(1, part);
   size_t next = 0;
@@ -296,7 +298,7 @@ TextView Pipeline::split(TextView text, Span part, Scratch& work) const {
   return text;
 }
 
-// `matched`: the token's string, with the white space it took.
+// `matched` is the token's string with the absorbed white space.
 void Pipeline::add_token(int32_t id, Span place, std::string_view matched, Output& out) const {
   out.close_word();
   out.tokens.push_back({id, place});
@@ -320,7 +322,7 @@ void Pipeline::tokenize_words(const TextView& text, Scratch& work, Output& out) 
     }
     if (locality_ == Locality::kModel) {
       if (word.begin != work.words.front().begin) out.close_word();
-      out.go_on_with_word(static_cast<uint32_t>(placed), !out.counts);
+      out.continue_word(static_cast<uint32_t>(placed), !out.counts);
     } else {
       out.finish_word(static_cast<uint32_t>(placed));
     }

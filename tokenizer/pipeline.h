@@ -1,6 +1,5 @@
 #pragma once
-// The stages of one tokenizer.json in their order: added tokens, normalizers, words, pieces,
-// template.
+// The stages of a tokenizer.json in order: added tokens, normalizers, words, pieces, template.
 
 #include <memory>
 #include <optional>
@@ -17,7 +16,7 @@
 
 namespace signalbox::tokenizer {
 
-/// The memory that a compiled form's arrays lie in.
+/// The memory that holds the arrays of a compiled form.
 struct Storage {
   std::optional<MappedFile> file;
   Buffer<char> copy;
@@ -27,18 +26,19 @@ class Pipeline final : public Tokenizer {
  public:
   struct Parts {
     Storage storage;                // first, so that it outlives the model
-    AddedTokens raw_tokens;         // looked for in the text as it came
-    AddedTokens normalized_tokens;  // looked for in what the normalizers made of the rest
+    AddedTokens raw_tokens;         // searched in the raw text
+    AddedTokens normalized_tokens;  // searched in the normalised rest
     Normalizers normalizers;
     Pretokenizer pretokenizer;
     std::unique_ptr<const Model> model;
     Postprocessor postprocessor;
-    std::vector<Spaces> spaces;  // by id, where the post-processor trims
-    int32_t verbatim_id;         // but counted in the text for this one; -1: none
+    std::vector<Spaces> spaces;  // by id, if the post-processor trims
+    int32_t verbatim_id;         // for this id, spaces are counted in the text; -1: none
     int32_t vocabulary_size;
   };
-  /// Whether a text may be taken in stretches, cut at lone spaces: not; only because the model cuts
-  /// there, so that a word, as the reference counts them, goes on; or because words end there.
+  /// How a text may be processed in stretches split at lone spaces: not at all (kWhole); only
+  /// because the model splits there, while a word in the reference's sense continues (kModel); or
+  /// because words end there (kWords).
   enum class Locality : uint8_t { kWhole, kModel, kWords };
 
   explicit Pipeline(Parts parts);

@@ -1,4 +1,4 @@
-// Templates are a handful of pieces, walked as they are.
+// Applies templates, which are short lists of pieces.
 
 #include "tokenizer/postprocess.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = TemplatePiece::Kind;
 
-// Room for text beside the special tokens.
+// Returns the room for text besides the special tokens.
 size_t room(const Template& form, const EncodeOptions& options) {
   if (options.tokens_max <= 0) return SIZE_MAX;
   const auto most = static_cast<size_t>(options.tokens_max);
@@ -92,8 +92,8 @@ void Postprocessor::pair_windows(const TokenizedText& first, const TokenizedText
              out);
     return take(out);
   };
-  // The reference merges what leads with what follows, and puts the windows behind its first in
-  // front of those of the other.
+  // Windows are returned in the reference's order: it merges the leading windows with the following
+  // ones, and puts the later windows of one text before those of the other.
   if (!give(0, 0)) return;
   for (size_t i = 1; i <= outer; ++i) {
     const bool is_first = i == outer;
@@ -137,7 +137,8 @@ void Postprocessor::assemble(const Template& form, const Window& first, const Wi
     (is_first ? out.first_tokens : out.second_tokens) = {begin,
                                                          static_cast<uint32_t>(out.ids.size())};
   }
-  // A limit below the number of special tokens, which leaves no room for text, cuts them too.
+  // A limit below the number of special tokens leaves no room for text and truncates the special
+  // tokens too.
   if (options.tokens_max > 0 && out.ids.size() > static_cast<size_t>(options.tokens_max)) {
     const auto most = static_cast<size_t>(options.tokens_max);
     out.ids.resize(most);

@@ -1,6 +1,6 @@
 #pragma once
-// The last stage: truncation, then special tokens around the text by a template, as the
-// post-processors of tokenizer.json describe it.
+// The last stage: truncation, then special tokens around the text according to a template from the
+// post-processor of tokenizer.json.
 
 #include <cstdint>
 #include <span>
@@ -17,22 +17,23 @@ struct TemplatePiece {
   Kind kind;
   uint8_t type_id;
   int32_t id;             // of a special token
-  uint8_t later_type_id;  // of a text in its windows behind the first
+  uint8_t later_type_id;  // for a text in its windows after the first
 };
 using Template = std::vector<TemplatePiece>;
 
-/// What is done to a single text and to a pair.
+/// The templates for a single text and for a pair.
 struct Templates {
-  Template single;  // holds kFirst once and no kSecond
-  Template pair;    // holds both once
+  Template single;  // contains kFirst once and no kSecond
+  Template pair;    // contains both once
 };
 
-/// One text as the models gave it.
+/// The tokens of one text.
 struct TokenizedText {
   std::string_view text;
   std::span<const Token> tokens;
-  std::span<const Spaces> spaces;  // (tokens); none where nothing is trimmed
-  size_t tokens_counted;           // as many of them decide which text of a pair is the longer
+  std::span<const Spaces> spaces;  // (tokens); empty if nothing is trimmed
+  size_t tokens_counted;           // the token count used to determine which text of a pair is
+                                   // longer
 };
 
 /// Immutable; thread-safe.
@@ -41,14 +42,15 @@ class Postprocessor {
   struct Options {
     Templates full;
     Templates plain;          // without special tokens
-    std::vector<bool> trims;  // one for each time that offsets are trimmed: add_prefix_space
+    std::vector<bool> trims;  // one entry per trim of the offsets: its add_prefix_space
   };
   explicit Postprocessor(Options options) : options_(std::move(options)) {}
 
-  /// Whether a TokenizedText needs `spaces`.
+  /// Returns true if a TokenizedText needs `spaces`.
   bool trims() const { return !options_.trims.empty(); }
 
-  /// How many tokens of a text are of use: encoding stops after the word that reaches them.
+  /// Returns how many tokens of a text are needed. Encoding stops after the word that reaches this
+  /// count.
   size_t single_room(const EncodeOptions& options) const;
 
   void single(const TokenizedText& text, const EncodeOptions& options, Encoding& out) const;
@@ -64,7 +66,7 @@ class Postprocessor {
   struct Window {
     const TokenizedText* text;
     Span tokens;
-    bool is_later;  // behind the first
+    bool is_later;  // any window except the first
   };
   const Templates& templates(const EncodeOptions& options) const;
   Window window(const TokenizedText& text, const Windows& windows, size_t i) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What models need while they work on a word. One to a thread, reused by every call.
+// Working memory of the models. Each thread has one, reused by every call.
 
 #include "tokenizer/models/bpe.h"
 #include "tokenizer/models/unigram.h"

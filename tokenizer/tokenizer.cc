@@ -1,4 +1,4 @@
-// Opens a tokenizer and puts the file's name in front of what went wrong.
+// Opens a tokenizer and adds the file's name to errors.
 
 #include "tokenizer/tokenizer.h"
 
@@ -31,7 +31,7 @@ Result<Pipeline::Parts> read_json(std::string_view json, const BpeTables* tables
   return read_hf_json(std::move(text), tables);
 }
 
-// `bytes` lie in `storage`, or are JSON.
+// `bytes` point into `storage`, or are JSON.
 Opened read(std::string_view bytes, Storage storage) {
   Compiled compiled{.json = bytes, .has_tables = false, .tables = {}};
   if (is_compiled(bytes)) {
@@ -47,7 +47,7 @@ Opened read(std::string_view bytes, Storage storage) {
 
 Opened Tokenizer::open(const std::filesystem::path& path) {
   SIGNALBOX_TRY(MappedFile file, MappedFile::open(path));
-  const std::string_view bytes = file.text();  // stays where it is when the owner moves
+  const std::string_view bytes = file.text();  // the address does not change when the owner moves
   auto tokenizer = read(bytes, {std::move(file), {}});
   if (!tokenizer) return fail_in(path.string(), std::move(tokenizer).error());
   return tokenizer;

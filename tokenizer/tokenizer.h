@@ -1,6 +1,6 @@
 #pragma once
-// Text to token ids with offsets into the caller's bytes, exactly as Hugging Face's tokenizers
-// computes them from the same tokenizer.json.
+// Converts text to token ids with offsets into the caller's bytes. The results are identical to
+// those of Hugging Face's tokenizers ("the reference") for the same tokenizer.json.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,80 +14,80 @@
 
 namespace signalbox::tokenizer {
 
-/// Half-open range: of bytes in the text that was encoded ({0, 0} for special tokens), or of
-/// tokens.
+/// A half-open range: bytes of the encoded text ({0, 0} for special tokens), or tokens.
 struct Span {
   uint32_t begin = 0;
   uint32_t end = 0;
   bool operator==(const Span&) const = default;
 };
 
-/// One encoded text. Reuse it between calls: its capacity is kept.
+/// One encoded text. Reuse it between calls to keep its capacity.
 struct Encoding {
   std::vector<int32_t> ids;       // (tokens)
   std::vector<Span> offsets;      // (tokens)
-  std::vector<uint8_t> type_ids;  // (tokens), as the template says; in BERT's, 0 for the first text
+  std::vector<uint8_t> type_ids;  // (tokens), set by the template; for BERT 0 for the first text
                                   // and 1 for its pair
-  Span first_tokens;              // which tokens are the first text's
-  Span second_tokens;             // and which its pair's; {0, 0} without one
+  Span first_tokens;              // range of the first text's tokens
+  Span second_tokens;             // range of the pair's tokens; {0, 0} without one
   void clear();
 };
 
-/// Which text of a pair is cut: the longer until both are alike and then both, or one of them. When
-/// nothing is left of that one, the other is cut as well, where the reference raises an error. A
-/// single text is cut by any.
+/// Determines which text of a pair is truncated: the longer one until both are equal and then both,
+/// or only one of them. If that one becomes empty, the other is truncated too, where the reference
+/// raises an error. A single text is truncated with any strategy.
 enum class TruncationStrategy : uint8_t { kLongestFirst, kOnlyFirst, kOnlySecond };
 
-/// The side that is cut off.
+/// The side that is truncated.
 enum class TruncationSide : uint8_t { kRight, kLeft };
 
 struct EncodeOptions {
   bool special_tokens = true;
-  /// 0: no truncation. Otherwise at most this many tokens, special tokens included, and those cut
-  /// too where they alone are more.
+  /// 0: no truncation. Otherwise the maximum number of tokens including special tokens. Special
+  /// tokens are also cut if they alone exceed it.
   int32_t tokens_max = 0;
   TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
   TruncationSide side = TruncationSide::kRight;
-  /// How many tokens of a text one window shares with the next; at least one is new.
+  /// The number of tokens that consecutive windows share. Each window has at least one new token.
   int32_t stride = 0;
 };
 
-/// Called with one window after the other; the encoding is good until it returns. False stops.
+/// Called for each window. The encoding is valid until the call returns. Return false to stop.
 using TakeWindow = std::function<bool(const Encoding& window)>;
 
 /// Immutable after loading; one instance serves any number of threads without locks.
 class Tokenizer {
  public:
-  /// Reads a tokenizer.json, or the compiled form of one, which is mapped and stays mapped. Errors:
-  /// kNotFound, kIo, kCorrupt (malformed), kUnsupported (a component that is not built, by its
-  /// name).
+  /// Opens a tokenizer.json or its compiled form, which stays mapped. Errors: kNotFound, kIo,
+  /// kCorrupt (malformed), kUnsupported (an unsupported component, by name).
   static Result<std::unique_ptr<const Tokenizer>> open(const std::filesystem::path& path);
-  /// The same from memory; `name` goes in front of errors.
+  /// open() for bytes in memory. Errors start with `name`.
   static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view bytes,
                                                         std::string_view name);
-  /// The compiled form of a tokenizer.json: larger, and opened in a fraction of the time. Errors as
-  /// parse() has them.
+  /// Returns the compiled form of a tokenizer.json. It is larger and opens in a fraction of the
+  /// time. Errors: see parse().
   static Result<std::string> compile(std::string_view json, std::string_view name);
   virtual ~Tokenizer() = default;
 
-  /// Replaces `out`. The text may hold any bytes; what is not UTF-8 reads as U+FFFD. At most 4 GiB
+  /// Replaces `out`. The text may contain any bytes; invalid UTF-8 is read as U+FFFD. At most 4 GiB
   /// - 1 bytes.
   virtual void encode(std::string_view text, const EncodeOptions& options, Encoding& out) const = 0;
-  /// The same for two texts in one sequence; offsets of the second count from its own start.
+  /// encode() for two texts in one sequence. Offsets of the second text are relative to its own
+  /// start.
   virtual void encode_pair(std::string_view first, std::string_view second,
                            const EncodeOptions& options, Encoding& out) const = 0;
 
-  /// All of a long text, as windows of at most options.tokens_max tokens. The first is what
-  /// encode() gives. The reference, which calls the others the overflow, has ended it at tokens_max
-  /// tokens of text since release 0.22; here, as before, the windows reach the end.
+  /// Encodes all of a long text as windows of at most options.tokens_max tokens. The first window
+  /// equals the result of encode(). The reference calls the others the overflow, and since release
+  /// 0.22 it stops at tokens_max tokens of text. Here the windows always reach the end, as in
+  /// earlier releases.
   virtual void encode_windows(std::string_view text, const EncodeOptions& options,
                               const TakeWindow& take) const = 0;
-  /// The same for two texts: each window of the first with each of the second, in the reference's
-  /// order. Where both are cut, these are as many as the product.
+  /// encode_windows() for two texts: each window of the first with each of the second, in the
+  /// reference's order. If both are truncated, the number of results is the product.
   virtual void encode_pair_windows(std::string_view first, std::string_view second,
                                    const EncodeOptions& options, const TakeWindow& take) const = 0;
 
-  /// Number of ids, added tokens included: every id is below it.
+  /// The number of ids including added tokens. Every id is below it.
   virtual int32_t vocabulary_size() const = 0;
 };
 

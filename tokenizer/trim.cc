@@ -1,5 +1,4 @@
-// Code points are counted forwards only, so that text that is not UTF-8 counts as it does
-// elsewhere.
+// Counts code points only forwards, so that invalid UTF-8 is counted as everywhere else.
 
 #include "tokenizer/trim.h"
 
@@ -17,7 +16,7 @@ bool is_space(char32_t c) {
   return c == kVisibleSpace || unicode::is_whitespace(c);
 }
 
-// Where `code_points` after `begin` end, but not behind `end`.
+// Returns the position `code_points` after `begin`, at most `end`.
 uint32_t advance(std::string_view text, uint32_t begin, uint32_t end, uint32_t code_points) {
   for (; code_points > 0 && begin < end; --code_points) begin += utf8::decode(text, begin).bytes;
   return begin;
@@ -61,7 +60,7 @@ Span trimmed(std::string_view text, Span range, Spaces spaces, bool is_first,
   if (held >= spaces.trailing) {
     range.end = advance(text, range.begin, range.end, held - spaces.trailing);
   } else if (count(text, {0, advance(text, 0, range.end, spaces.trailing)}) == spaces.trailing) {
-    // The reference leaves the end alone where the whole text before it has fewer code points than
+    // The reference does not move the end if the whole text before it has fewer code points than
     // the token's string has spaces.
     range.end = range.begin;
   }

@@ -1,5 +1,5 @@
-// Where the reference raises an error, because the text it may cut is too short, that text becomes
-// empty here and the other is cut as well.
+// If the selected text is too short to truncate, the reference raises an error. Here that text
+// becomes empty and the other one is truncated too.
 
 #include "tokenizer/truncation.h"
 
@@ -26,8 +26,8 @@ Span Windows::at(size_t i) const {
 PairLengths pair_lengths(size_t first, size_t second, size_t room, TruncationStrategy strategy) {
   if (first + second <= room) return {first, second};
   if (strategy == TruncationStrategy::kLongestFirst) {
-    // The shorter keeps up to half of the room, the longer takes the rest; equals count the second
-    // as the longer.
+    // The shorter text keeps up to half of the room and the longer gets the rest. For equal lengths
+    // the second counts as the longer.
     const size_t shorter = std::min({first, second, room / 2});
     return first > second ? PairLengths{room - shorter, shorter}
                           : PairLengths{shorter, room - shorter};

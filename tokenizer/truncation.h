@@ -1,6 +1,5 @@
 #pragma once
-// How much of a text stays, and the windows over it: the reference's truncation, as numbers of
-// tokens.
+// Computes how many tokens of a text are kept, and the windows over them, as in the reference.
 
 #include <cstddef>
 
@@ -8,16 +7,16 @@
 
 namespace signalbox::tokenizer {
 
-/// Windows of a length over so many tokens; each shares `stride` tokens with the one before. The
-/// first begins at the side that is kept, the last ends at the one that is cut.
+/// Windows of a fixed length over a number of tokens. Each shares `stride` tokens with the previous
+/// one. The first begins at the kept side, the last ends at the truncated side.
 class Windows {
  public:
-  /// Consecutive windows differ by a token at least, so a stride that is too long counts as one
-  /// less than the length. A length of 0 is one empty window, which is all that the tokens become.
+  /// Consecutive windows must differ by at least one token, so a larger stride is reduced to the
+  /// length minus one. A length of 0 gives a single empty window.
   Windows(size_t tokens, size_t length, size_t stride, TruncationSide side);
 
   size_t count() const { return count_; }
-  /// The i-th as a range of the tokens.
+  /// Returns the i-th window as a range of tokens.
   Span at(size_t i) const;
 
  private:
@@ -28,7 +27,7 @@ class Windows {
   TruncationSide side_;
 };
 
-/// How many tokens of each text of a pair stay where both have `room` tokens.
+/// The number of tokens kept of each text of a pair if together they may have `room` tokens.
 struct PairLengths {
   size_t first;
   size_t second;

@@ -1,4 +1,4 @@
-// The scale of element i is number i / run % scales, where `run` elements in a row have one scale.
+// Element i uses scale number i / run % scales, where `run` consecutive elements share one scale.
 
 #include "weights/dequantise.h"
 
@@ -27,12 +27,12 @@ Result<size_t> run_of(const OnnxTensor& tensor, size_t scales, int64_t axis) {
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank || scales == 0 ||
       tensor.shape[axis] != static_cast<int64_t>(scales)) {
-    return fail(Code::kUnsupported, "{} scales along axis {} of {} are not built", scales, axis,
+    return fail(Code::kUnsupported, "{} scales along axis {} of {} are not supported", scales, axis,
                 shape_text(tensor.shape));
   }
   size_t run = 1;
   for (int64_t i = axis + 1; i < rank; ++i) run *= tensor.shape[i];
-  return std::max<size_t>(run, 1);  // of a tensor without elements
+  return std::max<size_t>(run, 1);  // a tensor without elements has run 0
 }
 
 }  // namespace
@@ -41,15 +41,16 @@ Result<std::vector<std::byte>> dequantise(const OnnxTensor& tensor, const OnnxTe
                                           const OnnxTensor* zero_point, int64_t axis) {
   if (!is_integer(tensor.dtype) || scale.dtype != Dtype::kF32 ||
       (zero_point != nullptr && zero_point->dtype != tensor.dtype)) {
-    return fail(Code::kUnsupported, "{} with a scale of {} is not built", dtype_name(tensor.dtype),
-                dtype_name(scale.dtype));
+    return fail(Code::kUnsupported, "{} with a scale of {} is not supported",
+                dtype_name(tensor.dtype), dtype_name(scale.dtype));
   }
   const size_t scales = scale.bytes.size() / sizeof(float);
   SIGNALBOX_TRY(const size_t run, run_of(tensor, scales, axis));
   const size_t zeros =
       zero_point == nullptr ? 1 : zero_point->bytes.size() / dtype_bytes(zero_point->dtype);
   if (zeros != 1 && zeros != scales) {
-    return fail(Code::kUnsupported, "{} scales with {} zero points are not built", scales, zeros);
+    return fail(Code::kUnsupported, "{} scales with {} zero points are not supported", scales,
+                zeros);
   }
   const size_t n = tensor.bytes.size() / dtype_bytes(tensor.dtype);
   std::vector<std::byte> out(n * sizeof(float));

@@ -1,6 +1,6 @@
-// A block is 32 numbers: a scale d in half precision, for some types a minimum m, for those of five
-// bits the fifth bits, then the numbers. Those of four bits lie in pairs: number j in the low half
-// of byte j, number j + 16 in the high half.
+// A block holds 32 numbers: a scale d in half precision, a minimum m for some types, the fifth bits
+// for five-bit types, then the numbers. Four-bit numbers are stored in pairs: number j in the low
+// half of byte j, number j + 16 in the high half.
 
 #include "weights/ggml_blocks.h"
 
@@ -18,8 +18,8 @@ constexpr size_t kHalf = 16;
 
 struct BlockType {
   std::string_view name;
-  size_t block = 0;  // numbers; 0: not built
-  size_t bytes = 0;  // of a block
+  size_t block = 0;  // numbers per block; 0: not supported
+  size_t bytes = 0;  // bytes per block
 };
 
 // In the order of ggml_type.
@@ -63,7 +63,7 @@ float half_at(const std::byte* at) {
   return out;
 }
 
-// The fifth bits of a block, none of them set for types of four.
+// Returns the fifth bits of a block, or 0 for four-bit types.
 uint32_t high_bits(uint32_t type, const std::byte* at) {
   uint32_t out = 0;
   if (type == kQ5_0 || type == kQ5_1) std::memcpy(&out, at, sizeof out);
@@ -100,17 +100,17 @@ void widen_block(uint32_t type, const std::byte* block, float* out) {
 }  // namespace
 
 Result<uint64_t> ggml_bytes(uint32_t type, const Shape& shape) {
-  if (type >= kBlockTypes.size()) return fail(Code::kUnsupported, "type {} is not built", type);
+  if (type >= kBlockTypes.size()) return fail(Code::kUnsupported, "type {} is not supported", type);
   const BlockType& facts = kBlockTypes[type];
   if (facts.block == 0) {
     return fail(Code::kUnsupported,
-                "{} is not built (built: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)",
+                "{} is not supported (supported: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)",
                 facts.name);
   }
   SIGNALBOX_TRY(const uint64_t floats, shape_bytes(Dtype::kF32, shape));
   const int64_t row = shape.empty() ? 1 : shape.back();
   if (row % static_cast<int64_t>(facts.block) != 0) {
-    return fail(Code::kCorrupt, "{} of shape {}: rows are no multiple of {}", facts.name,
+    return fail(Code::kCorrupt, "{} of shape {}: rows are not a multiple of {}", facts.name,
                 shape_text(shape), facts.block);
   }
   return floats / sizeof(float) / facts.block * facts.bytes;

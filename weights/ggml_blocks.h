@@ -1,6 +1,6 @@
 #pragma once
-// The types of ggml's tensors: what a block of numbers takes and what numbers it means. Formulas:
-// https://github.com/ggml-org/ggml/blob/master/src/ggml-quants.c, dequantize_row_*.
+// ggml's tensor types: the size of a block and how to decode it. The formulas are from
+// dequantize_row_* in https://github.com/ggml-org/ggml/blob/master/src/ggml-quants.c
 
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,14 @@
 
 namespace signalbox::weights {
 
-/// Bytes of a tensor. kUnsupported naming the type when it is not built; kCorrupt when its rows,
-/// along the last dimension, are no whole blocks.
+/// Returns the bytes of a tensor. kUnsupported with the name of an unsupported type; kCorrupt if a
+/// row (last dimension) is not a whole number of blocks.
 Result<uint64_t> ggml_bytes(uint32_t type, const Shape& shape);
 
-/// F32, F16 or BF16; none for a type in blocks.
+/// Returns F32, F16 or BF16, or nullopt for a block type.
 std::optional<Dtype> ggml_plain_dtype(uint32_t type);
 
-/// Whole blocks as floats in memory. Precondition: a type that ggml_bytes() knows and that is no
-/// plain one.
+/// Decodes whole blocks to F32 bytes. Requires a block type that ggml_bytes() accepts.
 std::vector<std::byte> ggml_widen(uint32_t type, std::span<const std::byte> blocks);
 
 }  // namespace signalbox::weights

@@ -1,5 +1,5 @@
-// Checks in the order of the file: header, metadata, the claims of each tensor, then that no two
-// tensors share bytes.
+// Checks in file order: header, metadata, each tensor's description, and finally that no two
+// tensors overlap.
 
 #include "weights/gguf.h"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "GGUF";
 constexpr uint64_t kKeysMax = 1 << 16;
 constexpr uint64_t kTensorsMax = 1 << 16;
-constexpr uint64_t kArrayMax = 1 << 22;  // of a vocabulary
+constexpr uint64_t kArrayMax = 1 << 22;  // elements, enough for a vocabulary
 constexpr uint32_t kDimensionsMax = 4;
 constexpr int64_t kAlignmentDefault = 32;
 constexpr int64_t kAlignmentMax = 1 << 20;
@@ -68,7 +68,7 @@ class Cursor {
     return out;
   }
 
-  // A number of things that `limit` bounds.
+  // Reads a number of `things` and rejects it above `limit`.
   Result<uint64_t> count(std::string_view things, uint64_t limit) {
     const size_t at = position_;
     SIGNALBOX_TRY(const uint64_t n, number<uint64_t>());
@@ -92,7 +92,7 @@ Result<int64_t> integer(Cursor& in) {
   return static_cast<int64_t>(value);
 }
 
-// None when the type is no integer's.
+// Returns nullopt if the type is not an integer type.
 Result<std::optional<int64_t>> read_integer(Cursor& in, uint32_t type) {
   const auto some = [](Result<int64_t> value) {
     return value.map([](int64_t x) { return std::optional(x); });
@@ -147,7 +147,7 @@ Result<GgufValue> read_array(Cursor& in) {
       SIGNALBOX_TRY(integers.emplace_back(), read_bool(in));
     } else {
       SIGNALBOX_TRY(const auto value, read_integer(in, type));
-      if (!value) return fail(Code::kUnsupported, "an array of type {} is not built", type);
+      if (!value) return fail(Code::kUnsupported, "an array of type {} is not supported", type);
       integers.push_back(*value);
     }
   }
@@ -163,13 +163,13 @@ Result<GgufValue> read_value(Cursor& in) {
   if (type == metadata::kBool) return read_bool(in);
   if (type == metadata::kF32 || type == metadata::kF64) return read_real(in, type);
   SIGNALBOX_TRY(const auto value, read_integer(in, type));
-  if (!value) return fail(Code::kCorrupt, "type {} is none of the format's", type);
+  if (!value) return fail(Code::kCorrupt, "type {} is not a type of the format", type);
   return *value;
 }
 
 struct Claim {
   GgufTensor tensor;
-  uint64_t offset;  // into the data
+  uint64_t offset;  // relative to the start of the data
   uint64_t bytes;
 };
 
@@ -184,7 +184,7 @@ Result<Claim> read_claim(Cursor& in) {
     for (uint32_t i = 0; i < dimensions; ++i) {
       SIGNALBOX_TRY(out.tensor.shape.emplace_back(), integer<uint64_t>(in));
     }
-    std::ranges::reverse(out.tensor.shape);  // the file has the fastest first
+    std::ranges::reverse(out.tensor.shape);  // the file stores the fastest dimension first
     SIGNALBOX_TRY(out.tensor.type, in.number<uint32_t>());
     SIGNALBOX_TRY(out.offset, in.number<uint64_t>());
     SIGNALBOX_TRY(out.bytes, ggml_bytes(out.tensor.type, out.tensor.shape));
@@ -196,14 +196,14 @@ Result<Claim> read_claim(Cursor& in) {
   return out;
 }
 
-// Overlapping tensors would make much of little once they are widened.
+// Overlapping tensors are rejected: a small file could otherwise widen to a very large result.
 Result<void> place(std::vector<Claim>& claims, std::span<const std::byte> data, int64_t alignment) {
   std::ranges::sort(claims, {}, &Claim::offset);
   uint64_t end = 0;
   for (Claim& claim : claims) {
     const std::string_view name = claim.tensor.name;
     if (claim.offset % alignment != 0) {
-      return fail(Code::kCorrupt, "tensor \"{}\": offset {} is no multiple of {}", name,
+      return fail(Code::kCorrupt, "tensor \"{}\": offset {} is not a multiple of {}", name,
                   claim.offset, alignment);
     }
     if (claim.offset > data.size() || claim.bytes > data.size() - claim.offset) {
@@ -211,8 +211,8 @@ Result<void> place(std::vector<Claim>& claims, std::span<const std::byte> data, 
                   claim.bytes, claim.offset, data.size());
     }
     if (claim.offset < end) {
-      return fail(Code::kCorrupt, "tensor \"{}\": begins at {} of the data, inside of another",
-                  name, claim.offset);
+      return fail(Code::kCorrupt, "tensor \"{}\": begins at {} of the data, inside another", name,
+                  claim.offset);
     }
     claim.tensor.bytes = data.subspan(claim.offset, claim.bytes);
     end = claim.offset + claim.bytes;
@@ -220,7 +220,7 @@ Result<void> place(std::vector<Claim>& claims, std::span<const std::byte> data, 
   return {};
 }
 
-// To the first key; fails for what is not read.
+// Reads up to the first metadata key. Fails for unsupported files.
 Result<void> read_preamble(Cursor& in) {
   SIGNALBOX_TRY(const auto magic, in.number<uint32_t>());
   if (std::memcmp(&magic, kMagic.data(), kMagic.size()) != 0) {
@@ -228,8 +228,8 @@ Result<void> read_preamble(Cursor& in) {
   }
   SIGNALBOX_TRY(const auto version, in.number<uint32_t>());
   if (version != 2 && version != 3) {
-    return fail(Code::kUnsupported, "version {} is not built (built: 2 and 3, little-endian)",
-                version);
+    return fail(Code::kUnsupported,
+                "version {} is not supported (supported: 2 and 3, little-endian)", version);
   }
   return {};
 }
@@ -254,7 +254,7 @@ Result<Gguf> Gguf::parse(std::span<const std::byte> file, std::string_view name)
       auto value = read_value(in);
       if (!value) return fail_in(fmt::format("metadata \"{}\"", key), std::move(value).error());
       if (!out.metadata_.emplace(key, *std::move(value)).second) {
-        return fail(Code::kCorrupt, "metadata \"{}\" is there twice", key);
+        return fail(Code::kCorrupt, "metadata \"{}\" appears twice", key);
       }
     }
     std::vector<Claim> claims;

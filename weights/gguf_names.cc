@@ -1,4 +1,4 @@
-// llama.cpp's names of a BERT, gguf-py/gguf/constants.py, beside Hugging Face's.
+// llama.cpp's names for BERT tensors (gguf-py/gguf/constants.py) and Hugging Face's equivalents.
 
 #include <array>
 #include <charconv>
@@ -36,7 +36,7 @@ std::optional<std::string_view> find(const std::array<Pair, N>& pairs, std::stri
   return std::nullopt;
 }
 
-// "blk.3.attn_q.weight" to "encoder.layer.3.attention.self.query.weight".
+// Converts "blk.3.attn_q.weight" to "encoder.layer.3.attention.self.query.weight".
 std::optional<std::string> hugging_face_name(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
@@ -64,13 +64,13 @@ Result<void> rename_gguf_tensors(const Gguf& file, TensorList& tensors) {
   SIGNALBOX_TRY(const auto architecture, file.get<std::string_view>("general.architecture"));
   if (architecture != "bert") {
     return fail(Code::kUnsupported,
-                "{}: general.architecture: \"{}\" is not built (built: \"bert\")", file.name(),
-                architecture);
+                "{}: general.architecture: \"{}\" is not supported (supported: \"bert\")",
+                file.name(), architecture);
   }
   for (const GgufTensor& tensor : file.tensors()) {
     auto name = hugging_face_name(tensor.name);
     if (!name) {
-      return fail(Code::kUnsupported, "{}: tensor \"{}\" is none of a \"bert\" that is built",
+      return fail(Code::kUnsupported, "{}: tensor \"{}\" is not part of a supported \"bert\"",
                   file.name(), tensor.name);
     }
     auto done = tensors.rename(std::string(tensor.name), *std::move(name));

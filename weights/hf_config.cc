@@ -1,4 +1,4 @@
-// Lookups with ranges.
+// Lookups of keys with range checks.
 
 #include "weights/hf_config.h"
 

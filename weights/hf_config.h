@@ -1,6 +1,6 @@
 #pragma once
-// config.json of a Hugging Face model directory and its like: typed access that names the file, the
-// key, the value and what was expected. What the values mean is the engine's business.
+// Typed access to config.json of a Hugging Face model directory and similar files. Errors contain
+// the file, the key, the value and the expectation. The engine interprets the values.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,29 +14,29 @@
 
 namespace signalbox::weights {
 
-/// A JSON object with its place. A view: valid while the HfConfig it came from lives and is not
-/// moved. A key that is null reads as
-/// one that is not there. Errors are kCorrupt: "config.json: rope_scaling.factor: missing".
+/// A JSON object with its path for errors. It is a view: valid while its HfConfig exists and is not
+/// moved. A null value counts as a missing key. Errors are kCorrupt: "config.json:
+/// rope_scaling.factor: missing".
 class HfObject {
  public:
-  /// An integer within [least, most]; required, or `fallback` without the key.
+  /// Returns an integer within [least, most]. The key is required, or `fallback` replaces it.
   Result<int32_t> integer(std::string_view key, int32_t least, int32_t most) const;
   Result<int32_t> integer(std::string_view key, int32_t least, int32_t most,
                           int32_t fallback) const;
-  /// A number within [least, most]; required, or `fallback` without the key.
+  /// Returns a number within [least, most]. The key is required, or `fallback` replaces it.
   Result<double> number(std::string_view key, double least, double most) const;
   Result<double> number(std::string_view key, double least, double most, double fallback) const;
-  /// A string or a boolean, or `fallback` without the key.
+  /// Returns a string or a boolean, or `fallback` if the key is missing.
   Result<std::string> string(std::string_view key, std::string_view fallback) const;
   Result<bool> boolean(std::string_view key, bool fallback) const;
-  /// An array of strings, empty without the key.
+  /// Returns an array of strings; empty if the key is missing.
   Result<std::vector<std::string>> strings(std::string_view key) const;
-  /// An object, or none without the key.
+  /// Returns an object, or nullopt if the key is missing.
   Result<std::optional<HfObject>> object(std::string_view key) const;
 
   bool has(std::string_view key) const { return find(key).has_value(); }
   json::Value value() const { return value_; }
-  /// "config.json: rope_scaling.factor", for errors about the value of a key.
+  /// Returns "config.json: rope_scaling.factor", for errors about a key's value.
   std::string where(std::string_view key) const;
 
  private:
@@ -50,12 +50,12 @@ class HfObject {
 
   json::Value value_;
   std::string_view file_;
-  std::string path_;  // "" for the root, otherwise with a trailing dot
+  std::string path_;  // empty for the root, otherwise ends with a dot
 };
 
 class HfConfig {
  public:
-  /// Errors: kNotFound, kIo, kCorrupt. At most 1 MB is read.
+  /// Reads at most 1 MB. Errors: kNotFound, kIo, kCorrupt.
   static Result<HfConfig> open(const std::filesystem::path& path);
   static Result<HfConfig> parse(std::string text, std::string_view name);
 

@@ -1,4 +1,4 @@
-// One tensor at a time: wrappers can stand within wrappers, so each is looked for in turn.
+// Processes one tensor at a time. Wrappers can be nested, so each prefix is tried in turn.
 
 #include "weights/hf_names.h"
 

@@ -1,15 +1,14 @@
 #pragma once
-// Names that differ only in what wrapped the model when it was saved, or in its age.
+// Normalises tensor names that depend on the wrapper or the age of the saved model.
 
 #include "base/error.h"
 #include "weights/tensor_list.h"
 
 namespace signalbox::weights {
 
-/// Takes off "module." (of a model trained in parallel), "0." and "auto_model." (of a
-/// sentence-transformers model) where a tensor's name begins with them, and calls the gamma and
-/// beta of a LayerNorm weight and bias, which they were until 2019. kCorrupt when two tensors get
-/// one name.
+/// Removes the prefixes "module." (from parallel training), "0." and "auto_model." (from
+/// sentence-transformers). Renames the gamma and beta of a LayerNorm, the names used until 2019, to
+/// weight and bias. Returns kCorrupt if two tensors get the same name.
 Result<void> to_hf_names(TensorList& tensors);
 
 }  // namespace signalbox::weights

@@ -1,4 +1,4 @@
-// The names of adapter_model.safetensors to layers, and the sum.
+// Maps the names in adapter_model.safetensors to layers, and adds the products.
 
 #include "weights/lora.h"
 
@@ -18,7 +18,7 @@ std::string_view without_prefix(std::string_view name) {
   return name;
 }
 
-// "base_model.model.classifier.modules_to_save.default.weight" to "classifier.weight".
+// Converts "base_model.model.classifier.modules_to_save.default.weight" to "classifier.weight".
 std::string model_name(std::string_view name) {
   constexpr std::string_view kWrapper = "base_model.model.";
   if (name.starts_with(kWrapper)) name.remove_prefix(kWrapper.size());
@@ -30,10 +30,10 @@ std::string model_name(std::string_view name) {
   return out;
 }
 
-// What a name of the weights file stands for.
+// The meaning of a tensor name in the weights file.
 struct Part {
   enum class Kind { kA, kB, kReplacement, kUnknown } kind;
-  std::string path;  // of the layer, or of the tensor that is replaced
+  std::string path;  // of the layer, or of the replaced tensor
 };
 
 Part part_of(std::string_view tensor) {
@@ -100,8 +100,9 @@ Result<LoraAdapter> LoraAdapter::read(const HfConfig& config, SafeTensors file) 
     SIGNALBOX_TRY_VOID(check_dtype(out.name(), tensor));
     const Part part = part_of(tensor.name);
     if (part.kind == Part::Kind::kUnknown) {
-      return fail(Code::kUnsupported, "{}: tensor \"{}\" is not built (built: lora_A, lora_B)",
-                  out.name(), tensor.name);
+      return fail(Code::kUnsupported,
+                  "{}: tensor \"{}\" is not supported (supported: lora_A, lora_B)", out.name(),
+                  tensor.name);
     }
     const std::string key(without_prefix(part.path));
     bool fresh = true;
@@ -115,7 +116,7 @@ Result<LoraAdapter> LoraAdapter::read(const HfConfig& config, SafeTensors file) 
       place = tensor;
     }
     if (fresh) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" is there twice, under another name", out.name(),
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" appears twice, under another name", out.name(),
                 tensor.name);
   }
   if (out.layers_.empty() && out.replacements_.empty()) {
@@ -171,12 +172,12 @@ const Tensor* LoraUse::replacement(std::string_view name) {
 Result<void> LoraUse::complete() const {
   for (const auto& [path, layer] : adapter_->layers()) {
     if (taken_.contains(&layer)) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" fits no layer that the model runs",
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" belongs to a layer that the model does not have",
                 adapter_->name(), layer.a.name);
   }
   for (const auto& [name, tensor] : adapter_->replacements()) {
     if (taken_.contains(&tensor)) continue;
-    return fail(Code::kCorrupt, "{}: tensor \"{}\" replaces none that the model runs",
+    return fail(Code::kCorrupt, "{}: tensor \"{}\" replaces a tensor that the model does not have",
                 adapter_->name(), tensor.name);
   }
   return {};
@@ -187,7 +188,7 @@ Result<TensorList> merge_lora(const TensorList& model, const LoraAdapter& adapte
   constexpr std::string_view kWeight = ".weight";
   LoraUse use(adapter);
   TensorList out;
-  std::set<const void*> placed;  // replacements
+  std::set<const void*> placed;  // replacements that matched a tensor of the model
   for (const Tensor& tensor : model.tensors()) {
     const Tensor* replacement = use.replacement(tensor.name);
     const LoraLayer* layer = nullptr;
@@ -211,7 +212,7 @@ Result<TensorList> merge_lora(const TensorList& model, const LoraAdapter& adapte
     SIGNALBOX_TRY_VOID(
         out.add(std::string(tensor.name), Dtype::kF32, shape_of(from), std::move(bytes)));
   }
-  for (const auto& [name, tensor] : adapter.replacements()) {  // a head that the model lacks
+  for (const auto& [name, tensor] : adapter.replacements()) {  // adds a head that the model lacks
     if (placed.contains(&tensor)) continue;
     use.replacement(name);
     SIGNALBOX_TRY_VOID(

@@ -1,14 +1,14 @@
 #pragma once
-// A low-rank adapter as PEFT writes it (adapter_config.json, adapter_model.safetensors): for some
-// linear layers two small matrices whose product is added to the weight, and tensors that replace
-// the model's (a classifier, biases).
+// Reads a low-rank adapter in PEFT's format (adapter_config.json, adapter_model.safetensors). For
+// some linear layers it has two small matrices whose product is added to the weight. It can also
+// have tensors that replace the model's (a classifier, biases).
 //
 //   W' = W + scale B A,  scale = lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora
 //
 // Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021; Kalajdzievski, "A Rank
-// Stabilization Scaling Factor for Fine-Tuning with LoRA", 2023. The layers are those that the
-// weights file names: `target_modules` is checked where it is a list, and not evaluated where it is
-// a regular expression.
+// Stabilization Scaling Factor for Fine-Tuning with LoRA", 2023. The tensor names in the weights
+// file determine the layers. `target_modules` is checked if it is a list and ignored if it is a
+// regular expression.
 
 #include <filesystem>
 #include <map>
@@ -27,9 +27,9 @@
 namespace signalbox::weights {
 
 struct LoraLayer {
-  std::string path;  // of the layer in the model: "bert.encoder.layer.0.attention.self.query"
+  std::string path;  // path of the layer in the model: "bert.encoder.layer.0.attention.self.query"
   Tensor a;          // (rank, in), F32, F16 or BF16
-  Tensor b;          // (out, rank), the same
+  Tensor b;          // (out, rank), F32, F16 or BF16
   float scale = 1;
 
   int64_t rank() const { return a.shape[0]; }
@@ -37,30 +37,30 @@ struct LoraLayer {
   int64_t out() const { return b.shape[0]; }
 };
 
-/// Immutable, thread-safe. Models with a head put "bert.", "roberta." or "model." in front of their
-/// trunk's names and bare ones do not: lookups see no difference.
+/// Immutable, thread-safe. Models with a head prefix their trunk's names with "bert.", "roberta."
+/// or "model."; bare models do not. Lookups ignore this prefix.
 class LoraAdapter {
  public:
-  /// Errors name the file, and in it the key or the tensor: kNotFound, kIo, kCorrupt, kUnsupported
-  /// for what changes the mathematics and is not built (DoRA, adapters of embeddings).
+  /// Errors name the file and the key or tensor: kNotFound, kIo, kCorrupt, and kUnsupported for
+  /// features that change the computation (DoRA, embedding adapters).
   static Result<LoraAdapter> open(const std::filesystem::path& directory);
-  /// The same of what the two files hold.
+  /// Builds an adapter from the contents of the two files.
   static Result<LoraAdapter> read(const HfConfig& config, SafeTensors file);
 
   const std::string& name() const { return file_.name(); }  // of the weights file
   const SafeTensors& file() const { return file_; }
-  const std::string& task() const { return task_; }  // "SEQ_CLS", "TOKEN_CLS", or any, or ""
+  const std::string& task() const { return task_; }  // "SEQ_CLS", "TOKEN_CLS", another task, or ""
 
-  /// What is added to the layer of that path, or null.
+  /// Returns the adapter's part for the layer at `path`, or nullptr.
   const LoraLayer* layer(std::string_view path) const;
-  /// What replaces the tensor of that name, or null: F32, F16 or BF16.
+  /// Returns the replacement for the tensor `name` (F32, F16 or BF16), or nullptr.
   const Tensor* replacement(std::string_view name) const;
 
-  /// By path and by name, without the trunk's prefix.
+  /// Keys are the path and the name without the trunk's prefix.
   const std::map<std::string, LoraLayer, std::less<>>& layers() const { return layers_; }
   const std::map<std::string, Tensor, std::less<>>& replacements() const { return replacements_; }
 
-  /// kCorrupt unless the layer's weight is (out, in).
+  /// Returns kCorrupt unless the layer's weight has shape (out, in).
   Result<void> check(const LoraLayer& layer, int64_t out, int64_t in) const;
 
  private:
@@ -72,20 +72,20 @@ class LoraAdapter {
   std::map<std::string, Tensor, std::less<>> replacements_;
 };
 
-/// w (out, in) += scale b a.
+/// Computes w (out, in) += scale b a.
 void add_product(const LoraLayer& layer, const kernels::Table& kernels, std::span<float> w);
 
-/// An adapter on its way into a model: remembers what was taken, since what is left fits nothing.
+/// Records which parts of an adapter a model uses, so that unused parts can be reported as errors.
 class LoraUse {
  public:
-  /// The adapter outlives it.
+  /// The adapter must outlive this object.
   explicit LoraUse(const LoraAdapter& adapter) : adapter_(&adapter) {}
 
   const LoraAdapter& adapter() const { return *adapter_; }
   const LoraLayer* layer(std::string_view path);
   const Tensor* replacement(std::string_view name);
 
-  /// kCorrupt, naming a tensor, unless everything was taken.
+  /// Returns kCorrupt with the name of a tensor unless all parts were used.
   Result<void> complete() const;
 
  private:
@@ -93,10 +93,10 @@ class LoraUse {
   std::set<const void*> taken_;
 };
 
-/// A model's tensors as they are with an adapter: the matrices that it changes in single
-/// precision, the others as they were. The result looks into both, which must outlive it. Errors:
-/// kCorrupt for a layer that the model lacks or has in another shape, kUnsupported for one that is
-/// of another type than F32, F16 and BF16.
+/// Returns the model's tensors merged with an adapter. Changed matrices are in single precision;
+/// the others are unchanged. The result contains views into both arguments, which must outlive it.
+/// Errors: kCorrupt if the model lacks a layer or its shape differs; kUnsupported for types other
+/// than F32, F16 and BF16.
 Result<TensorList> merge_lora(const TensorList& model, const LoraAdapter& adapter,
                               const kernels::Table& kernels);
 

@@ -1,5 +1,5 @@
-// adapter_config.json, key by key. Its patterns are regular expressions to PEFT, and names or ends
-// of names in practice: those are read, and others refused.
+// Reads adapter_config.json key by key. PEFT treats its patterns as regular expressions, but in
+// practice they are names or name suffixes. Only those are supported.
 
 #include "weights/lora_config.h"
 
@@ -17,16 +17,16 @@ namespace {
 constexpr int32_t kLowRankMax = 1 << 14;
 constexpr double kAlphaMax = 1e6;
 
-// Keys that change the result when they are set.
-constexpr std::array kNotBuilt = {"use_dora",          "use_qalora",
-                                  "use_bdlora",        "lora_bias",
-                                  "layer_replication", "trainable_token_indices",
-                                  "target_parameters", "alora_invocation_tokens",
-                                  "arrow_config",      "megatron_config"};
+// Unsupported keys that change the result when they are set.
+constexpr std::array kUnsupportedKeys = {"use_dora",          "use_qalora",
+                                         "use_bdlora",        "lora_bias",
+                                         "layer_replication", "trainable_token_indices",
+                                         "target_parameters", "alora_invocation_tokens",
+                                         "arrow_config",      "megatron_config"};
 
-// Ways to begin the training that leave the model's own weights alone. Others (pissa, olora, corda,
-// loftq) change them, and the adapter fits the changed ones only.
-constexpr std::array kBeginnings = {"gaussian", "eva", "orthogonal"};
+// Initialisations that do not change the model's own weights. Others (pissa, olora, corda, loftq)
+// change them, and the adapter then only fits the changed weights.
+constexpr std::array kInitialisations = {"gaussian", "eva", "orthogonal"};
 
 bool is_set(const json::Value& value) {
   if (value.is_bool()) return value.boolean();
@@ -35,7 +35,7 @@ bool is_set(const json::Value& value) {
   return !value.is_null();
 }
 
-// No metacharacters but the dot, which PEFT's own names have.
+// Allows no metacharacters except the dot, which occurs in PEFT's own names.
 bool is_plain(std::string_view pattern) {
   return !pattern.empty() && std::ranges::all_of(pattern, [](char c) {
     return ascii::is_alnum(c) || c == '_' || c == '.' || c == '-';
@@ -47,7 +47,7 @@ bool fits(std::string_view pattern, std::string_view path) {
   return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '.';
 }
 
-// The value of the first pattern that fits.
+// Returns the value of the first matching pattern.
 template <class Patterns, class T>
 T value_of(const Patterns& patterns, std::string_view path, T fallback) {
   for (const auto& [pattern, value] : patterns) {
@@ -56,7 +56,7 @@ T value_of(const Patterns& patterns, std::string_view path, T fallback) {
   return fallback;
 }
 
-// The first number among a path's parts: its place in the stack of layers.
+// Returns the first number in a path: the layer's index in the stack.
 std::optional<int32_t> layer_number(std::string_view path) {
   while (!path.empty()) {
     const std::string_view part = path.substr(0, path.find('.'));
@@ -71,31 +71,33 @@ std::optional<int32_t> layer_number(std::string_view path) {
 Result<void> refuse(const HfObject& config) {
   SIGNALBOX_TRY(const std::string type, config.string("peft_type", ""));
   if (type != "LORA") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: LORA)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: LORA)",
                 config.where("peft_type"), type);
   }
-  for (const std::string_view key : kNotBuilt) {
+  for (const std::string_view key : kUnsupportedKeys) {
     const auto value = config.value().find(key);
     if (!value || !is_set(*value)) continue;
-    return fail(Code::kUnsupported, "{}: {} is not built", config.where(key),
+    return fail(Code::kUnsupported, "{}: {} is not supported", config.where(key),
                 value->raw().substr(0, 64));
   }
   SIGNALBOX_TRY(const std::string bias, config.string("bias", "none"));
   if (bias != "none" && bias != "all" && bias != "lora_only") {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built (built: none, all, lora_only)",
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: none, all, lora_only)",
                 config.where("bias"), bias);
   }
-  const auto beginning = config.value().find("init_lora_weights");
-  if (beginning && beginning->is_string() &&
-      std::ranges::find(kBeginnings, beginning->text()) == kBeginnings.end()) {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not built: it changes the model's own weights",
-                config.where("init_lora_weights"), beginning->text().substr(0, 64));
+  const auto initialisation = config.value().find("init_lora_weights");
+  if (initialisation && initialisation->is_string() &&
+      std::ranges::find(kInitialisations, initialisation->text()) == kInitialisations.end()) {
+    return fail(Code::kUnsupported,
+                "{}: \"{}\" is not supported: it changes the model's own weights",
+                config.where("init_lora_weights"), initialisation->text().substr(0, 64));
   }
-  // Only checked: it is about weights that are stored transposed, which no model here has.
+  // Only validated: it concerns weights stored transposed, which no supported model has.
   return config.boolean("fan_in_fan_out", false).map([](bool) {});
 }
 
-// The members of the object of that key, if it is there; Read turns a member's key into its value.
+// Returns the members of the object at `key`, or an empty list. Read parses the value for a
+// member's key.
 template <class T, class Read>
 Result<std::vector<std::pair<std::string, T>>> patterns_of(const HfObject& config,
                                                            std::string_view key, const Read& read) {
@@ -104,8 +106,9 @@ Result<std::vector<std::pair<std::string, T>>> patterns_of(const HfObject& confi
   if (!object) return out;
   for (const json::Member& member : object->value().members()) {
     if (!is_plain(member.key)) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not built (names of layers, or their ends)",
-                  config.where(key), member.key.substr(0, 64));
+      return fail(Code::kUnsupported,
+                  "{}: \"{}\" is not supported (names of layers, or their ends)", config.where(key),
+                  member.key.substr(0, 64));
     }
     SIGNALBOX_TRY(const T value, read(*object, member.key));
     out.emplace_back(member.key, value);

@@ -1,5 +1,5 @@
-// The file is small and ours, yet it decides what is downloaded and run through the machine's
-// memory: every value is checked, unknown keys included, and errors carry the line.
+// The file is small and our own, but it determines which files are downloaded and loaded. Every
+// value is therefore checked, unknown keys are rejected, and errors contain the line.
 
 #include "weights/manifest.h"
 
@@ -23,7 +23,7 @@ constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kDigits = "0123456789";
 
-/// Where the reader stands: the file and the path of keys that led here.
+/// The reader's position: the file and the current key path.
 struct Place {
   std::string_view file;
   std::string path;
@@ -50,8 +50,8 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
   });
 }
 
-/// One part of a path: nothing hidden, nothing that climbs, nothing that an option parser would
-/// take for its own.
+/// Accepts one path component that is not hidden, does not lead to a parent directory and cannot be
+/// parsed as an option.
 bool is_plain_name(std::string_view text) {
   return !text.empty() && text.size() <= 200 && text[0] != '.' && text[0] != '-' &&
          consists_of(text, {kLower, kUpper, kDigits, "._-"});
@@ -101,7 +101,7 @@ Result<void> only_keys(const Place& place, const Node& node,
   return {};
 }
 
-/// Preconditions of the readers below: only_keys() has passed, so every find() succeeds.
+/// The readers below require that only_keys() has succeeded, so that every find() succeeds.
 Result<ManifestFile> read_file(const Place& place, const Node& node) {
   SIGNALBOX_TRY_VOID(only_keys(place, node, {"name", "path", "bytes", "sha256"}));
   ManifestFile file;

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of weights/manifest.yaml as they were when the program was configured.
+// The contents of weights/manifest.yaml when the program was configured.
 
 #include <string_view>
 

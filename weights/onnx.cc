@@ -1,5 +1,5 @@
-// One walk over the nodes follows each constant through what only hands it on (Identity, Cast,
-// Transpose, DequantizeLinear) to the product that uses it; the constants that no product used keep
+// One pass over the nodes follows each constant through nodes that only forward it (Identity, Cast,
+// Transpose, DequantizeLinear) to the product that uses it. Constants not used by any product keep
 // their names.
 
 #include "weights/onnx.h"
@@ -17,14 +17,15 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr std::string_view kQuantized = "_quantized";  // as ONNX Runtime's quantiser names
+constexpr std::string_view kQuantized = "_quantized";  // suffixes used by ONNX Runtime's quantiser
 constexpr std::string_view kScale = "_scale";
 constexpr std::string_view kZeroPoint = "_zero_point";
 
-// Eight bits become 32, once; a file that asks for more hands one constant on again and again.
+// Widening 8 to 32 bits gives a factor of four. A file above this limit copies the same constant
+// repeatedly.
 constexpr uint64_t kCopiesMax = 8;
 
-// Operators whose constants are weights in a form that is not undone here.
+// Unsupported operators: their constants are weights in a fused or packed form.
 constexpr std::array<std::string_view, 10> kRefusedOperators = {"Attention",
                                                                 "QAttention",
                                                                 "MultiHeadAttention",
@@ -36,7 +37,8 @@ constexpr std::array<std::string_view, 10> kRefusedOperators = {"Attention",
                                                                 "QGemm",
                                                                 "EmbedLayerNormalization"};
 
-// "encoder.layer.0.output.dense.bias", and not "onnx::Add_12", "/Constant_output_0" or "val_3".
+// Accepts "encoder.layer.0.output.dense.bias", but not "onnx::Add_12", "/Constant_output_0" or
+// "val_3".
 bool is_parameter(std::string_view name) {
   return name.find('.') != std::string_view::npos && name.find("::") == std::string_view::npos &&
          name.find('/') == std::string_view::npos;
@@ -47,7 +49,8 @@ bool is_floating(Dtype dtype) {
          dtype == Dtype::kF64;
 }
 
-// "/encoder/layer.0/output/dense/MatMul" to "encoder.layer.0.output.dense"; empty without a path.
+// Converts "/encoder/layer.0/output/dense/MatMul" to "encoder.layer.0.output.dense". Empty without
+// a path.
 std::string module_of(std::string_view node) {
   const size_t last = node.rfind('/');
   if (!node.starts_with('/') || last == 0 || last == std::string_view::npos) return "";
@@ -62,11 +65,11 @@ std::string_view without_suffix(std::string_view text, std::string_view suffix) 
 
 struct Quantisation {
   size_t scale;                      // index of a constant
-  std::optional<size_t> zero_point;  // the same
-  int64_t axis;                      // of scale, when it has more than one element
+  std::optional<size_t> zero_point;  // index of a constant
+  int64_t axis;                      // axis of the scale if it has more than one element
 };
 
-// A value of the graph that is a constant.
+// A value of the graph that comes from a constant.
 struct Source {
   size_t constant;
   bool transposed = false;
@@ -90,11 +93,12 @@ class Importer {
       const std::string_view name = graph_.constants[i].name;
       bytes_ += graph_.constants[i].bytes.size();
       if (sources_.emplace(name, Source{i, false, {}}).second) continue;
-      return fail(Code::kCorrupt, "constant \"{}\" is there twice", name);
+      return fail(Code::kCorrupt, "constant \"{}\" appears twice", name);
     }
     for (const OnnxNode& node : graph_.nodes) {
       for (const std::string_view input : node.inputs) {
-        if (!input.empty()) users_[input].push_back(&node);  // an optional one that is not given
+        // empty: an optional input that is absent
+        if (!input.empty()) users_[input].push_back(&node);
       }
     }
     return {};
@@ -116,18 +120,18 @@ class Importer {
       if (source_of(node, i) == nullptr) continue;
       return fail(
           Code::kUnsupported,
-          "node \"{}\": weights of {} are not built: export the model without optimisation, "
+          "node \"{}\": weights of {} are not supported: export the model without optimisation, "
           "as floating point or in eight bits",
           node.name, node.op);
     }
     if (node.op == "MatMul") return product(node, 1, false);
     if (node.op == "Gemm") return product(node, 1, node.transpose_b);
     if (node.op == "MatMulInteger" || node.op == "DynamicQuantizeMatMul") return product_i8(node);
-    return hand_on(node);
+    return forward_constant(node);
   }
 
-  // What a node makes of a constant alone is a constant under another name.
-  Result<void> hand_on(const OnnxNode& node) {
+  // A node whose only input is a constant produces the same constant under another name.
+  Result<void> forward_constant(const OnnxNode& node) {
     const Source* found = source_of(node, 0);
     if (found == nullptr || node.outputs.size() != 1) return {};
     Source source = *found;
@@ -137,7 +141,7 @@ class Importer {
       SIGNALBOX_TRY(source.quantised, quantisation_of(node));
       if (!source.quantised) return {};
     } else if (node.op == "Identity") {
-      // One of several equal parameters is stored, and the others are called it.
+      // Only one of several equal parameters is stored; Identity nodes give it the other names.
       const OnnxTensor& tensor = constant(source);
       if (is_parameter(node.outputs[0]) && is_parameter(tensor.name) && !source.quantised) {
         SIGNALBOX_TRY_VOID(emit(std::string(node.outputs[0]), source, source.transposed));
@@ -146,7 +150,7 @@ class Importer {
       return {};
     }
     if (sources_.emplace(node.outputs[0], source).second) return {};
-    return fail(Code::kCorrupt, "node \"{}\": its output \"{}\" is there twice", node.name,
+    return fail(Code::kCorrupt, "node \"{}\": its output \"{}\" appears twice", node.name,
                 node.outputs[0]);
   }
 
@@ -159,15 +163,14 @@ class Importer {
                      zero == nullptr ? std::nullopt : std::optional(zero->constant), node.axis});
   }
 
-  // y = x W with W in `input`, (in, out), or (out, in) when `rows_are_outputs`.
+  // Handles y = x W with W in `input`: (in, out), or (out, in) if `rows_are_outputs`.
   Result<void> product(const OnnxNode& node, size_t input, bool rows_are_outputs) {
     const Source* source = source_of(node, input);
     if (source == nullptr || constant(*source).shape.size() != 2) return {};
     return add_weight(node, *source, source->transposed == rows_are_outputs);
   }
 
-  // The scale of a product of integers is multiplied in afterwards, so it is known by its name
-  // only.
+  // An integer product is scaled later in the graph, so its scale is found by name.
   Result<void> product_i8(const OnnxNode& node) {
     const Source* source = source_of(node, 1);
     if (source == nullptr || constant(*source).shape.size() != 2) return {};
@@ -180,8 +183,8 @@ class Importer {
     const std::string base(without_suffix(name, kQuantized));
     const auto scale = sources_.find(fmt::format("{}{}", base, kScale));
     if (base == name || scale == sources_.end()) {
-      return fail(Code::kUnsupported, "constant \"{}\": its scale \"{}{}\" is not there", name,
-                  base, kScale);
+      return fail(Code::kUnsupported, "constant \"{}\": its scale \"{}{}\" is missing", name, base,
+                  kScale);
     }
     const auto zero = sources_.find(fmt::format("{}{}", base, kZeroPoint));
     return Quantisation{
@@ -189,23 +192,24 @@ class Importer {
         zero == sources_.end() ? std::nullopt : std::optional(zero->second.constant), axis};
   }
 
-  // Adds the weight of a product, (in, out) when `transposes`.
+  // Adds the weight of a product. It is (in, out) if `transposes`.
   Result<void> add_weight(const OnnxNode& node, const Source& source, bool transposes) {
     const std::string name = weight_name(node, constant(source).name);
     if (name.empty()) {
       return fail(Code::kUnsupported,
-                  "constant \"{}\", used by node \"{}\" ({}): neither has a name that says which "
-                  "weight it is",
+                  "constant \"{}\", used by node \"{}\" ({}): neither name identifies the "
+                  "weight",
                   constant(source).name, node.name, node.op);
     }
     const auto [before, is_new] = weights_.emplace(source.constant, name);
     if (is_new) return emit(name, source, transposes);
     if (before->second == name) return {};
-    return fail(Code::kUnsupported, "constant \"{}\" is both \"{}\" and \"{}\", which is not built",
+    return fail(Code::kUnsupported,
+                "constant \"{}\" is both \"{}\" and \"{}\", which is not supported",
                 constant(source).name, before->second, name);
   }
 
-  // Its own name, that of its bias, or where its node stands.
+  // Returns the weight's own name, or the name derived from its bias or its node.
   std::string weight_name(const OnnxNode& node, std::string_view constant_name) const {
     const std::string_view own = without_suffix(constant_name, kQuantized);
     if (is_parameter(own) && own.ends_with(".weight")) return std::string(own);
@@ -214,12 +218,12 @@ class Importer {
     return module.empty() ? "" : module + ".weight";
   }
 
-  // "encoder.layer.0.output.dense" when a bias of that module, and no other's, is added to the
-  // product.
+  // Returns "encoder.layer.0.output.dense" if exactly that module's bias is added to the product.
   std::string bias_module(const OnnxNode& node) const {
     std::string_view value = node.outputs.empty() ? "" : node.outputs[0];
-    std::string module = module_of_bias(node);  // a Gemm has it as an input
-    constexpr int kSteps = 4;  // Cast and two Mul stand between a product of integers and its bias
+    std::string module = module_of_bias(node);  // a Gemm has the bias as an input
+    constexpr int kSteps = 4;  // at most Cast and two Mul are between an integer product and its
+                               // bias
     for (int step = 0; step < kSteps && module.empty(); ++step) {
       const auto users = users_.find(value);
       if (users == users_.end() || users->second.size() != 1) return "";
@@ -243,7 +247,7 @@ class Importer {
     return "";
   }
 
-  // A constant that is the weight of no product.
+  // Adds a constant that is not the weight of a product.
   Result<void> add_rest(size_t i) {
     const OnnxTensor& tensor = graph_.constants[i];
     if (weights_.contains(i)) return {};
@@ -262,7 +266,7 @@ class Importer {
     return {};
   }
 
-  // The scale or zero point of a quantised constant.
+  // Returns true for the scale or zero point of a quantised constant.
   bool is_companion(std::string_view name) const {
     for (const std::string_view suffix : {kScale, kZeroPoint}) {
       if (!name.ends_with(suffix)) continue;
@@ -289,7 +293,7 @@ class Importer {
       bytes = own;
       dtype = Dtype::kF32;
     } else {
-      own = tensor.own;  // which goes with the graph
+      own = tensor.own;  // copied, because the graph is destroyed
       bytes = own.empty() ? tensor.bytes : std::span<const std::byte>(own);
     }
     Shape shape = tensor.shape;
@@ -309,15 +313,15 @@ class Importer {
   }
 
   const OnnxGraph& graph_;
-  std::unordered_map<std::string_view, Source> sources_;  // by the name of the value
+  std::unordered_map<std::string_view, Source> sources_;  // by value name
   std::unordered_map<std::string_view, std::vector<const OnnxNode*>> users_;
-  std::unordered_map<size_t, std::string> weights_;  // of products: constant to name
-  uint64_t bytes_ = 0;                               // of all constants
-  uint64_t copied_ = 0;                              // of them, by transposing and widening
+  std::unordered_map<size_t, std::string> weights_;  // weights of products: constant to name
+  uint64_t bytes_ = 0;                               // total of all constants
+  uint64_t copied_ = 0;                              // bytes copied by transposing and widening
   TensorList out_;
 };
 
-// Maps the files that constants lie in, each once.
+// Maps each external file once.
 Result<std::vector<MappedFile>> open_external(OnnxGraph& graph, const std::filesystem::path& path) {
   std::vector<MappedFile> files;
   std::unordered_map<std::string_view, size_t> opened;
@@ -349,7 +353,7 @@ Result<TensorList> import(std::string_view bytes, const std::filesystem::path* p
     SIGNALBOX_TRY(files, open_external(graph, *path));
   } else if (const auto found = std::ranges::find(graph.constants, true, &OnnxTensor::external);
              found != graph.constants.end()) {
-    return fail(Code::kUnsupported, "tensor \"{}\": is in another file, and none is read",
+    return fail(Code::kUnsupported, "tensor \"{}\": is in another file, which is not read",
                 found->name);
   }
   SIGNALBOX_TRY(TensorList out, Importer(graph).run());

@@ -1,6 +1,5 @@
 #pragma once
-// Weights of an encoder that was exported to ONNX, under the names and in the layout that they had
-// before the export.
+// Reads the weights of an encoder exported to ONNX and restores their original names and layout.
 
 #include <filesystem>
 #include <string_view>
@@ -10,22 +9,21 @@
 
 namespace signalbox::weights {
 
-/// Exporters keep the name of what the graph uses as it is (embeddings, norms, biases), and fold
-/// the transpose into the weight of a product: "onnx::MatMul_1525" of shape (in, out). Such a
-/// weight gets the name of its bias, or that of the node that uses it
+/// Exporters keep the names of tensors that the graph uses unchanged (embeddings, norms, biases).
+/// For a product they fold the transpose into the weight: "onnx::MatMul_1525" of shape (in, out).
+/// Such a weight gets its name from its bias, or from the node that uses it
 /// ("/encoder/layer.0/attention/self/query/MatMul"), and the shape (out, in).
 ///
-/// Weights that were quantised to eight bits, with one scale for all or one a column, become F32.
-/// Constants without a name of a parameter are left out; those of them that are floating-point
-/// tensors are noted.
+/// Weights quantised to eight bits, with one scale for all or one per column, become F32. Constants
+/// without a parameter's name are left out; a note lists the floating-point tensors among them.
 ///
-/// Weights in other files are looked for beside `path`. Errors name the file: kNotFound, kIo;
-/// kCorrupt; kUnsupported for weights without a name to be found, for weights that an optimiser
-/// fused or packed in four bits, and as read_onnx_graph() says.
+/// Weights in other files are read from the directory of `path`. Errors name the file: kNotFound,
+/// kIo, kCorrupt; kUnsupported for weights whose name cannot be determined, for weights fused by an
+/// optimiser or packed in four bits, and for the cases listed at read_onnx_graph().
 Result<TensorList> open_onnx(const std::filesystem::path& path);
 
-/// The same from bytes, which must outlive the list; weights in other files are refused. `name`
-/// goes in front of errors.
+/// open_onnx() for bytes, which must outlive the list. Weights in other files are an error. Errors
+/// start with `name`.
 Result<TensorList> parse_onnx(std::string_view file, std::string_view name);
 
 }  // namespace signalbox::weights

@@ -1,4 +1,4 @@
-// Messages in the order in which they contain each other: model, graph, node and tensor.
+// Parsers in the order of nesting: model, graph, node, tensor.
 
 #include "weights/onnx_graph.h"
 
@@ -15,7 +15,7 @@ using protobuf::Field;
 using protobuf::Reader;
 using protobuf::WireType;
 
-// A node of a few bytes becomes a structure of two hundred.
+// Limits memory: a node of a few bytes becomes a structure of two hundred.
 constexpr size_t kNodesMax = 1 << 20;
 constexpr size_t kConstantsMax = 1 << 20;
 
@@ -64,17 +64,17 @@ Result<Dtype> dtype_of(int64_t type) {
     case 16:
       return Dtype::kBF16;
     default:
-      return fail(Code::kUnsupported, "data_type {} is not built", type);
+      return fail(Code::kUnsupported, "data_type {} is not supported", type);
   }
 }
 
-// Appends the low bytes of every number of a repeated field, packed or not, to at most bytes_max.
+// Appends the low bytes of every number of a repeated field (packed or not), up to bytes_max in
+// total.
 Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t bytes_max,
                             const Field& field) {
   const auto append = [&](uint64_t value) -> Result<void> {
     if (bytes_max - out.size() < element) {
-      return fail(Code::kCorrupt, "more than {} numbers, which is all that it can have",
-                  bytes_max / element);
+      return fail(Code::kCorrupt, "more than the maximum of {} numbers", bytes_max / element);
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     out.insert(out.end(), bytes, bytes + element);
@@ -89,7 +89,7 @@ Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t 
   int shift = 0;
   for (const char c : packed) {
     const auto byte = static_cast<unsigned char>(c);
-    if (shift > 63) return fail(Code::kCorrupt, "a varint without an end");
+    if (shift > 63) return fail(Code::kCorrupt, "an unterminated varint");
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     shift += 7;
     if (byte >= 0x80) continue;
@@ -97,7 +97,7 @@ Result<void> append_varints(std::vector<std::byte>& out, size_t element, size_t 
     value = 0;
     shift = 0;
   }
-  if (shift != 0) return fail(Code::kCorrupt, "a varint without an end");
+  if (shift != 0) return fail(Code::kCorrupt, "an unterminated varint");
   return {};
 }
 
@@ -105,7 +105,7 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The fields of one TensorProto as they come; finish() makes a tensor of them.
+// Collects the fields of one TensorProto; finish() builds the tensor.
 class TensorMessage {
  public:
   Result<OnnxTensor> read(std::string_view message) {
@@ -123,10 +123,10 @@ class TensorMessage {
       case 2:
         return set(type_, field);
       case 3:
-        return fail(Code::kUnsupported, "a tensor in segments is not built");
+        return fail(Code::kUnsupported, "a tensor in segments is not supported");
       case 4:  // float_data
         return numbers(field, field.type() == WireType::kFixed32);
-      case 5:  // int32_data: also every type of two bytes and fewer
+      case 5:  // int32_data, also used for types of up to two bytes
       case 7:  // int64_data
         lists_.push_back(field);
         return {};
@@ -149,7 +149,7 @@ class TensorMessage {
 
   Result<void> dims(const Field& field) {
     std::vector<std::byte> numbers;
-    constexpr size_t kDimsMax = 64;  // held until the shape is judged
+    constexpr size_t kDimsMax = 64;  // limit before the shape is checked
     const size_t room = kDimsMax - out_.shape.size();
     auto read = append_varints(numbers, sizeof(int64_t), room * sizeof(int64_t), field);
     if (!read) return fail_in("dims", std::move(read).error());
@@ -161,7 +161,7 @@ class TensorMessage {
     return {};
   }
 
-  // float_data in one piece is looked at where it lies; single numbers are put together.
+  // Packed float_data is used in place; single numbers are collected.
   Result<void> numbers(const Field& field, bool single) {
     if (single) {
       SIGNALBOX_TRY(const float value, field.float32());
@@ -169,7 +169,7 @@ class TensorMessage {
       out_.own.insert(out_.own.end(), bytes, bytes + sizeof value);
       return {};
     }
-    if (!floats_.empty()) return fail(Code::kUnsupported, "float_data in pieces is not built");
+    if (!floats_.empty()) return fail(Code::kUnsupported, "float_data in pieces is not supported");
     return set(floats_, field);
   }
 
@@ -206,7 +206,7 @@ class TensorMessage {
       return fail(Code::kCorrupt, "{}, and numbers of another type", dtype_name(out_.dtype));
     }
     if (out_.dtype == Dtype::kF64 && !has_raw_) {
-      return fail(Code::kUnsupported, "double_data is not built");
+      return fail(Code::kUnsupported, "double_data is not supported");
     }
     for (const Field& list : lists_) {
       SIGNALBOX_TRY_VOID(append_varints(out_.own, dtype_bytes(out_.dtype), expected, list));
@@ -242,14 +242,14 @@ class GraphReader {
  private:
   Result<void> take(const Field& field) {
     if (field.number() == 15) {
-      return fail(Code::kUnsupported, "a sparse initializer is not built");
+      return fail(Code::kUnsupported, "a sparse initializer is not supported");
     }
     if (field.number() != 1 && field.number() != 5) return {};
     SIGNALBOX_TRY(const std::string_view message, field.bytes());
     return field.number() == 1 ? add_node(message) : add_constant(message, {});
   }
 
-  // `name` is that of a Constant node's output; an initializer has its own.
+  // `name` is the output of a Constant node. An initializer has its own name.
   Result<void> add_constant(std::string_view message, std::string_view name) {
     if (out_.constants.size() == kConstantsMax) {
       return fail(Code::kTooLarge, "more than {} constants", kConstantsMax);
@@ -305,7 +305,7 @@ class GraphReader {
     }));
     if (has_graph) {
       return fail(Code::kUnsupported,
-                  "node \"{}\": attribute \"{}\": a graph in a graph is not built", node.name,
+                  "node \"{}\": attribute \"{}\": a graph in a graph is not supported", node.name,
                   name);
     }
     if (name == "axis") node.axis = number;
@@ -328,7 +328,7 @@ Result<OnnxGraph> read_onnx_graph(std::string_view file) {
     found = true;
     return set(graph, field);
   }));
-  if (!found) return fail(Code::kCorrupt, "no graph, which every ONNX file has");
+  if (!found) return fail(Code::kCorrupt, "no graph");
   return GraphReader().read(graph);
 }
 

@@ -1,5 +1,5 @@
-// A stack machine over indices of values. Each instruction makes at most one value, so the bytes
-// bound the memory; what an instruction takes off the stack is checked before it is taken.
+// A stack machine whose stack holds indices of values. Each instruction creates at most one value,
+// so the input size limits the memory. Operands are checked before they are popped.
 
 #include "weights/pickle.h"
 
@@ -103,10 +103,10 @@ class Machine {
     return push(std::move(out));
   }
 
-  // How many values stand above the innermost mark.
+  // Returns the number of values above the innermost mark.
   size_t above_mark() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
-  // The last n values, in order.
+  // Pops the last n values, in order.
   Result<std::vector<uint32_t>> pop(size_t n) {
     if (n > above_mark()) {
       return fail(Code::kCorrupt, "takes {} values off a stack of {}", n, above_mark());
@@ -121,7 +121,7 @@ class Machine {
     marks_.pop_back();
     return out;
   }
-  // The value on top, which stays there and must be of that kind.
+  // Returns the top value without popping it. It must have the given kind.
   Result<PickleValue*> top(Kind kind, std::string_view name) {
     if (above_mark() == 0) return fail(Code::kCorrupt, "an empty stack");
     PickleValue& out = out_.values[stack_.back()];
@@ -172,7 +172,7 @@ class Machine {
     }
   }
 
-  // Instructions that build values of others.
+  // Instructions that build values from other values.
   Result<void> structure(uint8_t code) {
     switch (code) {
       case ')':  // EMPTY_TUPLE
@@ -204,15 +204,15 @@ class Machine {
       case 'b':  // BUILD
         return build();
       default:
-        return fail(Code::kUnsupported, "the instruction {:#04x} of pickles is not built", code);
+        return fail(Code::kUnsupported, "the pickle instruction {:#04x} is not supported", code);
     }
   }
 
   Result<void> protocol() {
     SIGNALBOX_TRY(const auto version, number<uint8_t>());
     if (version == 2) return {};
-    return fail(Code::kUnsupported, "protocol {} is not built (built: 2, which torch.save uses)",
-                version);
+    return fail(Code::kUnsupported,
+                "protocol {} is not supported (supported: 2, which torch.save uses)", version);
   }
 
   Result<void> stop() {
@@ -257,7 +257,7 @@ class Machine {
   Result<void> get(Result<T> slot) {
     if (!slot) return tl::unexpected<Error>(slot.error());
     const auto found = memo_.find(*slot);
-    if (found == memo_.end()) return fail(Code::kCorrupt, "nothing was kept as {}", *slot);
+    if (found == memo_.end()) return fail(Code::kCorrupt, "nothing was stored as {}", *slot);
     stack_.push_back(found->second);
     return {};
   }
@@ -280,14 +280,14 @@ class Machine {
     return {};
   }
 
-  // Two lines: a module and a name in it.
+  // Reads two lines: a module and a name in it.
   Result<void> global() {
     const size_t module_end = bytes_.find('\n', position_);
     const size_t end =
         module_end == std::string_view::npos ? module_end : bytes_.find('\n', module_end + 1);
     constexpr size_t kNameMax = 200;
     if (end == std::string_view::npos || end - position_ > kNameMax) {
-      return fail(Code::kCorrupt, "a name without an end");
+      return fail(Code::kCorrupt, "an unterminated name");
     }
     const std::string_view module = bytes_.substr(position_, module_end - position_);
     const std::string_view name = bytes_.substr(module_end + 1, end - module_end - 1);
@@ -303,8 +303,7 @@ class Machine {
     }
     if (!out.text.empty()) return push(std::move(out));
     return fail(Code::kUnsupported,
-                "the name \"{}.{}\" is none that a state dict needs: nothing of it is run", module,
-                name);
+                "the name \"{}.{}\" is not allowed in a state dict and is not run", module, name);
   }
 
   const PickleValue* item(const PickleValue& of, size_t i, Kind kind) const {
@@ -313,8 +312,8 @@ class Machine {
     return out.kind == kind ? &out : nullptr;
   }
 
-  // ("storage", its type, its key, where it was, elements), and in old files which part of another
-  // storage it is, or None.
+  // The tuple is ("storage", type, key, original location, elements). Old files add the part of
+  // another storage that it views, or None.
   Result<void> storage() {
     SIGNALBOX_TRY(const auto popped, pop(1));
     const PickleValue& id = out_.values[popped[0]];
@@ -328,7 +327,7 @@ class Machine {
       return fail(Code::kCorrupt, "expected the id of a storage");
     }
     const auto dtype = storage_dtype(type->text);
-    if (!dtype) return fail(Code::kCorrupt, "\"{}\" is no type of a storage", type->text);
+    if (!dtype) return fail(Code::kCorrupt, "\"{}\" is not a storage type", type->text);
     PickleValue out;
     out.kind = Kind::kStorage;
     out.dtype = *dtype;
@@ -337,7 +336,7 @@ class Machine {
     return push(std::move(out));
   }
 
-  // A call of one of the known names becomes what it would have built.
+  // Replaces a call of a known name by the value that it would build.
   Result<void> reduce() {
     SIGNALBOX_TRY(const auto popped, pop(2));
     const PickleValue& name = out_.values[popped[0]];
@@ -351,7 +350,7 @@ class Machine {
       stack_.push_back(arguments.items[0]);
       return {};
     }
-    return fail(Code::kCorrupt, "\"{}\" with arguments that are not its own", name.text);
+    return fail(Code::kCorrupt, "\"{}\" with invalid arguments", name.text);
   }
 
   // (storage, offset, sizes, strides, requires_grad, hooks)
@@ -367,7 +366,7 @@ class Machine {
     };
     if (storage == nullptr || offset == nullptr || !integers(sizes) || !integers(strides) ||
         sizes->items.size() != strides->items.size()) {
-      return fail(Code::kCorrupt, "a tensor with arguments that are not its own");
+      return fail(Code::kCorrupt, "a tensor with invalid arguments");
     }
     PickleValue out;
     out.kind = Kind::kTensor;
@@ -376,7 +375,7 @@ class Machine {
     return push(std::move(out));
   }
 
-  // The attributes of a dict, "_metadata" of a module's, say nothing of its tensors.
+  // A dict's attributes (a module's "_metadata") do not affect its tensors.
   Result<void> build() {
     SIGNALBOX_TRY_VOID(pop(1));
     SIGNALBOX_TRY_VOID(top(Kind::kDict, "a dict"));
@@ -387,7 +386,7 @@ class Machine {
   size_t position_ = 0;
   bool stopped_ = false;
   std::vector<uint32_t> stack_;
-  std::vector<size_t> marks_;  // sizes of the stack
+  std::vector<size_t> marks_;  // stack sizes
   std::unordered_map<uint32_t, uint32_t> memo_;
   PickleValues out_;
 };

@@ -1,8 +1,8 @@
 #pragma once
-// What a pickled state dict says. A pickle is a program; this reader knows the instructions that
-// build plain values, and the few names that torch.save uses, which become values of their own
-// kinds. Nothing is looked up, called or run: another instruction or another name is an error.
-// https://github.com/python/cpython/blob/main/Lib/pickletools.py
+// Reads a pickled state dict. A pickle is a program. This reader supports only the instructions
+// that build plain values and the few names that torch.save uses; each of those becomes a value of
+// its own kind. It never looks up, calls or runs anything: any other instruction or name is an
+// error. https://github.com/python/cpython/blob/main/Lib/pickletools.py
 
 #include <cstdint>
 #include <string_view>
@@ -13,19 +13,19 @@
 
 namespace signalbox::weights {
 
-/// A value of the pickle, in PickleValues; `items` are indices there.
+/// A value of the pickle. `items` are indices into PickleValues.
 struct PickleValue {
   enum class Kind : uint8_t {
     kNone,
-    kBool,     // number
-    kInteger,  // number
-    kReal,     // its value is not kept
-    kText,     // text
-    kTuple,    // items
-    kList,     // items
-    kDict,     // items: key, value, key, value
-    kName,     // text, "module name"
-    kStorage,  // text: its key; dtype; number: elements
+    kBool,     // in number
+    kInteger,  // in number
+    kReal,     // the value is not kept
+    kText,     // in text
+    kTuple,    // in items
+    kList,     // in items
+    kDict,     // in items: key, value, key, value
+    kName,     // in text: "module name"
+    kStorage,  // text: its key; dtype; number: element count
     kTensor,   // items: storage, then the tuples of sizes and strides; number: offset
   };
   Kind kind = Kind::kNone;
@@ -38,17 +38,18 @@ struct PickleValue {
 struct PickleValues {
   std::vector<PickleValue> values;
   uint32_t root = 0;
-  size_t bytes = 0;  // of the pickle; others may follow it
+  size_t bytes = 0;  // size of the pickle; more pickles may follow it
 
   const PickleValue& operator[](uint32_t i) const { return values[i]; }
 };
 
-constexpr size_t kPickleBytesMax = size_t{16} << 20;  // names of a hundred thousand tensors
+constexpr size_t kPickleBytesMax = size_t{16} << 20;  // enough for the names of a hundred thousand
+                                                      // tensors
 
-/// Reads one pickle of protocol 2 with torch's persistent ids; `bytes`, at most kPickleBytesMax
-/// of them, must outlive the result. A tensor's items are a storage and two tuples of integers of
-/// the same length. A list or a dict may hold itself. Errors: kCorrupt, kTooLarge; kUnsupported
-/// naming the instruction or the name that is not known.
+/// Reads one pickle of protocol 2 with torch's persistent ids. `bytes` (at most kPickleBytesMax)
+/// must outlive the result. A tensor's items are a storage and two integer tuples of equal length.
+/// A list or dict may contain itself. Errors: kCorrupt, kTooLarge; kUnsupported with the unknown
+/// instruction or name.
 Result<PickleValues> read_pickle(std::string_view bytes);
 
 }  // namespace signalbox::weights

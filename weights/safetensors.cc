@@ -1,5 +1,5 @@
-// Header checks in the order of the file: length, JSON, each tensor's claims, then that the tensors
-// tile the data.
+// Checks in file order: length, JSON, each tensor's claims, and finally that the tensors tile the
+// data.
 
 #include "weights/safetensors.h"
 
@@ -20,7 +20,7 @@ struct Entry {
   std::string name;
   Dtype dtype;
   Shape shape;
-  uint64_t begin;  // offsets into the data
+  uint64_t begin;  // offsets relative to the data
   uint64_t end;
 };
 
@@ -88,7 +88,7 @@ Result<std::vector<Entry>> read_header(std::string_view header, uint64_t data_by
   return entries;
 }
 
-// The format leaves no gaps and no overlaps: a file that does hides bytes, or shares them.
+// The format allows no gaps and no overlaps: they would hide or share bytes.
 Result<void> check_tiling(std::vector<const Entry*> entries, uint64_t data_bytes) {
   std::ranges::sort(entries, {}, [](const Entry* e) { return std::pair(e->begin, e->end); });
   uint64_t end = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Reader of the safetensors format: eight bytes of little-endian header length, a JSON header, the
-// data. The file is mapped; every claim of the header is checked against the file before any byte
-// of data is handed out. Format: https://github.com/huggingface/safetensors (README, "Format").
+// Reads the safetensors format: eight bytes of little-endian header length, a JSON header, then the
+// data. The file is mapped. Every claim of the header is checked against the file before any data
+// is returned. Format: https://github.com/huggingface/safetensors (README, "Format").
 
 #include <filesystem>
 #include <string_view>
@@ -15,41 +15,41 @@
 
 namespace signalbox::weights {
 
-/// Of the header; the limit of the reference implementation.
+/// Maximum header size, as in the reference implementation.
 inline constexpr size_t kHeaderBytesMax = 100'000'000;
 
-/// Owns the mappings that its tensors look into. Immutable, thread-safe.
+/// Owns the mappings behind its tensors. Immutable, thread-safe.
 class SafeTensors {
  public:
-  SafeTensors() = default;  // no tensors
+  SafeTensors() = default;  // has no tensors
 
-  /// Errors name the file: kNotFound, kIo; kCorrupt with what contradicts what; kUnsupported for an
+  /// Errors name the file: kNotFound, kIo; kCorrupt with the contradiction; kUnsupported for an
   /// unknown dtype.
   static Result<SafeTensors> open(const std::filesystem::path& path);
 
-  /// Opens the files that an index names ("model.safetensors.index.json", beside which they lie) as
-  /// one; errors name the index or the file.
+  /// Opens all files listed in an index ("model.safetensors.index.json"), which are in the same
+  /// directory. Errors name the index or the file.
   static Result<SafeTensors> open_index(const std::filesystem::path& path);
 
-  /// The weights of a model directory: its model.safetensors, or the files of its index.
+  /// Opens the weights of a model directory: model.safetensors, or the files listed in its index.
   static Result<SafeTensors> open_directory(const std::filesystem::path& directory);
 
-  /// Reads the header of `file`, which the result's tensors look into: the bytes must outlive it.
-  /// `name` goes in front of errors. For open() and for fuzzing.
+  /// Parses the header of `file`, which must outlive the result. Errors start with `name`. Used by
+  /// open() and for fuzzing.
   static Result<SafeTensors> parse(std::span<const std::byte> file, std::string_view name);
 
   std::span<const Tensor> tensors() const { return tensors_; }  // sorted by name
   const std::string& name() const { return file_name_; }
 
-  /// The tensor of that name and shape. kCorrupt, naming the tensor with what was expected and what
-  /// is there.
+  /// Returns the tensor with that name and shape. kCorrupt with the tensor's name and the expected
+  /// and actual shape.
   Result<Tensor> find(std::string_view name, const Shape& shape) const;
 
-  /// The tensors with all that they look into.
+  /// Returns the tensors together with the memory behind them.
   TensorList take() && { return std::move(list_); }
 
-  /// find(), then every element as float into out. F32, F16 and BF16 are read; kUnsupported
-  /// otherwise. Precondition: out holds the shape's element count.
+  /// find(), then converts every element of an F32, F16 or BF16 tensor to float. kUnsupported for
+  /// other types. `out` must hold exactly the shape's elements.
   Result<void> read(std::string_view name, const Shape& shape, const kernels::Table& kernels,
                     std::span<float> out) const;
 
@@ -61,11 +61,11 @@ class SafeTensors {
 
   std::string file_name_;
   TensorList list_;
-  std::vector<Tensor> tensors_;  // of list_
+  std::vector<Tensor> tensors_;  // views of list_
 };
 
-/// Every element of a F32, F16 or BF16 tensor from `begin` on, as float, until out is full.
-/// Precondition: the type is one of these, and begin + out.size() elements are there.
+/// Converts elements of an F32, F16 or BF16 tensor to float, starting at `begin`, until `out` is
+/// full. Requires one of these types and begin + out.size() elements.
 void widen(const Tensor& tensor, int64_t begin, const kernels::Table& kernels,
            std::span<float> out);
 

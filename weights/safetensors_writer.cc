@@ -1,5 +1,6 @@
-// Tensors of whole cache lines come first and so begin at one; then larger elements before smaller
-// ones, so that each is aligned to its element without gaps, which the format has none of.
+// Tensors that fill whole cache lines come first, so they begin at a cache line. After them, larger
+// elements come before smaller ones. Each tensor is then aligned to its element size without gaps,
+// which the format does not allow.
 
 #include "weights/safetensors_writer.h"
 
@@ -28,7 +29,7 @@ std::vector<Tensor> in_file_order(std::span<const Tensor> tensors) {
   return out;
 }
 
-// With the blanks that the data's alignment asks for.
+// Pads the header with spaces to align the data.
 std::string header_of(std::span<const Tensor> tensors) {
   json::Writer out;
   out.begin_object();

@@ -1,5 +1,5 @@
 #pragma once
-// Writer of the safetensors format, whose reader is weights/safetensors.
+// Writes the safetensors format that weights/safetensors reads.
 
 #include <filesystem>
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace signalbox::weights {
 
-/// Writes the tensors, whose names are unique, to a file beside `path`, reads it back, compares
-/// every byte, and renames it to `path`: after an error `path` is what it was. The data begins at a
-/// multiple of 64 bytes, and so does each tensor whose size is one. Errors name the path: kIo,
-/// kTooLarge over the format's 100 MB of header, kInternal when the tensors read back differ.
+/// Writes tensors with unique names to a temporary file, reads it back, compares every byte and
+/// renames it to `path`. After an error, `path` is unchanged. The data begins at a multiple of 64
+/// bytes, as does each tensor whose size is a multiple of 64. Errors name the path: kIo; kTooLarge
+/// above the format's 100 MB of header; kInternal if the tensors read back differ.
 Result<void> write_safetensors(const std::filesystem::path& path, std::span<const Tensor> tensors);
 
 }  // namespace signalbox::weights

@@ -1,4 +1,4 @@
-// The index is one object, "weight_map"; the sizes that stand beside it are not needed.
+// The index has one relevant object, "weight_map"; its sizes are not needed.
 
 #include "weights/shard_index.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kIndexBytesMax = size_t{64} << 20;
 constexpr size_t kFilesMax = 1000;
-constexpr size_t kNameBytesMax = 255;  // of a file, as file systems have it
+constexpr size_t kNameBytesMax = 255;  // limit of common file systems
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Result<std::filesystem::path> file_beside(const std::filesystem::path& file,
   }
   if (name.empty() || name == "." || name == ".." || name.size() > kNameBytesMax ||
       name.find_first_of("/\\") != std::string_view::npos) {
-    return fail(Code::kCorrupt, "\"{}\" is no name of a file beside it", name);
+    return fail(Code::kCorrupt, "\"{}\" is not a plain file name", name);
   }
   return file.parent_path() / name;
 }
@@ -60,10 +60,11 @@ Result<ShardIndex> ShardIndex::parse(std::string text, const std::filesystem::pa
       return fail(Code::kCorrupt, "{}: more than {} files", path.string(), kFilesMax);
     }
     if (!out.weight_map_.emplace(member.key, member.value.text()).second) {
-      return fail(Code::kCorrupt, "{}: is there twice", where);
+      return fail(Code::kCorrupt, "{}: appears twice", where);
     }
   }
-  if (files.empty()) return fail(Code::kCorrupt, "{}: weight_map: names no tensor", path.string());
+  if (files.empty())
+    return fail(Code::kCorrupt, "{}: weight_map: does not name a tensor", path.string());
   out.files_.assign(files.begin(), files.end());
   return out;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// "model.safetensors.index.json" and "pytorch_model.bin.index.json": which of several files beside
-// it holds which tensor. Files whose names come out of another file are only ever looked for beside
-// that one.
+// Reads "model.safetensors.index.json" and "pytorch_model.bin.index.json", which map each tensor to
+// one of several files. File names found inside a file are only resolved within that file's
+// directory.
 
 #include <filesystem>
 #include <map>
@@ -14,21 +14,22 @@
 
 namespace signalbox::weights {
 
-/// The file `name` beside `file`. kCorrupt unless the name is that of a file: no folder, no "..",
-/// no control characters.
+/// Returns the path of `name` in the directory of `file`. kCorrupt unless `name` is a plain file
+/// name: no directory, no "..", no control characters.
 Result<std::filesystem::path> file_beside(const std::filesystem::path& file, std::string_view name);
 
 class ShardIndex {
  public:
-  /// Errors name the file: kNotFound, kIo, kTooLarge over 64 MB, kCorrupt.
+  /// Errors name the file: kNotFound, kIo, kTooLarge above 64 MB, kCorrupt.
   static Result<ShardIndex> open(const std::filesystem::path& path);
-  /// `path` is where the text lies: the files are beside it, and errors name it.
+  /// `path` is the location of the index. The listed files are in its directory, and errors name
+  /// it.
   static Result<ShardIndex> parse(std::string text, const std::filesystem::path& path);
 
-  /// Each file once, sorted; at least one and at most 1,000.
+  /// Each file once, sorted; between one and 1,000 files.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
-  /// kCorrupt, naming the tensor, when one that the index promises is missing.
+  /// Returns kCorrupt with the tensor's name if a listed tensor is missing.
   Result<void> check(const TensorList& found) const;
 
  private:

@@ -1,4 +1,4 @@
-// Counts through all indices but the last, and runs along that one.
+// Iterates over all indices except the last, and copies along the last.
 
 #include "weights/strided.h"
 

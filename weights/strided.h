@@ -1,5 +1,5 @@
 #pragma once
-// Row-major copies of arrays that are stored in another order.
+// Copies arrays with arbitrary strides to row-major order.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace signalbox::weights {
 
-/// The elements of `shape`, of `element` bytes each, row-major; the one at index (i, j, ...) stands
-/// at (offset + i strides[0] + j strides[1] + ...) elements of the storage. A transpose is the
-/// strides (1, columns). Precondition: the shape has at least one element, as many strides as
-/// extents, and reaches nowhere outside the storage.
+/// Copies the elements of `shape`, each `element` bytes, in row-major order. The element at index
+/// (i, j, ...) is at storage position offset + i strides[0] + j strides[1] + ..., in elements. A
+/// transpose has the strides (1, columns). Requires at least one element, one stride per extent,
+/// and that all positions are inside the storage.
 std::vector<std::byte> gather(std::span<const std::byte> storage, size_t element, int64_t offset,
                               std::span<const int64_t> shape, std::span<const int64_t> strides);
 

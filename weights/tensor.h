@@ -1,5 +1,5 @@
 #pragma once
-// A tensor in a weights file: its name, type, shape and bytes. A view; the file owns the bytes.
+// A tensor in a weights file: name, type, shape and bytes. It is a view; the file owns the bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace signalbox::weights {
 
 enum class Dtype : uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool };
 
-/// "F32", as safetensors spells it.
+/// Returns safetensors' name of the type, such as "F32".
 std::string_view dtype_name(Dtype dtype);
 Result<Dtype> parse_dtype(std::string_view name);
 size_t dtype_bytes(Dtype dtype);
 
 using Shape = std::vector<int64_t>;
 
-/// "[30522, 384]".
+/// Returns text such as "[30522, 384]".
 std::string shape_text(std::span<const int64_t> shape);
 
-/// No format needs more dimensions.
+/// No supported format needs more dimensions.
 constexpr size_t kRankMax = 8;
 
-/// Elements of a tensor of that shape, and the bytes that they take. kCorrupt over kRankMax, for a
-/// negative extent, and where the number does not fit 63 bits.
+/// Return the number of elements of a shape, and the bytes that they occupy. kCorrupt above
+/// kRankMax dimensions, for a negative extent, and if the number exceeds 63 bits.
 Result<int64_t> shape_elements(std::span<const int64_t> shape);
 Result<uint64_t> shape_bytes(Dtype dtype, std::span<const int64_t> shape);
 

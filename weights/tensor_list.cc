@@ -1,4 +1,4 @@
-// A map, because its nodes stay where they are: tensors look at names and shapes in place.
+// Uses a map because its nodes do not move: tensors view the names and shapes in place.
 
 #include "weights/tensor_list.h"
 
@@ -20,7 +20,7 @@ Result<void> TensorList::check_name(std::string_view name) const {
     return fail(Code::kCorrupt, "a tensor's name has the byte {:#04x} at {}",
                 static_cast<int>(*found), found - name.begin());
   }
-  if (has(name)) return fail(Code::kCorrupt, "tensor \"{}\" is there twice", name);
+  if (has(name)) return fail(Code::kCorrupt, "tensor \"{}\" appears twice", name);
   return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Named tensors out of a file of any format, together with the bytes that they look into: what the
-// readers of foreign files hand over, and what the writer of safetensors takes.
+// Named tensors from a file of any format, together with the memory behind them. Readers of foreign
+// formats return it, and the safetensors writer takes its tensors.
 
 #include <map>
 #include <string>
@@ -12,31 +12,32 @@
 
 namespace signalbox::weights {
 
-/// Move-only; tensors stay valid when it is moved. Reading it is thread-safe.
+/// Move-only; tensors stay valid after a move. Reading is thread-safe.
 class TensorList {
  public:
   TensorList() = default;
   TensorList(TensorList&&) = default;
   TensorList& operator=(TensorList&&) = default;
 
-  /// Adds a tensor that looks into bytes which outlive the list, or which keep() has. kCorrupt when
-  /// the name is taken, is empty, or has control characters, and when shape and bytes disagree.
+  /// Adds a view of bytes that outlive the list or that keep() holds. Returns kCorrupt if the name
+  /// exists already, is empty or contains control characters, or if the shape and the bytes
+  /// disagree.
   Result<void> add(std::string name, Dtype dtype, Shape shape, std::span<const std::byte> bytes);
-  /// Adds a tensor with bytes of its own.
+  /// Adds a tensor that owns its bytes.
   Result<void> add(std::string name, Dtype dtype, Shape shape, std::vector<std::byte> bytes);
 
-  /// kCorrupt when `to` is taken or is no name. Precondition: there is a tensor `from`.
+  /// Returns kCorrupt if `to` exists already or is not a valid name. A tensor `from` must exist.
   Result<void> rename(const std::string& from, std::string to);
 
-  /// Keeps a file mapped for the tensors that look into it.
+  /// Keeps a file mapped for the tensors that view it.
   void keep(MappedFile file) { files_.push_back(std::move(file)); }
   uint64_t kept_bytes() const;
 
-  /// A line for the person who converts: what of the file is not among the tensors.
+  /// Adds a note for the user: something in the file that is not among the tensors.
   void note(std::string line) { notes_.push_back(std::move(line)); }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Sorted by name; views that live as long as the list.
+  /// Returns views sorted by name, valid while the list exists.
   std::vector<Tensor> tensors() const;
   bool has(std::string_view name) const { return entries_.find(name) != entries_.end(); }
   size_t size() const { return entries_.size(); }
@@ -46,7 +47,7 @@ class TensorList {
     Dtype dtype;
     Shape shape;
     std::span<const std::byte> bytes;
-    std::vector<std::byte> own;  // what `bytes` looks into, or empty
+    std::vector<std::byte> own;  // owner of `bytes`, or empty
   };
   Result<void> check_name(std::string_view name) const;
 

@@ -1,5 +1,6 @@
-// The pickle says which part of which storage a tensor is. A storage is the entry "data/KEY" beside
-// it; in old files the keys stand in a list and the storages follow it in that order.
+// The pickle describes each tensor as part of a storage. A storage is the entry "data/KEY" in the
+// same folder of the zip file. In old files a list of keys is followed by the storages in the same
+// order.
 
 #include "weights/torch_pickle.h"
 
@@ -20,7 +21,7 @@ using Kind = PickleValue::Kind;
 
 constexpr std::string_view kPickle = "data.pkl";
 constexpr std::string_view kZip = "PK\x03\x04";
-// The pickle of a number that torch chose.
+// The pickled magic number of torch's old format.
 constexpr std::string_view kOld = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr int64_t kOldVersion = 1001;
 
@@ -54,19 +55,19 @@ class StateDict {
     return add_all();
   }
 
-  // A number, a version, what the writer's machine was like, the pickle proper, the keys of the
-  // storages, and of each its number of elements and the bytes.
+  // The old format has a magic number, a version, a description of the writer's machine, the main
+  // pickle, the storage keys, and for each storage its element count and bytes.
   Result<void> read_old() {
     size_t position = kOld.size();
     SIGNALBOX_TRY(const PickleValues version, next_pickle(position, "version"));
     if (version[version.root].number != kOldVersion) {
-      return fail(Code::kUnsupported, "version {} is not built (built: {})",
+      return fail(Code::kUnsupported, "version {} is not supported (supported: {})",
                   version[version.root].number, kOldVersion);
     }
     SIGNALBOX_TRY(const PickleValues machine, next_pickle(position, "machine"));
     const PickleValue* little = member(machine, machine[machine.root], "little_endian");
     if (little == nullptr || little->number != 1) {
-      return fail(Code::kUnsupported, "numbers that are not little-endian are not built");
+      return fail(Code::kUnsupported, "numbers that are not little-endian are not supported");
     }
     SIGNALBOX_TRY(values_, next_pickle(position, "state dict"));
     SIGNALBOX_TRY(const PickleValues keys, next_pickle(position, "keys"));
@@ -98,10 +99,10 @@ class StateDict {
     }
     std::memcpy(&elements, file_.data() + position, sizeof elements);
     if (elements != used->number) {
-      return fail(Code::kCorrupt, "{} elements, a tensor says {}", elements, used->number);
+      return fail(Code::kCorrupt, "{} elements, a tensor claims {}", elements, used->number);
     }
     if (!storages_.emplace(key, file_.subspan(position + sizeof elements, bytes)).second) {
-      return fail(Code::kCorrupt, "is there twice");
+      return fail(Code::kCorrupt, "appears twice");
     }
     position += sizeof elements + bytes;
     return {};
@@ -119,7 +120,7 @@ class StateDict {
     return {};
   }
 
-  // The folder that the pickle and its storages are in, "archive/" or the name of the file.
+  // Returns the folder of the pickle and its storages: "archive/" or the name of the file.
   static Result<std::string> find_folder(const std::map<std::string_view, Bytes>& entries) {
     for (const auto& [name, bytes] : entries) {
       if (!name.ends_with(kPickle)) continue;
@@ -127,11 +128,12 @@ class StateDict {
       if (!folder.empty() && !folder.ends_with('/')) continue;
       const auto order = entries.find(folder + "byteorder");
       if (order != entries.end() && as_text(order->second) != "little") {
-        return fail(Code::kUnsupported, "byteorder \"{}\" is not built", as_text(order->second));
+        return fail(Code::kUnsupported, "byteorder \"{}\" is not supported",
+                    as_text(order->second));
       }
       return folder;
     }
-    return fail(Code::kCorrupt, "no entry {}: no checkpoint of PyTorch", kPickle);
+    return fail(Code::kCorrupt, "no entry {}: not a PyTorch checkpoint", kPickle);
   }
 
   static const PickleValue* member(const PickleValues& values, const PickleValue& dict,
@@ -146,10 +148,10 @@ class StateDict {
 
   Result<void> add(const PickleValue& key, const PickleValue& value) {
     if (key.kind != Kind::kText) {
-      return fail(Code::kCorrupt, "{}: a key that is no string", kPickle);
+      return fail(Code::kCorrupt, "{}: a key that is not a string", kPickle);
     }
     if (value.kind != Kind::kTensor) {
-      list_.note(fmt::format("left out \"{}\": no tensor", key.text));
+      list_.note(fmt::format("left out \"{}\": not a tensor", key.text));
       return {};
     }
     auto added = add_tensor(std::string(key.text), value);
@@ -190,7 +192,7 @@ class StateDict {
   Result<Bytes> storage_bytes(const PickleValue& storage) const {
     const auto found = storages_.find(storage.text);
     if (found == storages_.end()) {
-      return fail(Code::kCorrupt, "its storage {} is not there", storage.text);
+      return fail(Code::kCorrupt, "its storage {} is missing", storage.text);
     }
     SIGNALBOX_TRY(const uint64_t expected, shape_bytes(storage.dtype, Shape{storage.number}));
     if (found->second.size() == expected) return found->second;
@@ -198,7 +200,7 @@ class StateDict {
                 storage.number, dtype_name(storage.dtype), expected, found->second.size());
   }
 
-  // Every element lies within the storage. `n` is the shape's number of elements.
+  // Checks that every element is inside the storage. `n` is the number of elements of the shape.
   static Result<void> check_reach(int64_t offset, const Shape& shape, const Shape& strides,
                                   int64_t n, int64_t elements) {
     if (offset < 0) return fail(Code::kCorrupt, "offset {}", offset);
@@ -227,7 +229,7 @@ class StateDict {
 
 Result<void> read_torch(TensorList& list, Bytes file, std::string_view name) {
   StateDict dict(list, file);
-  Result<void> done = fail(Code::kCorrupt, "no file that torch.save writes");
+  Result<void> done = fail(Code::kCorrupt, "not a file written by torch.save");
   if (as_text(file).starts_with(kZip)) {
     done = dict.read_zipped();
   } else if (as_text(file).starts_with(kOld)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Reader of PyTorch's checkpoints (pytorch_model.bin): since PyTorch 1.6 a zip file of one pickle
-// and the bytes of each storage, before that five pickles and the storages in a row.
+// Reads PyTorch checkpoints (pytorch_model.bin). Since PyTorch 1.6 they are a zip file with one
+// pickle and the bytes of each storage; before that, five pickles followed by the storages.
 
 #include <filesystem>
 #include <string_view>
@@ -10,18 +10,17 @@
 
 namespace signalbox::weights {
 
-/// The tensors of a state dict, or of the "state_dict" of a checkpoint. Those that share a storage
-/// share its bytes; one that is not contiguous is copied in row-major order. What is no tensor is
-/// noted. Nothing of the file is run (weights/pickle). Errors name the file: kNotFound, kIo,
-/// kCorrupt; kUnsupported for the format of before PyTorch 1.6, for compressed entries, and for
-/// what pickles may hold besides.
+/// Returns the tensors of a state dict, or of the "state_dict" in a checkpoint. Tensors that share
+/// a storage share its bytes. A tensor that is not contiguous is copied in row-major order. Other
+/// values are listed in notes. Nothing in the file is executed (weights/pickle). Errors name the
+/// file: kNotFound, kIo, kCorrupt; kUnsupported for other versions of the old format, compressed
+/// entries, and other pickle contents.
 Result<TensorList> open_torch(const std::filesystem::path& path);
 
-/// The files of a pytorch_model.bin.index.json, which lie beside it, as one.
+/// Opens all files listed in a pytorch_model.bin.index.json, which are in the same directory.
 Result<TensorList> open_torch_index(const std::filesystem::path& path);
 
-/// Adds the tensors of a file in memory, which must outlive the list; `name` goes in front of
-/// errors.
+/// Adds the tensors of a file in memory, which must outlive the list. Errors start with `name`.
 Result<void> read_torch(TensorList& list, std::span<const std::byte> file, std::string_view name);
 
 }  // namespace signalbox::weights

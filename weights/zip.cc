@@ -1,6 +1,6 @@
-// From the end: the end record (and its 64-bit form, which torch always writes), the directory that
-// it points at, and of each entry the header in front of its bytes. Only sizes in the directory are
-// used; checksums are not computed, since a model directory is compared by SHA-256 when it is
+// Reads from the end: the end record (and its 64-bit form, which torch always writes), then the
+// directory it refers to, then each entry's local header. Only the sizes in the directory are used.
+// Checksums are not verified, because a model's files are compared by SHA-256 when they are
 // fetched.
 
 #include "weights/zip.h"
@@ -27,7 +27,7 @@ constexpr uint32_t kEntryMark = 0x02014B50;
 constexpr uint32_t kLocalMark = 0x04034B50;
 constexpr uint32_t kIn64 = 0xFFFFFFFF;  // the value is in the 64-bit field
 
-// Precondition: the bytes are there.
+// Requires that the bytes exist.
 template <class T>
 T at(Bytes bytes, size_t position) {
   T out;
@@ -35,7 +35,7 @@ T at(Bytes bytes, size_t position) {
   return out;
 }
 
-// `size` bytes from `position` on.
+// Returns `size` bytes from `position` on.
 Result<Bytes> piece(Bytes file, uint64_t position, uint64_t size, std::string_view what) {
   if (position > file.size() || size > file.size() - position) {
     return fail(Code::kCorrupt, "{}: {} bytes at offset {}, the file has {}", what, size, position,
@@ -55,14 +55,14 @@ Result<size_t> find_end(Bytes file) {
   for (size_t back = kEndBytes; back <= most; ++back) {
     if (at<uint32_t>(file, file.size() - back) == kEndMark) return file.size() - back;
   }
-  return fail(Code::kCorrupt, "no end record of a zip file in its last {} bytes", most);
+  return fail(Code::kCorrupt, "no zip end record in the last {} bytes", most);
 }
 
 Result<Directory> find_directory(Bytes file) {
   SIGNALBOX_TRY(const size_t end, find_end(file));
   const Bytes record = file.subspan(end);
   if (at<uint16_t>(record, 4) != 0 || at<uint16_t>(record, 6) != 0) {
-    return fail(Code::kUnsupported, "a zip file in several parts is not built");
+    return fail(Code::kUnsupported, "a zip file in several parts is not supported");
   }
   if (end < kLocatorBytes || at<uint32_t>(file, end - kLocatorBytes) != kLocatorMark) {
     return Directory{at<uint16_t>(record, 10), at<uint32_t>(record, 12), at<uint32_t>(record, 16)};
@@ -77,12 +77,13 @@ Result<Directory> find_directory(Bytes file) {
 
 struct ZipEntry {
   std::string_view name;
-  uint64_t bytes;   // as stored
+  uint64_t bytes;   // stored size
   uint64_t offset;  // of its local header
-  size_t taken;     // of the directory
+  size_t taken;     // bytes occupied in the directory
 };
 
-// Puts in the sizes and the offset that did not fit 32 bits, in this order, when they are said.
+// Reads the sizes and the offset that did not fit into 32 bits. They are stored in this order, each
+// only if needed.
 Result<void> read_zip64(Bytes extra, uint64_t& plain, ZipEntry& entry) {
   while (extra.size() >= 4) {
     const auto id = at<uint16_t>(extra, 0);
@@ -122,9 +123,9 @@ Result<ZipEntry> read_zip_entry(Bytes rest) {
     if (plain == kIn64 || out.bytes == kIn64 || out.offset == kIn64) {
       SIGNALBOX_TRY_VOID(read_zip64(texts.subspan(name, extra), plain, out));
     }
-    if ((flags & 1) != 0) return fail(Code::kUnsupported, "is encrypted, which is not built");
+    if ((flags & 1) != 0) return fail(Code::kUnsupported, "is encrypted, which is not supported");
     if (method != 0) {
-      return fail(Code::kUnsupported, "is compressed (method {}), which is not built", method);
+      return fail(Code::kUnsupported, "is compressed (method {}), which is not supported", method);
     }
     if (plain == out.bytes) return {};
     return fail(Code::kCorrupt, "is stored and has {} bytes of {}", out.bytes, plain);
@@ -161,7 +162,7 @@ Result<std::map<std::string_view, Bytes>> read_zip(Bytes file) {
       return fail_in(fmt::format("entry \"{}\"", entry.name), std::move(bytes).error());
     }
     if (!out.emplace(entry.name, *bytes).second) {
-      return fail(Code::kCorrupt, "entry \"{}\" is there twice", entry.name);
+      return fail(Code::kCorrupt, "entry \"{}\" appears twice", entry.name);
     }
     rest = rest.subspan(entry.taken);
   }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# The network that bench/compare times, for both sides.
+# Generates the network that bench/compare times, for both sides.
 """Writes a sequence classifier of ModernBERT-base's size with random weights: config.json and model.safetensors for us,
 the same network as model.onnx for ONNX Runtime, and model.int8.onnx with its products in 8 bits (activations u8, a
-scale and a zero point a tensor; weights s8, a scale an output), which is what ONNX Runtime's own quantizer makes of a
-model. Random, because what a network costs depends on its shapes. The graph is written operation by operation, in the
-forms that ONNX Runtime's optimiser knows (LayerNormalization, gelu as Div Erf Add Mul Mul); masks and rotations, which
-all layers share, are computed once.
+scale and a zero point per tensor; weights s8, a scale per output), the same form as ONNX Runtime's own quantizer
+writes. The weights are random because the cost of a network depends only on its shapes. The graph is written operation
+by operation, in forms that ONNX Runtime's optimiser recognises (LayerNormalization, gelu as Div Erf Add Mul Mul). Masks
+and rotations are the same for all layers and are computed once.
 
 usage: modernbert_base.py FOLDER          needs numpy and onnx
 """
@@ -20,10 +20,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 HIDDEN, HEADS, WIDE, LAYERS, VOCABULARY, LABELS = 768, 12, 1152, 22, 50368, 14
-GLOBAL_EVERY, WINDOW = 3, 64  # every third layer looks everywhere, the others 64 tokens to each side
+GLOBAL_EVERY, WINDOW = 3, 64  # every third layer attends globally, the others to 64 tokens on each side
 GLOBAL_THETA, LOCAL_THETA = 160000.0, 10000.0
 HEAD_DIM, EPS = HIDDEN // HEADS, 1e-5
-FAR = np.float32(-1e30)  # added to the score of a pair that does not see each other
+FAR = np.float32(-1e30)  # added to the score of a masked pair
 
 CONFIG = {
     "architectures": ["ModernBertForSequenceClassification"], "model_type": "modernbert",
@@ -39,7 +39,7 @@ CONFIG = {
 
 
 def random_weights():
-    """Name to array, as a checkpoint stores them: a matrix is (out, in)."""
+    """Returns arrays by name, as stored in a checkpoint: a matrix is (out, in)."""
     random = np.random.default_rng(1)
     normal = lambda deviation, *shape: random.standard_normal(shape, np.float32) * np.float32(deviation)
     matrix = lambda out, inner: normal(inner ** -0.5, out, inner)
@@ -77,7 +77,7 @@ def write_safetensors(path, weights):
 
 
 class Graph:
-    """Nodes and constants in the order of calls; every method returns the name of what it made."""
+    """Collects nodes and constants in call order. Every method returns the name of its result."""
 
     def __init__(self, int8):
         self.int8, self.nodes, self.constants, self.quantized = int8, [], [], {}
@@ -99,7 +99,7 @@ class Graph:
         return self.op("LayerNormalization", x, self.constant(gamma), self.constant(np.zeros(HIDDEN)), epsilon=EPS)
 
     def linear(self, x, weight):
-        """x (..., in) times the transpose of weight (out, in)."""
+        """Multiplies x (..., in) by the transpose of weight (out, in)."""
         if not self.int8:
             return self.op("MatMul", x, self.constant(weight.T))
         scale = np.abs(weight).max(1) / np.float32(127)
@@ -118,7 +118,7 @@ class Graph:
         return self.op("Split", x, outputs=2, axis=-1)
 
     def rotations(self, positions, theta):
-        """Cosines and sines (tokens, HEAD_DIM) of positions (tokens, 1)."""
+        """Returns cosines and sines (tokens, HEAD_DIM) of positions (tokens, 1)."""
         inverse = theta ** -(np.arange(0, HEAD_DIM, 2) / HEAD_DIM)
         angles = self.op("Mul", positions, self.constant(np.concatenate([inverse, inverse])[None]))
         return self.op("Cos", angles), self.op("Sin", angles)
@@ -145,7 +145,7 @@ class Graph:
 
 
 def network(graph, weights):
-    """From input_ids and attention_mask (batch, tokens) to logits (batch, LABELS)."""
+    """Builds the network from input_ids and attention_mask (batch, tokens) to logits (batch, LABELS)."""
     kept = graph.op("Cast", "attention_mask", to=TensorProto.FLOAT)
     count = graph.op("Gather", graph.op("Shape", "input_ids"), graph.constant(1, np.int64))
     steps = graph.op("Range", graph.constant(0, np.int64), count, graph.constant(1, np.int64))

@@ -1,5 +1,5 @@
-// The peer's side of bench/compare: one model of ONNX Runtime, one sequence at a time, a line of JSON. Its threads are
-// those that work on one sequence.
+// The peer's side of bench/compare: runs one ONNX Runtime model on one sequence at a time and prints a line of JSON. All
+// its threads work on the same sequence.
 //
 // usage: node side.mjs MODEL.onnx THREADS RUNS IDS     IDS: JSON; with RUNS 0 it prints its first output, else its times
 
@@ -24,7 +24,7 @@ const row = (values) => new ort.Tensor("int64", BigInt64Array.from(values, BigIn
 const inputs = { input_ids: row(ids), attention_mask: row(ids.map(() => 1)), token_type_ids: row(ids.map(() => 0)) };
 const feeds = Object.fromEntries(session.inputNames.map((name) => [name, inputs[name]]));
 
-// Not timed: makes its memory, reads the weights into the caches.
+// Untimed: allocates memory and loads the weights into the caches.
 const first = await session.run(feeds);
 if (runs === 0) {
   console.log(JSON.stringify(Array.from(first[session.outputNames[0]].data)));

@@ -1,8 +1,9 @@
 #pragma once
-// Softmax attention of one sequence, head by head, without a matrix of scores. Keys and values of a
-// head are packed in panels as weights are, so both products are the same register block. A tile of
-// queries walks over tiles of keys and keeps, for each query, the largest score so far, the sum of
-// the exponentials and the mixed values; when a larger score comes, what was summed is scaled down.
+// Softmax attention of one sequence, head by head, without a full score matrix. The keys and values
+// of a head are packed in panels like weights, so both products use the same register block. A tile
+// of queries iterates over tiles of keys. For each query it keeps the largest score so far, the sum
+// of the exponentials and the weighted sum of the values. When a larger score appears, the earlier
+// sums are scaled down.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +42,7 @@ class HeadAttention {
         scores_(sums_ + kQueryTile),
         update_(scores_ + kScoreRows * kKeyTile) {}
 
-  // q, k and v are the first token's; out is strided by out_stride.
+  // q, k and v point to the first token; rows of out are out_stride apart.
   void run(const float* q, const float* k, const float* v, float* out, int64_t out_stride) {
     pack_keys(k);
     pack_values(v);
@@ -54,7 +55,7 @@ class HeadAttention {
   }
 
  private:
-  // (panels, dim, kPanel); keys past the last are zero.
+  // Layout (panels, dim, kPanel); keys past the last are zero.
   void pack_keys(const float* k) {
     for (int64_t t = 0; t < round_up(tokens_, kPanel<Arch>); ++t) {
       float* to = keys_ + t / kPanel<Arch> * kPanel<Arch> * dim_ + t % kPanel<Arch>;
@@ -63,7 +64,7 @@ class HeadAttention {
     }
   }
 
-  // (panels, tokens, kPanel); dimensions past the last are zero.
+  // Layout (panels, tokens, kPanel); dimensions past the last are zero.
   void pack_values(const float* v) {
     float* to = values_;
     for (int64_t first = 0; first < padded_dim_; first += kPanel<Arch>) {
@@ -127,8 +128,9 @@ class HeadAttention {
     }
   }
 
-  // In place, scores (columns) of query r to weights relative to its largest score so far; columns
-  // out of [visible, visible_end) weigh nothing. Returns what earlier sums are to be multiplied by.
+  // Converts the scores (columns) of query r in place to weights relative to the largest score so
+  // far. Columns outside [visible, visible_end) get weight zero. Returns the factor by which
+  // earlier sums must be multiplied.
   float exponentials(float* scores, int64_t columns, int64_t visible, int64_t visible_end,
                      int64_t r) {
     if (visible >= visible_end) {
@@ -161,9 +163,9 @@ class HeadAttention {
   float* const keys_;     // (key panels, dim, kPanel)
   float* const values_;   // (dimension panels, tokens, kPanel)
   float* const queries_;  // (kQueryTile, dim), scaled
-  float* const mixed_;    // (kQueryTile, padded_dim): exponentials times values, summed so far
-  float* const largest_;  // (kQueryTile): scores so far
-  float* const sums_;     // (kQueryTile): of the exponentials so far
+  float* const mixed_;    // (kQueryTile, padded_dim): running sums of exponentials times values
+  float* const largest_;  // (kQueryTile): largest scores so far
+  float* const sums_;     // (kQueryTile): running sums of the exponentials
   float* const scores_;   // (rows, kKeyTile)
   float* const update_;   // (rows, padded_dim)
 };

@@ -1,10 +1,10 @@
 #pragma once
-// Softmax attention of one sequence in 16-bit integers: queries and keys with a scale a token and
-// as many bits as their dot product leaves room for (13 for 64 dimensions), values in 12 with a
-// scale a dimension, and the softmax's weights, which lie between 0 and the row's largest, in 13
-// without a sign. A dot product of pairs then gives exact sums in 32 bits at twice the rate of
-// single precision, with a finer grain than bfloat16 has. Eight bits for the weights, at twice the
-// rate again, would drop the tail of a flat softmax.
+// Softmax attention of one sequence in 16-bit integers. Queries and keys have one scale per token
+// and as many bits as their dot product leaves room for (13 for 64 dimensions). Values have 12 bits
+// and one scale per dimension. The softmax weights, which are between 0 and the row's largest
+// weight, have 13 unsigned bits. A dot product of pairs then gives exact 32-bit sums at twice the
+// rate of single precision, with finer resolution than bfloat16. Weights of eight bits would double
+// the rate again but drop the tail of a flat softmax.
 //
 // Layouts: keys (panels of 32, pairs of dim, 32, 2), values (panels of 32 dimensions, pairs of
 // tokens, 32, 2), queries (kQueryTile, pairs of dim, 2).
@@ -22,14 +22,14 @@ namespace signalbox::kernels::body {
 
 inline constexpr int64_t kColumnsI16 = 32;
 inline constexpr float kWeightMax = 8191.0f;
-// kKeyTile weights times as many values: 128 * 8191 * 2047 < 2^31.
+// The sum of kKeyTile products of a weight and a value must fit: 128 * 8191 * 2047 < 2^31.
 inline constexpr float kValueMax = 2047.0f;
 
-// Places in the scratch of one call; every part begins at a multiple of 64 bytes.
+// Offsets of the parts in one call's scratch. Each part begins at a multiple of 64 bytes.
 struct ScratchI16 {
   int64_t dim;         // rounded up to a pair
-  int64_t padded_dim;  // to a panel
-  int64_t tokens;      // to a panel
+  int64_t padded_dim;  // rounded up to a panel
+  int64_t tokens;      // rounded up to a panel
   int64_t bytes = 0;
   int64_t keys, key_scales, values, value_scales, queries, query_scales, scores, floats, weights,
       update, mixed, largest, sums;
@@ -61,18 +61,18 @@ struct ScratchI16 {
   }
 };
 
-// Largest magnitude of queries and keys whose dot product fits 32 bits.
+// Returns the largest magnitude of queries and keys whose dot product fits in 32 bits.
 inline float query_max(int64_t dim) {
   const double fits = std::floor(std::sqrt(2147483647.0 / static_cast<double>(dim)));
   return static_cast<float>(fits < 16383 ? fits : 16383);
 }
 
-// Added to a float below 2^22 it leaves the nearest integer in the low bits.
+// Adding this to a float below 2^22 leaves the nearest integer in the low bits.
 inline constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23
 
-/// round(2^x * kWeightMax), -30 <= x <= 0, in the low 16 bits of each lane, above which stand the
-/// bits of kRounder. 2^x to 3e-6 of itself: a polynomial for the fraction, the exponent for the
-/// rest.
+/// Returns round(2^x * kWeightMax) for -30 <= x <= 0 in the low 16 bits of each lane; the bits of
+/// kRounder are above them. The relative error of 2^x is 3e-6: a polynomial for the fraction, the
+/// exponent for the integer part.
 template <class Arch>
 inline xsimd::batch<int32_t, Arch> weight_of(const Batch<Arch>& x) {
   using Integers = xsimd::batch<int32_t, Arch>;
@@ -90,8 +90,9 @@ inline xsimd::batch<int32_t, Arch> weight_of(const Batch<Arch>& x) {
   return xsimd::bitwise_cast<Integers>(xsimd::fma(power, Batch<Arch>(kWeightMax), rounder));
 }
 
-/// Dots is a tier's: kRows, and run(rows, pairs, a, a_stride, w, sums, sums_stride): sums (rows,
-/// 32) = a (rows, pairs, 2) times w (pairs, 32, 2), rows <= kRows <= kScoreRows.
+/// Dots is supplied by the tier. It has kRows and run(rows, pairs, a, a_stride, w, sums,
+/// sums_stride), which computes sums (rows, 32) = a (rows, pairs, 2) times w (pairs, 32, 2) for
+/// rows <= kRows <= kScoreRows.
 template <class Arch, class Dots>
 class HeadAttentionI16 {
  public:
@@ -104,7 +105,7 @@ class HeadAttentionI16 {
         stride_(int64_t{3} * shape.heads * shape.head_dim),
         query_max_(query_max(shape.head_dim)) {}
 
-  // q, k and v are the first token's; out is strided by out_stride.
+  // q, k and v point to the first token; rows of out are out_stride apart.
   void run(const float* q, const float* k, const float* v, float* out, int64_t out_stride) {
     pack_keys(k);
     pack_values(v);
@@ -123,13 +124,13 @@ class HeadAttentionI16 {
     return reinterpret_cast<T*>(base_ + offset);
   }
 
-  // The rows of tokens to come lie pages apart, where the processor does not look ahead.
+  // The next tokens' rows are pages apart, where the hardware prefetcher does not look ahead.
   void fetch(const float* x, int64_t t) const {
     if (t + kFetchAhead >= tokens_) return;
     for (int64_t d = 0; d < dim_; d += 16) __builtin_prefetch(x + (t + kFetchAhead) * stride_ + d);
   }
 
-  // x (dim) as integers up to query_max_, pairs `step` words apart; returns the scale.
+  // Writes x (dim) as integers up to query_max_, with pairs `step` words apart. Returns the scale.
   float quantize(const float* x, int64_t step, int16_t* to) const {
     const float largest = largest_magnitude<Arch>(dim_, x);
     const Batch<Arch> inverse(largest > 0 ? query_max_ / largest : 0.0f);
@@ -183,7 +184,8 @@ class HeadAttentionI16 {
     }
   }
 
-  // The values of two tokens share words: the first the low half, the second the high.
+  // Stores the values of two tokens in one word: the first in the low half, the second in the high
+  // half.
   void pack_value_panel(const float* v, int64_t columns, const float* inverse, int16_t* panel) {
     for (int64_t t = 0; t < at_.tokens; t += 2, panel += 2 * kColumnsI16) {
       fetch(v, t);
@@ -203,7 +205,7 @@ class HeadAttentionI16 {
   }
 
   void begin_queries(const float* q, int64_t count) {
-    const float scale = 1.44269504f / std::sqrt(static_cast<float>(dim_));  // of a power of 2
+    const float scale = 1.44269504f / std::sqrt(static_cast<float>(dim_));  // for powers of 2
     auto* queries = part<int16_t>(at_.queries);
     auto* scales = part<float>(at_.query_scales);
     for (int64_t r = 0; r < count; ++r) {
@@ -254,10 +256,11 @@ class HeadAttentionI16 {
     }
   }
 
-  static constexpr int64_t kFetchAhead = 8;  // tokens
+  static constexpr int64_t kFetchAhead = 8;  // in tokens
 
-  // Scores of query r of the block to weights relative to its largest score so far; keys that it
-  // does not see weigh nothing. Returns what earlier sums are to be multiplied by.
+  // Converts the scores of the block's query r to weights relative to its largest score so far.
+  // Keys outside its window get weight zero. Returns the factor by which earlier sums must be
+  // multiplied.
   float weigh(const AttentionBlock& block, int64_t r, int64_t columns) {
     int16_t* weights = part<int16_t>(at_.weights) + r * kKeyTile;
     const int64_t first = block.first_visible(r), last = block.last_visible(r);
@@ -265,7 +268,7 @@ class HeadAttentionI16 {
       std::memset(weights, 0, columns * sizeof(int16_t));
       return 1.0f;
     }
-    // In units of the query's scale.
+    // Scores are in units of the query's scale.
     const int32_t* integers = part<int32_t>(at_.scores) + r * kKeyTile;
     const float* key_scales = part<float>(at_.key_scales) + block.begin;
     float* scores = part<float>(at_.floats);
@@ -326,7 +329,7 @@ void attention_i16(const AttentionShape& shape, int32_t head, const float* qkv, 
       .run(q, q + hidden, q + 2 * hidden, out + first, hidden);
 }
 
-/// Dots for any processor.
+/// A Dots implementation for any processor.
 struct PlainDotsI16 {
   static constexpr int64_t kRows = 1;
 

@@ -1,7 +1,7 @@
 #pragma once
-// What every softmax attention of one sequence shares: the walk of tiles of queries over tiles of
-// keys. Keys out of a query's window are never multiplied, but for the edges of a panel. Tiles
-// begin at fixed places of the sequence, so a sequence's result is the same bits in every batch.
+// Shared by all softmax attention kernels: the iteration of query tiles over key tiles. Keys
+// outside a query's window are never multiplied, except at the edges of a panel. Tiles begin at
+// fixed positions of the sequence, so a sequence's result has the same bits in every batch.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace signalbox::kernels::body {
 
-inline constexpr int64_t kQueryTile = 48;  // a multiple of every tier's block of rows
-inline constexpr int64_t kKeyTile = 128;   // 64 dimensions of its keys and values fit the caches
-inline constexpr int64_t kPanelMax = 32;   // the widest tier's panel of keys
-inline constexpr int64_t kScoreRows = 12;  // the widest tier's block of rows
+inline constexpr int64_t kQueryTile = 48;  // a multiple of every tier's row block
+inline constexpr int64_t kKeyTile = 128;   // keys and values of a tile at 64 dimensions fit the
+                                           // caches
+inline constexpr int64_t kPanelMax = 32;   // key panel of the widest tier
+inline constexpr int64_t kScoreRows = 12;  // row block of the widest tier
 
 inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-/// A few queries and the keys that they may see.
+/// A few queries and the keys visible to them.
 struct AttentionBlock {
-  int64_t row;         // the first query's place in its tile
-  int64_t rows;        // queries
-  int64_t query;       // the first query's token
-  int64_t begin, end;  // keys, at most kKeyTile, the first at the edge of a panel
+  int64_t row;         // index of the first query in its tile
+  int64_t rows;        // number of queries
+  int64_t query;       // token of the first query
+  int64_t begin, end;  // range of keys, at most kKeyTile; begins at the edge of a panel
   int64_t window;
 
-  /// The keys that query `query + r` sees, counted from `begin`; none when first >= last.
+  /// Range of keys visible to query `query + r`, relative to `begin`. Empty if first >= last.
   int64_t first_visible(int64_t r) const { return std::max(begin, query + r - window) - begin; }
   int64_t last_visible(int64_t r) const { return std::min(end, query + r + window + 1) - begin; }
 };
 
-/// Calls attend(block) for the tile of `queries` queries from token `first_query` on. Tiles of keys
-/// outside, so that each is loaded once for all queries of the tile.
+/// Calls attend(block) for the tile of `queries` queries that starts at token `first_query`. The
+/// outer loop is over key tiles, so each is loaded once for all queries of the tile.
 template <class Attend>
 void walk_keys(int64_t tokens, int64_t window, int64_t first_query, int64_t queries,
                int64_t block_rows, int64_t panel, const Attend& attend) {

@@ -1,12 +1,13 @@
 #pragma once
-// Dot products of one row of bytes with others that lie anywhere: four at a time, which share the
-// loads of the one, while the next are fetched. A tier brings the innermost block.
+// Dot products of one row of bytes with other rows at arbitrary addresses. Four rows at a time
+// share the loads of the first row, while the next rows are prefetched. The tier supplies the
+// innermost block.
 
 #include <cstdint>
 
 namespace signalbox::kernels::body {
 
-/// The processor itself fetches ahead in a straight line only.
+/// Number of rows to prefetch. The hardware prefetcher only follows sequential addresses.
 inline constexpr int32_t kRowsAheadI8 = 4;
 
 template <class Block>

@@ -1,5 +1,5 @@
 #pragma once
-// Sums, activations, dot products and means: one pass over the data each.
+// Sums, activations, dot products and means. Each makes one pass over the data.
 
 #include <cmath>
 

@@ -1,13 +1,14 @@
 #pragma once
-// erf(x) as x times a polynomial of x squared: the exact form has two branches and a division, and
-// all lanes pay for both. From 4 on it is 1 in single precision.
+// erf(x) as x times a polynomial in x squared. The exact form has two branches and a division, and
+// every lane would pay for both. For x >= 4, erf(x) is 1 in single precision.
 
 #include "kernels/body/vector.h"
 
 namespace signalbox::kernels::body {
 
-// Of erf(sqrt(s)) / sqrt(s) on [0, 16], in powers of u = s / 8 - 1, where they stay small: the
-// interpolant at the 16 Chebyshev nodes. erf is met within 5e-8, then rounded.
+// Coefficients of erf(sqrt(s)) / sqrt(s) on [0, 16], in powers of u = s / 8 - 1, which keeps them
+// small. They interpolate at the 16 Chebyshev nodes. The error of erf is below 5e-8 before
+// rounding.
 inline constexpr float kErfPowers[] = {
     3.535309789e-01f, -1.765762266e-01f, 1.316772602e-01f, -1.077113031e-01f,
     9.016426084e-02f, -7.470989577e-02f, 6.024049967e-02f, -4.590729043e-02f,
@@ -24,7 +25,8 @@ inline Batch<Arch> erf_of(const Batch<Arch>& v) {
   Batch<Arch> sum(kErfPowers[kPowers - 1]);
 #pragma GCC unroll 16
   for (int i = kPowers - 2; i >= 0; --i) sum = xsimd::fma(sum, u, Batch<Arch>(kErfPowers[i]));
-  // Exactly 1 at the limit, or gelu of a large negative number would not be 0.
+  // The value must be exactly 1 at the limit. Otherwise gelu of a large negative number would not
+  // be 0.
   return xsimd::select(xsimd::abs(v) < Batch<Arch>(kLimit), x * sum, x * Batch<Arch>(1 / kLimit));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What becomes of the sums of a panel before they are written: an adapter's part, bias, activation,
-// gate or residual (Finish in kernels.h). Works on a row of 64 columns at a time, while it is in
-// the first-level cache.
+// Finishes the sums of a panel before they are written: adds an adapter's contribution and the
+// bias, then applies the activation, gate or residual (Finish in kernels.h). Processes one row of
+// 64 columns at a time while it is in the first-level cache.
 
 #include <cstring>
 
@@ -28,11 +28,11 @@ template <class Arch, Finish kFinish>
   }
 }
 
-// Each tier's own, for it is not inlined.
+// Each tier has its own copy, because this function is not inlined.
 namespace {
 
-// out (64) = sums + what an adapter adds to a panel's row. Apart from the loops of rows, so that
-// those are the same code whether there are adapters or not.
+// Computes out (64) = sums + the adapter's contribution to one row of a panel. It is separate from
+// the row loops so that their code is the same with and without adapters.
 template <class Arch>
 [[gnu::noinline]] void add_low_rank(const LowRank& part, int64_t panel, const float* sums,
                                     float* out) {
@@ -56,8 +56,8 @@ template <class Arch>
 
 }  // namespace
 
-// Rows of one panel; row_sums(r) gives the 64 sums of row r, low_rank is theirs or null. A panel
-// that reaches past the last column goes through a row of its own.
+// Finishes the rows of one panel. row_sums(r) returns the 64 sums of row r. low_rank belongs to
+// these rows or is null. A panel that extends past the last column is finished in a temporary row.
 template <class Arch, Finish kFinish, class RowSums>
 void finish_rows(int64_t panel, int64_t rows, const float* bias, const LowRank* low_rank,
                  int64_t y_stride, float* y, const RowSums& row_sums) {
@@ -84,7 +84,7 @@ void finish_rows(int64_t panel, int64_t rows, const float* bias, const LowRank* 
   }
 }
 
-// Rows [top, top + rows) of the product; y is that of the first of them.
+// Finishes rows [top, top + rows) of the product; y points to the first of them.
 template <class Arch, class RowSums>
 void finish_rows(const Epilogue& epilogue, int64_t panel, int64_t top, int64_t rows,
                  int64_t y_stride, float* y, const RowSums& row_sums) {

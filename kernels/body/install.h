@@ -1,5 +1,5 @@
 #pragma once
-// Fills a table with the bodies for one vector width.
+// Fills a table with the functions for one vector width.
 
 #include "kernels/body/attention.h"
 #include "kernels/body/elementwise.h"

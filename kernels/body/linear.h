@@ -1,13 +1,13 @@
 #pragma once
-// y = finish(x w^T): the way through a packed matrix (panel.h), the same for every format. A sweep
-// of rows goes over one panel after the other, and over a panel in blocks of steps that stay in the
-// first-level cache while all rows of the sweep pass; the sums of a sweep, one panel wide, wait in
-// the second-level cache, and the panel's last block is followed by what is to be done with them.
+// y = finish(x w^T) over a packed matrix (panel.h), with the same loops for every format. A sweep
+// of rows processes one panel after the other. Within a panel it processes blocks of steps that
+// stay in the first-level cache while all rows of the sweep pass. The sums of a sweep, one panel
+// wide, stay in the second-level cache. After the panel's last block, `finish` receives them.
 //
-// Each output is one sum fed in the order of k, so a row's result is the same bits whatever rows
-// stand beside it. OpenBLAS was tried: it packs the weights again at every call, which costs as
-// much as the product when a text has ten tokens, and its edge kernels make a row depend on the
-// number of rows.
+// Each output is one sum that accumulates in the order of k, so a row's result has the same bits
+// regardless of the other rows. We tried OpenBLAS: it repacks the weights at every call, which
+// costs as much as the product for a text of ten tokens, and its edge kernels make a row's result
+// depend on the number of rows.
 
 #include "kernels/body/ahead.h"
 #include "kernels/body/finish.h"
@@ -15,17 +15,18 @@
 
 namespace signalbox::kernels::body {
 
-// Rows of a sweep, at most. Their sums take 96 KB of stack.
+// Maximum rows per sweep. Their sums take 96 KB of stack.
 inline constexpr int64_t kSweepRows = 384;
 
-// Rows of each sweep, so that the last is not a short one: weights are read once a sweep.
+// Returns the rows per sweep. Sweeps get nearly equal sizes because each one reads all weights, so
+// a short last sweep would be wasteful.
 inline int64_t sweep_rows(int64_t rows) {
   const int64_t sweeps = (rows + kSweepRows - 1) / kSweepRows;
   return (rows + sweeps - 1) / sweeps;
 }
 
-/// All rows of a sweep times one block of steps, in tiles of nearly equal size. Meanwhile the block
-/// that comes next in memory is fetched, a share with each pass over the steps.
+/// Multiplies all rows of a sweep by one block of steps, in tiles of nearly equal size. Each pass
+/// over the steps also prefetches a part of the next block in memory.
 template <class Product>
 void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X* x,
                int64_t x_stride, const char* block, typename Product::Sum* sums) {
@@ -47,11 +48,12 @@ void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X
   }
 }
 
-/// Product is a tier's:
-///   Format, X (of activations), Sum; kRows, the rows of a tile, at most; kPasses over its steps
+/// Product is supplied by the tier:
+///   Format, X (type of activations), Sum
+///   kRows, the maximum rows of a tile; kPasses over its steps
 ///   run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead): sums (rows, 64) = x times a block
-///   of steps, or += it, fetching ahead with each step of each pass
-/// finish(panel index, first row, rows, sums) takes the complete sums (rows, 64).
+///   of steps, or += if kAdds; prefetches at each step of each pass
+/// finish(panel index, first row, rows, sums) receives the complete sums (rows, 64).
 template <class Product, class Finish>
 void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,
                   const void* packed, const Finish& finish) {
@@ -74,7 +76,7 @@ void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Produ
   }
 }
 
-/// Calls block.template run<R>() with R the value of `rows`, 1 <= rows <= Max.
+/// Calls block.template run<R>() where R equals `rows`; requires 1 <= rows <= Max.
 template <int Max, class Block>
 [[gnu::always_inline]] inline void with_rows(int64_t rows, const Block& block) {
   if constexpr (Max > 1) {

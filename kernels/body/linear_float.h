@@ -1,6 +1,6 @@
 #pragma once
-// Linear layers whose sums are in single precision: weights in f32, or in bf16 on processors that
-// have no dot product of pairs and widen them.
+// Linear layers with sums in single precision. The weights are f32, or bf16 on processors without a
+// bf16 dot product; those widen the weights.
 
 #include <cstring>
 
@@ -29,8 +29,8 @@ struct ProductF32 {
   }
 };
 
-// A weight of bf16 is the upper half of a float, and so are the two of a step in their word of 32
-// bits: the second as it is, the first shifted. Activations stay as they are.
+// A bf16 weight is the upper half of a float. A 32-bit word holds the two weights of a step: the
+// second is used in place (masked), the first is shifted up. Activations stay in single precision.
 template <class Arch>
 struct ProductBF16 {
   using Format = BF16;
@@ -101,7 +101,7 @@ struct ProductBF16 {
   }
 };
 
-/// Sums in single precision to y.
+/// Multiplies in single precision, finishes the sums and writes y.
 template <class Arch, class Product>
 void linear_float(const LinearShape& shape, const typename Product::X* x, const void* packed,
                   const Epilogue& epilogue, float* y) {
@@ -114,15 +114,15 @@ void linear_float(const LinearShape& shape, const typename Product::X* x, const 
                         });
 }
 
-/// `linear_f32` of the kernel table.
+/// Implements `linear_f32` of the kernel table.
 template <class Arch>
 void linear_f32(const LinearShape& shape, const float* x, const void* packed,
                 const Epilogue& epilogue, float* y) {
   linear_float<Arch, ProductF32<Arch>>(shape, x, packed, epilogue, y);
 }
 
-/// `linear_bf16` of the kernel table. Pairs reach past the end of a row of odd length, so such rows
-/// are copied to wider ones.
+/// Implements `linear_bf16` of the kernel table. Weights come in pairs, which extend past the end
+/// of a row of odd length, so such rows are copied to wider ones.
 template <class Arch>
 void linear_bf16(const LinearShape& shape, const float* x, float* scratch, const void* packed,
                  const Epilogue& epilogue, float* y) {

@@ -1,6 +1,7 @@
 #pragma once
-// Linear layers with both factors in 8 bits: x quantised by row as it comes (quantize.h), w by
-// output channel when it is packed. The sums are integers and exact, so every tier gives the same.
+// Linear layers with 8-bit activations and weights. x is quantised by row at run time (quantize.h);
+// w is quantised by output channel when it is packed. The sums are exact integers, so every tier
+// gives the same result.
 
 #include <cstring>
 
@@ -9,7 +10,7 @@
 
 namespace signalbox::kernels::body {
 
-// One place for the arithmetic behind the sums, so that it is the same on every tier: two
+// The only place that converts sums to floats, so the result is the same on every tier. It uses two
 // multiplications and no addition that a compiler could fuse with them.
 template <class Arch>
 void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, float* out) {
@@ -22,7 +23,7 @@ void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, fl
   }
 }
 
-/// `linear_i8` of the kernel table.
+/// Implements `linear_i8` of the kernel table.
 template <class Arch, class Product>
 void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, const void* packed,
                const Epilogue& epilogue, float* y) {
@@ -40,7 +41,7 @@ void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, 
       });
 }
 
-/// For any processor.
+/// A Product for any processor.
 struct ProductI8 {
   using Format = I8;
   using X = uint8_t;

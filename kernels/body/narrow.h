@@ -1,6 +1,6 @@
 #pragma once
-// Single precision to bfloat16, rounded to nearest even. Written on integers so that the compiler
-// vectorises it at any width.
+// Converts single precision to bfloat16, rounding to nearest even. It uses integer operations so
+// that the compiler can vectorise it at any width.
 
 #include <bit>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace signalbox::kernels::body {
 
-// The upper half, after adding just under half of what is cut off, and one more to an odd one. A
-// NaN stays a NaN: its mantissa could otherwise round up to infinity's.
+// Takes the upper half after adding just under half of the lowest kept bit, plus one if that bit is
+// odd. A NaN stays a NaN: otherwise rounding its mantissa up could turn it into infinity.
 [[gnu::always_inline]] inline uint16_t narrow(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16;

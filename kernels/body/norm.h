@@ -1,6 +1,7 @@
 #pragma once
-// Layer normalisation. Mean first, then the variance of the centred row: two passes over a row that
-// is in cache, where the one-pass form loses digits when the mean is large.
+// Layer normalisation. It computes the mean first and then the variance of the centred row. This
+// takes two passes over a row in cache, but the one-pass form loses precision when the mean is
+// large.
 
 #include <cmath>
 

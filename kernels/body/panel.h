@@ -1,15 +1,15 @@
 #pragma once
-// How weights w (out, in) are packed, for every format and every tier, so that a file can hold
-// them:
+// The layout of packed weights w (out, in), the same on every tier so that a file can hold them:
 //
 //   panels of 64 columns (outputs), each  header, steps (ceil(in / depth), 64, depth)
-// or, gated, when the first half of the outputs (32 of a panel) meets the second half (its other
-// 32) behind the product.
 //
-// A step is as many consecutive k as fill 256 bytes: depth 1 in f32, 2 in bf16, 4 in i8. Columns
-// past `out` and k past `in` are zero. Only i8 has a header: scales (64) f32, corrections (64) i32;
-// its activations are shifted by 128 to be unsigned, and a correction, 128 times the sum of a
-// column's weights, takes the shift away again.
+// Gated weights combine two halves of the outputs after the product: each panel then holds 32
+// columns of the first half and the matching 32 of the second half.
+//
+// A step holds as many consecutive k as fill 256 bytes: depth 1 in f32, 2 in bf16, 4 in i8. Columns
+// past `out` and k past `in` are zero. Only i8 has a header: scales (64) f32, corrections (64) i32.
+// Its activations are shifted by 128 to be unsigned. A correction is 128 times the sum of a
+// column's weights; subtracting it removes the effect of the shift.
 
 #include <cstdint>
 
@@ -18,8 +18,7 @@ namespace signalbox::kernels::body {
 inline constexpr int64_t kPanelColumns = 64;
 inline constexpr int64_t kStepBytes = 256;
 
-// Steps that are multiplied before the next rows are taken: 24 KB of weights, half of a first-level
-// cache.
+// Steps multiplied before moving to the next rows: 24 KB of weights, half of a first-level cache.
 inline constexpr int64_t kBlockSteps = 96;
 
 struct F32 {
@@ -45,7 +44,7 @@ constexpr int64_t steps_of(int64_t in) {
   return (in + Format::kDepth - 1) / Format::kDepth;
 }
 
-/// Elements from one row of activations to the next.
+/// Returns the distance between rows of activations, in elements.
 template <class Format>
 constexpr int64_t row_stride(int64_t in) {
   return steps_of<Format>(in) * Format::kDepth;

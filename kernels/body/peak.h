@@ -1,6 +1,5 @@
 #pragma once
-// Multiply-adds on registers and nothing else, as many independent ones as a register block keeps
-// going.
+// Multiply-adds on registers only. It runs as many independent sums as a register block does.
 
 #include "kernels/body/register_block.h"
 #include "kernels/peak_loop.h"
@@ -12,7 +11,7 @@ int64_t peak_loop(int64_t steps, const float* in, float* out) {
   constexpr int kSums = kBlockRows<Arch> * kBlockBatches;
   const Batch<Arch> factor(in[0]), term(in[1]);
   Batch<Arch> sums[kSums];
-  // Each begins elsewhere, or the compiler would keep one for all.
+  // Each sum has a different start value. Otherwise the compiler would keep only one sum.
 #pragma GCC unroll 24
   for (int i = 0; i < kSums; ++i) sums[i] = Batch<Arch>(in[1] * static_cast<float>(i));
   for (int64_t step = 0; step < steps; ++step) {

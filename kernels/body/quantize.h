@@ -1,7 +1,7 @@
 #pragma once
-// Rows of floats to 8-bit integers, as the int8 product reads them: symmetric, one scale a row, and
-// shifted by 128 to be unsigned, because the processor's dot product of bytes takes one unsigned
-// and one signed operand.
+// Quantises rows of floats to 8-bit integers for the int8 product. The quantisation is symmetric
+// with one scale per row. Values are shifted by 128 to be unsigned, because the processor's byte
+// dot product takes one unsigned and one signed operand.
 
 #include <cmath>
 #include <cstdint>
@@ -20,8 +20,9 @@ template <class Arch>
   return max_lane<Arch>(largest);
 }
 
-// Only multiplications and roundings that IEEE 754 fixes, so that every tier gives the same bytes.
-// Integers go through a short array: the compiler narrows it whole, at any width.
+// Uses only multiplications and roundings defined by IEEE 754, so every tier gives the same bytes.
+// The integers pass through a short array, because the compiler narrows a whole array efficiently
+// at any width.
 template <class Arch>
 void quantize_rows(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales) {
   constexpr int64_t kChunk = 64;

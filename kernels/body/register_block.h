@@ -1,7 +1,7 @@
 #pragma once
-// The innermost product in single precision: a block of rows by two registers of columns, which
-// stay in registers while k runs. Each output is one accumulator fed in the order of k, so a row's
-// result is the same bits whatever rows stand beside it.
+// The innermost product in single precision: a block of rows by two registers of columns. The
+// accumulators stay in registers throughout the loop over k. Each output is one accumulator that
+// sums in the order of k, so a row's result has the same bits regardless of the other rows.
 
 #include <cstring>
 
@@ -16,14 +16,15 @@ inline constexpr int kBlockBatches = 2;
 template <class Arch>
 inline constexpr int64_t kPanel = kBlockBatches* kLanes<Arch>;
 
-// Rows of a block: with two batches of columns each, as many accumulators as the register file
-// holds beside a panel and a broadcast. 32 registers from AVX-512 on, 16 before.
+// Rows of a block: with two batches of columns per row, as many accumulators as fit in the register
+// file together with a panel and a broadcast value. There are 32 registers with AVX-512 and 16
+// before.
 template <class Arch>
 inline constexpr int kBlockRows = kLanes<Arch> == 16 ? 12 : 6;
 
-// y (Rows, kPanel) = x (Rows, depth) w (depth, kPanel), or += when kAdds, each with a stride from
-// row to row. Every loop over the accumulators is unrolled by order: left to itself the compiler
-// keeps them in memory, at a third of the speed. Fetches is Ahead or NothingAhead.
+// Computes y (Rows, kPanel) = x (Rows, depth) w (depth, kPanel), or += if kAdds; each matrix has a
+// row stride. The loops over the accumulators must be unrolled: otherwise the compiler keeps them
+// in memory, at a third of the speed. Fetches is Ahead or NothingAhead.
 template <class Arch, int Rows, bool kAdds, class Fetches>
 [[gnu::noinline]] void register_block(int64_t depth, const float* x, int64_t x_stride,
                                       const float* w, int64_t w_stride, float* y, int64_t y_stride,
@@ -59,8 +60,8 @@ template <class Arch, int Rows, bool kAdds, class Fetches>
   }
 }
 
-// The same over any number of rows, of what is in cache: blocks of Rows, then of each smaller size
-// once at most. Few sizes, since each is a page of code.
+// register_block() for any number of rows, with data in cache. It uses blocks of Rows, then each
+// smaller size at most once. There are few sizes because each is a page of code.
 template <class Arch, bool kAdds, int Rows = kBlockRows<Arch>>
 void register_blocks(int64_t rows, int64_t depth, const float* x, int64_t x_stride, const float* w,
                      int64_t w_stride, float* y, int64_t y_stride) {

@@ -1,12 +1,12 @@
 #pragma once
-// Rotary positions: each pair of dimensions is turned by its angle. A token's cosines and sines are
-// shared by all heads, so they are read from a table rather than computed.
+// Rotary positions: each pair of dimensions is rotated by its angle. All heads share a token's
+// cosines and sines, so they come from a table.
 
 #include "kernels/body/vector.h"
 
 namespace signalbox::kernels::body {
 
-// In place, x (head_dim), half = head_dim / 2.
+// Rotates x (head_dim) in place; half = head_dim / 2.
 template <class Arch>
 inline void rotate(int64_t half, const float* cosines, const float* sines, float* x) {
   for_lanes<Arch>(half, [&](int64_t i, int64_t part) {

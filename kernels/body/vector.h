@@ -1,5 +1,5 @@
 #pragma once
-// The few vector idioms that every body uses: a whole-array loop with a tail, and reductions across
+// Vector helpers that all kernels use: a loop over an array with a tail, and reductions across
 // lanes.
 
 #include <cstdint>
@@ -13,7 +13,8 @@ using Batch = xsimd::batch<float, Arch>;
 template <class Arch>
 inline constexpr int64_t kLanes = static_cast<int64_t>(Batch<Arch>::size);
 
-/// Lanes [0, n) from p, the rest `fill`. 0 < n < lanes. Never reads past p + n.
+/// Loads lanes [0, n) from p and sets the rest to `fill`. Requires 0 < n < lanes. Never reads past
+/// p + n.
 template <class Arch>
 inline Batch<Arch> load_part(const float* p, int64_t n, float fill) {
   alignas(64) float lanes[kLanes<Arch>];
@@ -28,7 +29,7 @@ inline void store_part(const Batch<Arch>& x, int64_t n, float* p) {
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
-/// Lanes [0, part) from p + i, the rest zero; store_at writes as many.
+/// Loads lanes [0, part) from p + i and sets the rest to zero. store_at writes the same lanes.
 template <class Arch>
 inline Batch<Arch> load_at(const float* p, int64_t i, int64_t part) {
   return part == kLanes<Arch> ? Batch<Arch>::load_unaligned(p + i)
@@ -44,8 +45,8 @@ inline void store_at(const Batch<Arch>& x, float* p, int64_t i, int64_t part) {
   }
 }
 
-/// Calls step(i, part) for each group of lanes of [0, n); part is the lane count, smaller in the
-/// last group.
+/// Calls step(i, part) for each group of lanes in [0, n). `part` is the number of lanes, which is
+/// smaller in the last group.
 template <class Arch, class Step>
 inline void for_lanes(int64_t n, const Step& step) {
   int64_t i = 0;
@@ -53,7 +54,7 @@ inline void for_lanes(int64_t n, const Step& step) {
   if (i < n) step(i, n - i);
 }
 
-/// The largest lane, by halving, which the compiler does in registers.
+/// Returns the largest lane. The halving loop compiles to register operations.
 template <class Arch>
 inline float max_lane(const Batch<Arch>& x) {
   alignas(64) float lanes[kLanes<Arch>];

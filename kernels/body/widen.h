@@ -1,7 +1,7 @@
 #pragma once
-// Half precision and bfloat16 to single, exactly. Written on integers so that the compiler
-// vectorises it at any width; the F16C instruction exists from avx2 up only and load time is bound
-// by memory there.
+// Converts half precision and bfloat16 to single precision exactly. It uses integer operations so
+// that the compiler can vectorise it at any width. The F16C instruction exists only from AVX2 up,
+// where memory already limits loading.
 
 #include <bit>
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace signalbox::kernels::body {
 
-// Sign, then exponent and mantissa moved into place and rebiased by a multiplication by 2^112,
-// which also turns subnormals into normals; infinities and NaN get their exponent back by hand.
+// Moves exponent and mantissa into place and rebiases them by multiplying with 2^112, which also
+// normalises subnormals. The exponents of infinities and NaN are set separately. The sign is added
+// last.
 inline float widen_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7FFFu) << 13;

@@ -1,4 +1,4 @@
-// Formulas as the papers print them.
+// Formulas as printed in the papers.
 
 #include "kernels/ref/ref.h"
 

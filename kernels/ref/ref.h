@@ -1,5 +1,5 @@
 #pragma once
-// The meaning of each entry of the kernel table, written plainly in double precision. Slow; for
+// Reference implementation of the kernel table in plain double precision. It is slow and serves
 // tests and benchmarks.
 
 #include <cstdint>
@@ -20,7 +20,7 @@ Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* b
 Vector attention(const AttentionShape& shape, const float* qkv);
 Vector mean_rows(int32_t rows, int32_t cols, const float* x);
 
-/// The value of IEEE half-precision bits.
+/// Returns the value of IEEE half-precision bits.
 double half_value(uint16_t bits);
 
 }  // namespace signalbox::kernels::ref

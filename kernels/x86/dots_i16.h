@@ -1,6 +1,6 @@
 #pragma once
-// Dot products of pairs of 16-bit integers, exact in 32 bits, for attention: rows by 32 columns in
-// the registers of AVX2, AVX-512 (a product and an addition), or VNNI (both in one instruction).
+// Exact 32-bit dot products of pairs of 16-bit integers for attention: rows by 32 columns in the
+// registers of AVX2 or AVX-512 (a product and an addition), or VNNI (one instruction).
 
 #include <immintrin.h>
 

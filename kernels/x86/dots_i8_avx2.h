@@ -1,6 +1,6 @@
 #pragma once
-// Dot products of one row of bytes with others, with AVX2: bytes are widened to 16 bits, where
-// pairs of products are exact in 32; its instruction for bytes saturates.
+// Dot products of one row of bytes with others, for AVX2. Bytes are widened to 16 bits, so that
+// pairs of products are exact in 32 bits. AVX2's byte instruction saturates.
 
 #include <immintrin.h>
 

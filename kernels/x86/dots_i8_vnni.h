@@ -1,7 +1,8 @@
 #pragma once
-// Dot products of one row of bytes with others, with AVX-512 VNNI. The instruction takes one
-// unsigned and one signed operand: the others stay shifted by 128 and the one row is shifted back,
-// so that what the shift adds, 128 times the sum of that row, is taken off once for all.
+// Dot products of one row of bytes with others, for AVX-512 VNNI. The instruction takes one
+// unsigned and one signed operand. The other rows stay shifted by 128 and the one row is shifted
+// back. The shift then adds 128 times the sum of that row, which is computed once and subtracted
+// from each result.
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The bf16 block on processors with AVX512-BF16: two products and their sum in one instruction.
+// The bf16 block for processors with AVX512-BF16: two products and their sum in one instruction.
 
 #include <immintrin.h>
 
@@ -26,7 +26,7 @@ struct DotProductBF16 {
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void block(int64_t steps, const uint16_t* x, int64_t stride,
                                       const uint16_t* weights, float* sums, body::Ahead ahead) {
-    constexpr int kRegisters = 4;  // of 16 columns
+    constexpr int kRegisters = 4;  // of 16 columns each
     __m512 acc[Rows][kRegisters];
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
@@ -65,7 +65,7 @@ struct DotProductBF16 {
   }
 };
 
-/// `linear_bf16` of the kernel table.
+/// Implements `linear_bf16` of the kernel table.
 template <class Arch>
 void linear_bf16_dots(const LinearShape& shape, const float* x, float* scratch, const void* packed,
                       const Epilogue& epilogue, float* y) {

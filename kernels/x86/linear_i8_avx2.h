@@ -1,8 +1,8 @@
 #pragma once
-// The int8 block with AVX2. Its instruction for bytes saturates between the products and their sum,
-// so bytes are widened to 16 bits first, where pairs of products are exact in 32. Sixteen columns
-// at a time: four registers of weights are widened once for three rows, and a column's four
-// products come as two neighbouring sums that are added at the end.
+// The int8 block for AVX2. The byte instruction of AVX2 saturates between the products and their
+// sum, so bytes are first widened to 16 bits, where pairs of products are exact in 32 bits. It
+// processes sixteen columns at a time: four registers of weights are widened once for three rows. A
+// column's four products form two adjacent sums, which are added at the end.
 
 #include <immintrin.h>
 
@@ -62,7 +62,7 @@ struct Avx2ProductI8 {
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
       for (int c = 0; c < 4; c += 2) {
-        // Within each half of a register: columns 0 1 4 5, then 2 3 6 7.
+        // Column order within each half of a register: 0 1 4 5, then 2 3 6 7.
         const __m256i pairs = _mm256_hadd_epi32(acc[r][c], acc[r][c + 1]);
         __m256i eight = _mm256_permute4x64_epi64(pairs, 0b11011000);
         auto* out = reinterpret_cast<__m256i*>(sums + r * body::kPanelColumns + 4 * c);

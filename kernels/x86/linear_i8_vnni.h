@@ -1,6 +1,7 @@
 #pragma once
-// The int8 block on processors with AVX-512 VNNI: four products and their sum in one instruction.
-// Six rows by 64 columns are 24 accumulators beside four registers of weights and one of x, of 32.
+// The int8 block for processors with AVX-512 VNNI: four products and their sum in one instruction.
+// Six rows by 64 columns use 24 of the 32 registers as accumulators, four for weights and one for
+// x.
 
 #include <immintrin.h>
 
@@ -26,7 +27,7 @@ struct VnniProductI8 {
   template <int Rows, bool kAdds>
   [[gnu::noinline]] static void block(int64_t steps, const uint8_t* q, int64_t stride,
                                       const int8_t* weights, int32_t* sums, body::Ahead ahead) {
-    constexpr int kRegisters = 4;  // of 16 columns
+    constexpr int kRegisters = 4;  // of 16 columns each
     __m512i acc[Rows][kRegisters];
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {

@@ -1,5 +1,5 @@
 #pragma once
-// Products of bytes on registers and nothing else, as many sums as linear_i8_vnni.h keeps going.
+// Byte products on registers only, with as many sums as in linear_i8_vnni.h.
 
 #include <immintrin.h>
 
@@ -12,14 +12,15 @@ namespace signalbox::kernels::x86 {
   constexpr int kSums = 24;
   const __m512i x = _mm512_set1_epi8(static_cast<char>(in[1]));
   __m512i sums[kSums];
-  // Each begins elsewhere, or the compiler would keep one for all.
+  // Each sum has a different start value. Otherwise the compiler would keep only one sum.
 #pragma GCC unroll 24
   for (int i = 0; i < kSums; ++i) sums[i] = _mm512_set1_epi32(i);
   for (int64_t step = 0; step < steps; ++step) {
 #pragma GCC unroll 24
     for (int i = 0; i < kSums; ++i) sums[i] = _mm512_dpbusd_epi32(sums[i], x, x);
   }
-  // Stored and then added up: added in registers, g++ 12 copies each sum at every step.
+  // The sums are stored and then added. If they are added in registers, g++ 12 copies each sum at
+  // every step.
   alignas(64) int32_t lanes[kSums][16];
 #pragma GCC unroll 24
   for (int i = 0; i < kSums; ++i) _mm512_storeu_si512(lanes[i], sums[i]);

@@ -1,4 +1,4 @@
-// RFC 4648's own examples, and texts that a lax reader would take.
+// The examples of RFC 4648, and texts that a lenient reader would accept.
 
 #include "base/base64.h"
 

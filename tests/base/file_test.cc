@@ -1,4 +1,4 @@
-// Files as a whole, in a folder of the test's own.
+// Reading and writing whole files, in the test's own folder.
 
 #include "base/file.h"
 

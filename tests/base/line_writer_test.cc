@@ -1,4 +1,4 @@
-// A writer of lines over a pipe that a test reads, or does not.
+// LineWriter on a pipe that the test reads or leaves unread.
 
 #include "base/line_writer.h"
 
@@ -63,7 +63,7 @@ TEST(LineWriter, WritesEveryLineInOrder) {
 TEST(LineWriter, DropsAndSaysSoWhenNobodyReads) {
   Pipe pipe;
   constexpr size_t kWaitingMax = size_t{64} << 10;
-  constexpr int kLines = 100'000;  // far more than a pipe and kWaitingMax hold
+  constexpr int kLines = 100'000;  // far more than a pipe and kWaitingMax can hold
   auto writer = std::make_unique<LineWriter>(pipe.writer(), dropped, kWaitingMax);
   for (int i = 0; i < kLines; ++i) writer->write("a line that stands for any other\n");
 
@@ -78,7 +78,7 @@ TEST(LineWriter, DropsAndSaysSoWhenNobodyReads) {
   reader.join();
   EXPECT_NE(all.find("dropped "), std::string::npos);
 
-  // Each stands where the lines are missing; what was dropped later has a line of its own.
+  // Each "dropped" line is where lines are missing; later drops have their own line.
   int accounted = 0;
   std::istringstream lines(all);
   for (std::string line; std::getline(lines, line);)

@@ -1,4 +1,4 @@
-// Fields by hand, as the encoding guide writes them out.
+// Hand-written fields from the encoding guide.
 
 #include "base/protobuf.h"
 
@@ -84,18 +84,18 @@ TEST(Protobuf, writes_what_it_reads) {
 }
 
 TEST(Protobuf, bytes_that_make_no_field_are_errors_with_their_place) {
-  EXPECT_EQ(error_of("\x08"), "offset 1: a varint without an end");
+  EXPECT_EQ(error_of("\x08"), "offset 1: an unterminated varint");
   EXPECT_EQ(error_of("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"),
-            "offset 1: a varint without an end");
+            "offset 1: an unterminated varint");
   EXPECT_EQ(error_of("\x12\x05"
                      "ab"),
             "offset 2: field 2 claims 5 bytes of the 2 that follow");
   EXPECT_EQ(error_of("\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
             "offset 11: field 2 claims 18446744073709551615 bytes of the 0 that follow");
   EXPECT_EQ(error_of("\x15\x01\x02"), "offset 1: expected 4 bytes, found 2");
-  EXPECT_EQ(error_of("\x0B"), "offset 1: field 1 has wire type 3, which is none of 0, 1, 2, 5");
-  EXPECT_EQ(error_of("\x02\x01x"), "offset 0: 0 is no number of a field");
-  EXPECT_EQ(error_of("\x80\x80\x80\x80\x10\x01"), "offset 0: 536870912 is no number of a field");
+  EXPECT_EQ(error_of("\x0B"), "offset 1: field 1 has wire type 3, expected 0, 1, 2 or 5");
+  EXPECT_EQ(error_of("\x02\x01x"), "offset 0: 0 is not a field number");
+  EXPECT_EQ(error_of("\x80\x80\x80\x80\x10\x01"), "offset 0: 536870912 is not a field number");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// SHA-256 against the examples of FIPS 180-2.
+// The SHA-256 examples of FIPS 180-2.
 
 #include "base/sha256.h"
 

@@ -1,4 +1,4 @@
-// UTF-8: well-formed text is decoded, bad bytes have one defined reading.
+// UTF-8: well-formed text decodes, and bad bytes have one defined result.
 
 #include "base/utf8.h"
 
@@ -33,7 +33,7 @@ TEST(Utf8, every_code_point_round_trips) {
 }
 
 TEST(Utf8, bad_bytes_decode_as_maximal_subparts) {
-  // The example of Unicode 15, table 3-11.
+  // Example from Unicode 15, table 3-11.
   EXPECT_EQ(decode_all("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"),
             (std::vector<char32_t>{0x61, kReplacement, kReplacement, kReplacement, 0x62,
                                    kReplacement, 0x63, kReplacement, kReplacement, 0x64}));

@@ -1,4 +1,4 @@
-// The YAML tree: lines, what is refused, and limits that hold against hostile files.
+// The YAML tree: lines, rejected input, and limits against hostile files.
 
 #include "base/yaml.h"
 

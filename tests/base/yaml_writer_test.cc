@@ -1,4 +1,4 @@
-// What is written reads back as the same tree, and looks like what a person would write.
+// Written text reads back as the same tree, and looks hand-written.
 
 #include "base/yaml_writer.h"
 
@@ -39,7 +39,7 @@ TEST(YamlWriter, writes_lines_as_a_block) {
             "a: |\n  one\n  two\nb: |-\n  one\n\n   two\nc: |+\n  x\n\n");
 }
 
-TEST(YamlWriter, what_it_writes_reads_back) {
+TEST(YamlWriter, written_text_reads_back) {
   const char* texts[] = {"- x",    "a: b",     "#c",      "x #y",   " lead",  "trail ", "@at",
                          "`tick",  "%p",       "&anchor", "*alias", "!tag",   "|",      ">",
                          "'q'",    "\"q\"",    "{}",      "[x]",    "a, b",   "?",      "- ",

@@ -1,6 +1,6 @@
-// Low-rank adapters, merged and side by side, against networks in double precision whose weights
-// were merged by the test; batches of several adapters, to the bit; and adapters that are refused,
-// from data/refused_adapters.jsonl.
+// Low-rank adapters, merged and side by side, compared with double-precision networks whose weights
+// the test merged; batches of several adapters, bit for bit; and rejected adapters from
+// data/refused_adapters.jsonl.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@
 namespace signalbox::engine {
 namespace {
 
-// A line of data/adapters.jsonl; beside the keys of RandomAdapter: "network", members of a
-// config.json on top of those of "base" in data/networks.jsonl; "bare" and "prefix", the
-// architecture and what falls off its names when the base directory is that of a bare encoder;
-// "beside", why the adapter does not run side by side; "no_head".
+// A line of data/adapters.jsonl. Its keys besides those of RandomAdapter: "network", members of a
+// config.json that override "base" in data/networks.jsonl; "bare" and "prefix", the architecture
+// and the name prefix to remove if the base directory is a bare encoder's; "beside", the reason why
+// the adapter cannot run side by side; "no_head".
 struct Case {
   std::string name;
   json::Document row;
@@ -78,7 +78,8 @@ std::string text_of(const json::Value& row, const char* key) {
   return value ? std::string(value->text()) : "";
 }
 
-// The network of a case, with its directory made that of a bare encoder when the case says so.
+// Returns the network of a case. If the case requires it, the directory is changed to that of a
+// bare encoder.
 std::unique_ptr<RandomNetwork> network_of(const Case& adapted) {
   const json::Value row = adapted.row.root();
   auto out = std::make_unique<RandomNetwork>(adapted.config, true);
@@ -103,7 +104,7 @@ std::unique_ptr<const TextModel> open(const std::filesystem::path& directory,
   return std::move(model).value_or(nullptr);
 }
 
-// The largest difference, relative to the largest value.
+// Returns the largest difference relative to the largest value.
 double difference(const std::vector<double>& expected, const std::vector<float>& found) {
   if (expected.size() != found.size()) return INFINITY;
   double worst = 0, largest = 0;
@@ -126,7 +127,7 @@ class Adapters : public testing::TestWithParam<std::shared_ptr<Case>> {
   const RandomAdapter adapter_{row_, network_->tensors(), 11};
   const json::Document config_ = json::Document::parse(GetParam()->config).value();
 
-  // The largest difference of hidden states and of logits from the formulas.
+  // Returns the largest difference of hidden states and logits from the formulas.
   double error_of(const TextModel& model, int32_t adapter) const {
     double worst = 0;
     for (const int32_t length : {1, 2, 17, 129}) {
@@ -170,8 +171,8 @@ TEST_P(AdaptersBeside, are_what_the_formulas_say) {
   EXPECT_EQ(model->states(ids)->last_hidden_state, plain->states(ids)->last_hidden_state);
 }
 
-// Merged ones are rounded with the trunk's weights, so the two errors differ by chance; of two
-// small logits that is more.
+// Merged weights are rounded together with the trunk's, so the two errors differ randomly. For two
+// small logits the difference is larger.
 TEST_P(AdaptersBeside, over_narrow_trunks_err_as_little_as_merged) {
   for (const Precision precision : {Precision::kBF16, Precision::kI8}) {
     const auto beside =
@@ -280,8 +281,8 @@ TEST(AdaptersOfAModel, are_merged_or_side_by_side) {
   EXPECT_EQ(model.error().code, Code::kInvalid);
 }
 
-// A packed matrix stands in the file as the bytes of pack_linear, at a multiple of 4; only that,
-// the name and the length are looked at here.
+// In the file, a packed matrix consists of the bytes of pack_linear at a multiple of 4. This test
+// only depends on that, the name and the length.
 TEST(AdaptersOfAModel, cannot_be_merged_into_packed_matrices_and_run_beside_them) {
   const Case& adapted = case_of("modern_bert_gated");
   const auto network = network_of(adapted);
@@ -305,8 +306,7 @@ TEST(AdaptersOfAModel, cannot_be_merged_into_packed_matrices_and_run_beside_them
       << merged.error().message;
 }
 
-// Every line of data/refused_adapters.jsonl is what one member or tensor does to an adapter that is
-// fine.
+// Each line of data/refused_adapters.jsonl changes one member or tensor of a valid adapter.
 TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
@@ -352,8 +352,8 @@ TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
   EXPECT_GT(read, 20u);
 }
 
-// An adapter's directory as the project ships it: the heads below it, the trunk beside it.
-TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
+// An adapter's directory as shipped by the project, with its heads inside and its trunk next to it.
+TEST(ModelPath, a_path_to_an_adapter_or_its_head_opens_the_whole_model) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
@@ -397,7 +397,7 @@ TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
   EXPECT_THAT(find_head(**of_head, "tone", HeadKind::kTokens).error().message,
               testing::HasSubstr("topic (classifies texts)"));
 
-  // A head that lies apart, and one that is given, may have the name of one of these.
+  // A separate head, or one given in the options, may have the same name as one of these.
   const TemporaryDirectory elsewhere;
   std::filesystem::copy(directory / "topic", elsewhere.path() / "tone");
   std::filesystem::copy(directory / "tone", elsewhere.path() / "topic");
@@ -409,14 +409,14 @@ TEST(ModelPath, of_an_adapter_or_a_head_of_it_is_the_whole_model) {
   EXPECT_EQ(find_head(**both, "topic", HeadKind::kSequence).value(), heads - 1);
 
   EXPECT_THAT(TextModel::open(directory, {.adapter = directory}).error().message,
-              testing::HasSubstr("is an adapter already"));
+              testing::HasSubstr("is already an adapter"));
   set_trunk("../nowhere");
   EXPECT_THAT(TextModel::open(directory / "tone").error().message,
               testing::HasSubstr("looked for it in"));
 }
 
-// Whatever the bytes of an adapter are, opening it ends with a model or an error.
-TEST(AdaptersOfAModel, of_damaged_bytes_are_an_error_or_a_model) {
+// For any bytes of an adapter, opening it ends with a model or an error.
+TEST(AdaptersOfAModel, opening_damaged_bytes_gives_an_error_or_a_model) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   std::mt19937 random(5);

@@ -1,4 +1,4 @@
-// The C interface against the C++ one, and what it says to wrong arguments.
+// The C interface compared with the C++ one, and its errors for wrong arguments.
 
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ TEST_F(CApi, answers_as_the_engine_does) {
   signalbox_answers_free(nullptr);
 }
 
-// Each text with its own adapter, or none, in one call; another model has the adapter merged.
+// Each text runs with its own adapter or none in one call; another model has the adapter merged.
 TEST_F(CApi, runs_adapters_side_by_side_and_merged) {
   const auto row = json::Document::parse(
       R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8},)"

@@ -1,4 +1,4 @@
-// Writers of the files that the engine reads.
+// Writes the files that the engine reads.
 
 #include "tests/engine/checkpoint.h"
 
@@ -16,7 +16,7 @@
 namespace signalbox::engine {
 namespace {
 
-// For values that half precision has as normal numbers or zero.
+// For values that are normal numbers or zero in half precision.
 uint16_t half_bits(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t sign = bits >> 16 & 0x8000u;

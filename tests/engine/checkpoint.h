@@ -1,6 +1,6 @@
 #pragma once
-// Model directories for tests: a folder that goes away, weights in a safetensors file, and a
-// tokenizer whose tokens are letters.
+// Model directories for tests: a temporary folder, weights in a safetensors file, and a tokenizer
+// with letters as tokens.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +10,8 @@
 
 namespace signalbox::engine {
 
-/// An empty folder of its own under the system's, removed with all in it on destruction.
+/// A new empty folder in the system's temporary folder. The destructor removes it with its
+/// contents.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -30,17 +31,17 @@ struct TestTensor {
 
 using Checkpoint = std::map<std::string, TestTensor>;
 
-/// Values with seven significant bits and a small exponent range: exact in half precision and in
-/// bfloat16.
+/// Rounds to seven significant bits and a small exponent range, so that values are exact in half
+/// precision and bfloat16.
 float coarse(float x);
 
-/// `dtype` is "F32", "F16" or "BF16", for values that are exact in it; `prefix` goes in front of
+/// `dtype` is "F32", "F16" or "BF16"; the values must be exact in it. `prefix` is prepended to
 /// every name.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& tensors,
                       const std::string& dtype, const std::string& prefix = "");
 
-/// A WordPiece vocabulary of [PAD], [UNK], [CLS], [SEP], the letters, and their continuations, as
-/// many as fit.
+/// Writes a WordPiece vocabulary of [PAD], [UNK], [CLS], [SEP], the letters and their
+/// continuations, up to the given size.
 void write_letter_tokenizer(const std::filesystem::path& path, int32_t vocabulary);
 
 }  // namespace signalbox::engine

@@ -1,4 +1,5 @@
-// Which directory serves a task, from data/discover.jsonl, and a listing of a real one.
+// The choice of a directory for a task, from data/discover.jsonl, and the listing of a real
+// directory.
 
 #include "engine/discover.h"
 

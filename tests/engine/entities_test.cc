@@ -1,4 +1,4 @@
-// Labels of tokens to spans, from data/entities.jsonl.
+// Token labels to spans, from data/entities.jsonl.
 
 #include "engine/entities.h"
 

@@ -1,6 +1,6 @@
-// ModernBERT against Hugging Face's own modelling code: hidden states and logits of random
-// networks, within 1e-4 of the largest value in single precision, near in fewer bits. Skips, saying
-// so, without the shared material.
+// ModernBERT compared with Hugging Face's own modelling code: hidden states and logits of random
+// networks, within 1e-4 of the largest value in single precision, and close in fewer bits. Skips
+// with a message if the shared material is missing.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::vector<float> floats_of(const weights::Tensor& tensor) {
   return out;
 }
 
-// The largest difference, relative to the largest value.
+// Returns the largest difference relative to the largest value.
 double difference(const std::vector<float>& expected, const std::vector<float>& found) {
   if (expected.size() != found.size()) return INFINITY;
   double worst = 0, largest = 0;
@@ -85,11 +85,11 @@ constexpr const char* kModels[] = {"modernbert-seq-cls", "modernbert-seq-mean", 
 class Goldens : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << kGoldens << " is not there";
+    if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << kGoldens << " does not exist";
     if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
   }
 
-  // Cosines of hidden states and logits, and how often a row has the same best class.
+  // Checks the cosines of hidden states and logits, and how often a row has the same best class.
   void expect_near(Precision precision, double cosine_min, double same_min) const {
     double same = 0, rows = 0;
     for (const char* name : kModels) {

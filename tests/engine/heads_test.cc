@@ -1,5 +1,5 @@
-// Heads over a trunk from the outside: labels, scores, pairs, many heads at once, embeddings with
-// options; and that no answer depends on its batch.
+// Heads tested through the public interface: labels, scores, pairs, several heads at once,
+// embeddings with options. No answer depends on its batch.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,8 +148,8 @@ TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
   const auto model = open(random);
   const std::string text = "a long text", pair = "s o m e m o r e";
   const Answer found = answer(*model, {text, pair, kNoAdapter, Marked::kPair});
-  ASSERT_EQ(found.tokens.size(), 8u);    // letters, each a word
-  ASSERT_EQ(found.entities.size(), 8u);  // each begins one
+  ASSERT_EQ(found.tokens.size(), 8u);    // each letter is a word
+  ASSERT_EQ(found.entities.size(), 8u);  // each word begins an entity
   EXPECT_EQ(found.entities.front().begin, 0u);
   EXPECT_EQ(found.entities.back().end, pair.size());
   for (size_t i = 0; i < found.tokens.size(); ++i) {
@@ -159,7 +159,7 @@ TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
     EXPECT_NEAR(std::accumulate(token.scores.begin(), token.scores.end(), 0.0), 1, 1e-5);
     EXPECT_EQ(*std::ranges::max_element(token.scores), found.entities[i].score);
   }
-  // What the pair is judged by counts, and who marks the text sees the text.
+  // The first text affects the result, and a head that marks the text still sees the text.
   EXPECT_NE(answer(*model, {"b", pair, kNoAdapter, Marked::kPair}).tokens[0].scores,
             found.tokens[0].scores);
   const Answer of_text = answer(*model, {text, pair});
@@ -167,13 +167,13 @@ TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
   EXPECT_TRUE(of_text.tokens.empty());
   const Input alone{text, {}, kNoAdapter, Marked::kPair};
   EXPECT_EQ(model->answer({&alone, 1}).error().message,
-            "a text without a pair, and the pair is to be marked");
+            "the pair is to be marked, but the input has no pair");
 }
 
 TEST(Heads, many_heads_read_one_trunk) {
   const RandomNetwork own = network(kSequence), other = network(kTokens),
                       third = network(kSequence);
-  Checkpoint tensors = third.tensors();  // its own trunk is not looked at
+  Checkpoint tensors = third.tensors();  // its own trunk must not be used
   for (auto& [name, tensor] : tensors) {
     if (name.starts_with("model.")) std::ranges::fill(tensor.values, 0.0f);
     if (name == "classifier.weight") std::ranges::reverse(tensor.values);
@@ -193,7 +193,7 @@ TEST(Heads, many_heads_read_one_trunk) {
   EXPECT_EQ(states->logits.size(), 3u);
 }
 
-// What `signalbox fit` and tools/train write: mean, length 1, perhaps a layer, classes.
+// The form written by `signalbox fit` and tools/train: mean, length 1, optionally a layer, classes.
 TEST(Heads, one_of_our_own_may_have_a_layer_before_its_classes) {
   const RandomNetwork trunk = network("ModernBertModel");
   const auto ids = trunk.ids(9);
@@ -232,7 +232,7 @@ TEST(Heads, one_of_our_own_may_have_a_layer_before_its_classes) {
     EXPECT_NEAR(states.logits[0][i], row("classifier", i, layer), 1e-4);
 }
 
-// A directory of a head of `classes` classes; `keys` go into its config.
+// Writes the directory of a head with `classes` classes; `keys` are added to its config.
 void write_own_head(const std::filesystem::path& directory, const Checkpoint& tensors,
                     int32_t hidden, int32_t classes, const char* keys) {
   std::ofstream(directory / "config.json") << fmt::format(
@@ -274,7 +274,7 @@ TEST(Heads, one_of_our_own_may_judge_by_the_strongest_part) {
       return logits;
     };
     std::vector<double> best;
-    for (int32_t begin = 0;; begin += 3) {  // the last part ends where the text does
+    for (int32_t begin = 0;; begin += 3) {  // the last part ends at the text's end
       const int32_t end = std::min(begin + 4, tokens);
       const auto logits = logits_of(std::max(end - 4, 0), end);
       const auto away = [](const auto& x) { return std::max(x[1], x[2]) - x[0]; };
@@ -286,7 +286,8 @@ TEST(Heads, one_of_our_own_may_judge_by_the_strongest_part) {
   }
 }
 
-// Parts of all sequences of a batch stand behind one another; each sequence has its own strongest.
+// The parts of all sequences of a batch are stored consecutively. Each sequence has its own
+// strongest part.
 TEST(Heads, parts_of_a_batch_stay_with_their_sequences) {
   const RandomNetwork trunk = network("ModernBertModel");
   const int32_t hidden = open(trunk)->hidden();
@@ -335,7 +336,7 @@ TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
   const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, (bare.directory() / "config.json").string() +
-                                      ": architectures: names no architecture with a head");
+                                      ": architectures: does not name an architecture with a head");
   const RandomNetwork wider(
       R"({"model_type":"modernbert","architectures":["ModernBertForSequenceClassification"],)"
       R"("vocab_size":50,"hidden_size":32,"intermediate_size":8,"num_hidden_layers":1,)"
@@ -402,7 +403,7 @@ class Embeddings : public testing::Test {
     EXPECT_TRUE(done) << done.error().message;
     return out;
   }
-  // The normalised first `dim` numbers of `from`.
+  // Checks against the first `dim` numbers of `from`, normalised.
   static void expect_direction(const std::vector<double>& from, const std::vector<float>& found) {
     double squares = 0;
     for (size_t i = 0; i < found.size(); ++i) squares += from[i] * from[i];

@@ -1,6 +1,6 @@
-// The real all-MiniLM-L6-v2 against embeddings computed by ONNX Runtime, and its rank correlation
-// on STS dev. Needs models/minilm (signalbox models pull) and the shared material; says which is
-// missing when it skips.
+// The real all-MiniLM-L6-v2 compared with embeddings computed by ONNX Runtime, and its rank
+// correlation on STS dev. Needs models/minilm (signalbox models pull) and the shared material. A
+// skip names the missing item.
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 const std::filesystem::path kSource = SIGNALBOX_SOURCE_DIR;
 
-// A text takes fifty times as long under a sanitizer, and a few show it all there is to find. g++
-// says by macros which one there is, clang by features.
+// A text takes fifty times as long under a sanitizer, and a few texts cover the same code. g++
+// defines macros for each sanitizer; clang has feature checks.
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -61,7 +61,7 @@ double cosine(const std::vector<float>& a, const std::vector<double>& b) {
 
 TEST_F(MiniLm, embeddings_match_onnx_runtime) {
   const auto path = kSource / "../shared/goldens/minilm-l6-embeddings.jsonl";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " does not exist";
   const auto lines = read_lines(path);
   ASSERT_FALSE(lines.empty());
   for (size_t i = 0; i < lines.size(); i += kSanitized ? 10 : 1) {
@@ -78,13 +78,13 @@ TEST_F(MiniLm, embeddings_match_onnx_runtime) {
 
 TEST_F(MiniLm, spearman_on_sts_dev_is_that_of_the_reference) {
   const auto path = kSource / "../shared/data/sts_dev.jsonl";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " does not exist";
   EXPECT_NEAR(spearman_on_sts(*model_, path), 0.8672, 0.0003);
 }
 
 TEST_F(MiniLm, eight_bits_keep_the_rank_correlation) {
   const auto path = kSource / "../shared/data/sts_dev.jsonl";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " does not exist";
   const auto model = TextModel::open(kSource / "models/minilm", {.precision = Precision::kI8});
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_NEAR(spearman_on_sts(**model, path), 0.8672, 0.002);

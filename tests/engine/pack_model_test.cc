@@ -1,5 +1,5 @@
-// Packed files: what is packed once and mapped answers, to the last bit, as what is packed at every
-// opening; and packed files that are wrong.
+// Packed files: weights packed once and mapped give the same answers, bit for bit, as weights
+// packed at every opening. Also invalid packed files.
 
 #include "engine/pack_model.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `from` with its weights packed, in a directory of its own.
+// A directory with the weights of `from` in packed form.
 class PackedDirectory {
  public:
   PackedDirectory(const fs::path& from, Precision precision) {
@@ -40,13 +40,13 @@ class PackedDirectory {
   size_t matrices_ = 0;
 };
 
-// The sizes are no multiples of anything; the token table is in 16 bits already.
+// The sizes are not multiples of any block size. The token table is in 16 bits already.
 const std::string kModernBert =
     fmt::format("{{{}}}", small_modern_bert("ModernBertForSequenceClassification"));
 
 void expect_same(const fs::path& plain, const fs::path& packed, Precision precision) {
   const auto expected = TextModel::open(plain, {.precision = precision});
-  const auto found = TextModel::open(packed);  // the file says how it is packed
+  const auto found = TextModel::open(packed);  // the file defines its format
   ASSERT_TRUE(expected) << expected.error().message;
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(memory_bytes_of(**expected), memory_bytes_of(**found)) << "mapped or not";
@@ -97,8 +97,8 @@ TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {
   }
 }
 
-// One input of a layer a thousand times the others, and its weights a thousandth: the same network,
-// of which 8 bits leave little.
+// One input of a layer is a thousand times the others, and its weights a thousandth. The network is
+// the same, but 8 bits lose most of it.
 TEST(PackModel, holds_the_layers_wide_that_8_bits_would_spoil) {
   const RandomNetwork network(kModernBert);
   Checkpoint spoilt = network.tensors();
@@ -130,7 +130,7 @@ TEST(PackModel, refuses_what_is_packed_already) {
   EXPECT_NE(again.error().message.find("its matrices are packed already"), std::string::npos);
 }
 
-// A head that its file holds in 8 bits, which no command of ours writes.
+// A head stored in 8 bits, which none of our commands writes.
 TEST(PackModel, a_packed_head_answers_too) {
   const RandomNetwork network(kModernBert);
   const auto plain = TextModel::open(network.directory());

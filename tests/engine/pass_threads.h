@@ -1,6 +1,6 @@
 #pragma once
-// How many threads a pass may have in tests: several, but under the thread sanitizer, which does
-// not see how oneTBB, not compiled with it, keeps its own order.
+// The number of threads per pass in tests: several, except under the thread sanitizer. oneTBB is
+// not compiled with it, so the sanitizer cannot see its synchronisation.
 
 #include <cstdint>
 

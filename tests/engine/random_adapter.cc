@@ -1,4 +1,4 @@
-// The product of the two matrices is added here once more, apart from the engine's code.
+// Adds the product of the two matrices independently of the engine's code.
 
 #include "tests/engine/random_adapter.h"
 

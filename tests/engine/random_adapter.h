@@ -1,6 +1,6 @@
 #pragma once
-// Adapter directories as PEFT writes them, with weights from a fixed generator, and the checkpoint
-// that each makes of a model's when it is merged.
+// Adapter directories in PEFT's format with weights from a fixed generator, and the checkpoint that
+// results from merging each into a model.
 
 #include <filesystem>
 
@@ -11,23 +11,23 @@ namespace signalbox::engine {
 
 class RandomAdapter {
  public:
-  /// `row` is a line of data/adapters.jsonl: "adapter", the members of adapter_config.json;
-  /// "targets", by the end of a layer's path the rank and the scale that the adapter has there;
-  /// "saved", by the name of a tensor the shape of what replaces it; "spelled", names in the file
-  /// that differ from "base_model.model." and the name.
+  /// `row` is a line of data/adapters.jsonl. "adapter": the members of adapter_config.json.
+  /// "targets": the adapter's rank and scale, by the end of a layer's path. "saved": the shape of a
+  /// replacement, by tensor name. "spelled": names in the file that differ from "base_model.model."
+  /// plus the name.
   RandomAdapter(const json::Value& row, const Checkpoint& model, unsigned seed);
 
   const std::filesystem::path& directory() const { return directory_.path(); }
   const Checkpoint& files() const { return files_; }
   const Checkpoint& merged() const { return merged_; }
 
-  /// Writes adapter_model.safetensors again after a change.
+  /// Rewrites adapter_model.safetensors after a change.
   void write(const Checkpoint& files) const;
 
  private:
   TemporaryDirectory directory_;
-  Checkpoint files_;   // as in adapter_model.safetensors
-  Checkpoint merged_;  // the model's
+  Checkpoint files_;   // contents of adapter_model.safetensors
+  Checkpoint merged_;  // the merged model
 };
 
 }  // namespace signalbox::engine

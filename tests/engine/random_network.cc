@@ -1,4 +1,4 @@
-// Weights of a size that keeps activations near one through the layers.
+// Scales weights so that activations stay near one through the layers.
 
 #include "tests/engine/random_network.h"
 

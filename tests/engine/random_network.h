@@ -1,5 +1,5 @@
 #pragma once
-// A model directory of a given config.json with weights from a fixed generator.
+// A model directory for a given config.json, with weights from a fixed generator.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace signalbox::engine {
 
 class RandomNetwork {
  public:
-  /// `config` is the text of a config.json. With `tokenizer`, writes one of letters.
+  /// `config` is the text of a config.json. With `tokenizer`, also writes a tokenizer of letters.
   explicit RandomNetwork(std::string_view config, bool tokenizer = false,
                          const std::string& dtype = "F32");
 
@@ -22,14 +22,14 @@ class RandomNetwork {
   const Checkpoint& tensors() const { return tensors_; }
   int32_t vocabulary() const;
 
-  /// `count` ids from a generator seeded with `count`.
+  /// Returns `count` ids from a generator seeded with `count`.
   std::vector<int32_t> ids(int32_t count) const;
 
   ReferenceOutput reference(const std::vector<int32_t>& ids) const {
     return engine::reference(config_.root(), tensors_, ids);
   }
 
-  /// Writes model.safetensors again after a change.
+  /// Rewrites model.safetensors after a change.
   void write(const Checkpoint& tensors) const;
 
  private:
@@ -39,11 +39,11 @@ class RandomNetwork {
   Checkpoint tensors_;
 };
 
-/// JSON text of an object with the members of `own`, then those of `defaults` that it does not
-/// have.
+/// Returns the JSON text of an object with the members of `own` plus the members of `defaults` that
+/// are missing in it.
 std::string merge_objects(const json::Value& own, const json::Value& defaults);
 
-/// A small ModernBERT's config.json as an object's members, without the braces.
+/// Returns a small ModernBERT's config.json as an object's members, without the braces.
 std::string small_modern_bert(std::string_view architecture, int32_t layers = 4);
 
 }  // namespace signalbox::engine

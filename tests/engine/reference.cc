@@ -1,4 +1,4 @@
-// Formulas of the papers, one token at a time.
+// Formulas from the papers, one token at a time.
 
 #include "tests/engine/reference.h"
 
@@ -45,7 +45,7 @@ struct Keys {
   int64_t classes() const { return integer("num_labels", 2); }
 };
 
-// Radians a position for each pair of dimensions, and what cosines and sines are multiplied by.
+// Radians per position for each pair of dimensions, and the factor for cosines and sines.
 struct Turns {
   Vector frequencies;
   double scale = 1;
@@ -193,7 +193,7 @@ class Network {
     for (int64_t t = 0; t < tokens_; ++t) {
       for (int64_t first = t * hidden_; first < (t + 1) * hidden_; first += dim) {
         for (int64_t i = first; i < first + half; ++i) {
-          // In single precision as Hugging Face does it, where checkpoints were trained.
+          // Single precision as in Hugging Face's code, with which checkpoints were trained.
           const double angle =
               static_cast<float>(t) * static_cast<float>(by.frequencies[i - first]);
           const double a = x[i], b = x[i + half];

@@ -1,6 +1,6 @@
 #pragma once
-// The networks that the engine runs, from their configuration's own keys, in double precision and
-// without a thought for speed. It shares no code with the engine.
+// The engine's networks in double precision, built from their configuration and not optimised for
+// speed. Shares no code with the engine.
 
 #include <cstdint>
 #include <string>
@@ -16,12 +16,12 @@ struct ReferenceOutput {
   std::vector<double> logits;  // (classes) or (tokens, classes); empty without a head
 };
 
-/// Shapes of every tensor that a config.json asks for, by name; norms are among them by their
-/// names' endings ("norm.weight", "LayerNorm.weight").
+/// Returns the shape of every tensor required by a config.json, by name. Norms can be recognised by
+/// the ends of their names ("norm.weight", "LayerNorm.weight").
 std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& config);
 
-/// `config` is the root of a config.json of model_type bert, roberta or modernbert. Tensors that
-/// the checkpoint lacks are biases that the configuration switched off.
+/// `config` is the root of a config.json of model_type bert, roberta or modernbert. Tensors missing
+/// in the checkpoint are biases that the configuration turned off.
 ReferenceOutput reference(const json::Value& config, const Checkpoint& tensors,
                           const std::vector<int32_t>& ids);
 

@@ -1,5 +1,5 @@
-// Every network that the engine claims to run, against the same in double precision, within 1e-4 of
-// the largest value. The networks are lines of data/networks.jsonl.
+// Every supported network compared with double precision, within 1e-4 of the largest value. The
+// networks are lines of data/networks.jsonl.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST_P(Reference, the_engine_computes_what_the_formulas_say) {
   }
 }
 
-// To the last bit, whatever the precision; and fewer bits stay near.
+// Bit for bit in every precision; fewer bits stay close.
 TEST_P(Reference, threads_change_nothing_and_fewer_bits_little) {
   if (kPassThreads == 1) GTEST_SKIP() << "one thread a pass under this sanitizer";
   if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;

@@ -1,5 +1,5 @@
-// Model directories that are wrong: every line of data/refused.jsonl is refused, naming the file,
-// the key and the value.
+// Invalid model directories: every line of data/refused.jsonl is rejected with the file, the key
+// and the value.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::vector<std::shared_ptr<Case>> cases() {
 
 class Refused : public testing::TestWithParam<std::shared_ptr<Case>> {};
 
-// What the line does to the directory of a network that is fine.
+// Applies the line's change to the directory of a valid network.
 void damage(const json::Value& row, const std::string& config, const RandomNetwork& network) {
   Checkpoint tensors = network.tensors();
   if (const auto name = row.find("drop")) tensors.erase(std::string(name->text()));

@@ -1,5 +1,5 @@
-// The scheduler from the outside: what it runs together, what it refuses, whom it gives up on; with
-// a model whose batches are held until the test lets them go, and with real ones for the bits.
+// The scheduler's public behaviour: batching, rejected requests, cancelled and expired requests.
+// One model blocks its batches until the test releases them; real models test bit-equal results.
 
 #include "engine/scheduler.h"
 
@@ -21,8 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-// A text's embedding is its length, and it has a token a byte. While the gate is shut, batches
-// stand in front of it.
+// A text's embedding is its length, and it has one token per byte. While the gate is shut, batches
+// wait in front of it.
 class GatedModel final : public TextModel {
  public:
   int32_t dim() const override { return 1; }
@@ -72,7 +72,7 @@ class GatedModel final : public TextModel {
     open_ = true;
     changed_.notify_all();
   }
-  /// Waits until `count` batches have come to the gate.
+  /// Waits until `count` batches have reached the gate.
   void wait_for(size_t count) const {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return batches_.size() >= count; });
@@ -104,7 +104,7 @@ std::unique_ptr<Scheduler> scheduler_of(const TextModel& model,
   return std::move(made).value_or(nullptr);
 }
 
-// The only worker, held at the gate with a text of its own.
+// Keeps the only worker at the gate with its own text.
 struct Held {
   explicit Held(const SchedulerOptions& options = {})
       : scheduler(scheduler_of(model, options)), first(scheduler->embed("held", {})) {
@@ -176,7 +176,7 @@ TEST(Scheduler, a_full_queue_refuses_at_once_and_names_its_limit) {
   for (const auto& [options, message] : cases) {
     Held held(options);
     const auto a = held.scheduler->embed(std::string(120, 'a'), {});
-    const auto b = held.scheduler->embed("b", {});  // of the second case, one token too many
+    const auto b = held.scheduler->embed("b", {});  // in the second case one token too many
     bool called = false;
     const auto refused =
         held.scheduler->embed(std::string(60, 'c'), {}, {}, [&](const auto&) { called = true; });
@@ -220,13 +220,13 @@ TEST(Scheduler, a_cancelled_request_is_told_at_once_and_never_run) {
   EXPECT_EQ(error_of(held.scheduler->embed("full", {})).code, Code::kOverloaded);
   stop.request_stop();
   EXPECT_EQ(error_of(std::move(a)).code, Code::kCancelled);
-  auto c = held.scheduler->embed("c", {}, {.stop = other.get_token()});  // in the place of a
+  auto c = held.scheduler->embed("c", {}, {.stop = other.get_token()});  // takes a's place
   EXPECT_EQ(error_of(held.scheduler->embed("d", {}, {.stop = stop.get_token()})).code,
             Code::kCancelled);
   held.model.open();
   EXPECT_TRUE(b.get());
   EXPECT_TRUE(c.get());
-  other.request_stop();  // after the end: nothing happens
+  other.request_stop();  // after completion this has no effect
   EXPECT_EQ(held.model.batches(), (std::vector<Texts>{{"held"}, {"b?"}, {"c"}}));
 }
 
@@ -319,7 +319,7 @@ TEST(Scheduler, completes_each_accepted_request_once_whatever_happens) {
   EXPECT_GT(accepted, 0);
 }
 
-// Texts of 1 to 40 words from a fixed generator.
+// Returns texts of 1 to 40 words from a fixed generator.
 Texts random_texts(size_t count) {
   std::mt19937 random(7);
   Texts out(count);
@@ -381,7 +381,7 @@ TEST(Scheduler, many_threads_get_the_bits_of_single_calls_on_one_thread) {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // One that the model would refuse takes no other of its batch with it.
+  // A request that the model rejects does not affect others in its batch.
   EXPECT_EQ(error_of(scheduler_of(model)->answer({"a", {}, 7})).message,
             "adapter 7, the model has 0");
 }

@@ -1,4 +1,5 @@
-// A model behind its queue answers as it does alone; what comes while it is busy runs together.
+// A model with a queue gives the same answers as without. Requests that arrive while it is busy run
+// together.
 
 #include "engine/served_model.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 const std::vector<std::string> kLabels{"x", "y"};
 
-// Counts its passes, which stand still while the gate is shut.
+// Counts its passes, which block while the gate is shut.
 class Gated : public router::FakeClassifier {
  public:
   Gated() : FakeClassifier(kLabels, HeadKind::kSequence, false) {}
@@ -88,7 +89,7 @@ TEST(ServedModel, runs_together_what_waits_together) {
   ask("x");
   gated->wait_for_a_pass();
   for (int i = 0; i < 8; ++i) ask(i % 2 == 0 ? "x" : "y");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // all of them wait by then
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // all of them are waiting by then
   gated->open();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);

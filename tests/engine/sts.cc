@@ -1,4 +1,4 @@
-// Ranks, then Pearson's correlation of them.
+// Computes ranks, then Pearson's correlation of the ranks.
 
 #include "tests/engine/sts.h"
 
@@ -12,7 +12,7 @@
 namespace signalbox::engine {
 namespace {
 
-// Ranks from 0, equal values sharing the mean of theirs.
+// Returns ranks from 0; equal values share their mean rank.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
@@ -56,7 +56,7 @@ std::vector<json::Document> read_lines(const std::filesystem::path& path) {
 
 double spearman_on_sts(const TextModel& model, const std::filesystem::path& path) {
   const auto lines = read_lines(path);
-  std::vector<std::string_view> texts;  // the two of each line, side by side
+  std::vector<std::string_view> texts;  // both texts of each line, consecutively
   std::vector<double> expected, found;
   for (const json::Document& line : lines) {
     texts.push_back(line.root().find("a")->text());

@@ -1,5 +1,5 @@
 #pragma once
-// The rank correlation of a model's cosines with the scores that people gave: the STS benchmark.
+// Rank correlation of a model's cosines with human scores: the STS benchmark.
 
 #include <filesystem>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace signalbox::engine {
 
-/// The documents of a file, one a line. Lines that are no JSON fail the test.
+/// Returns the documents of a file, one per line. A line that is not JSON fails the test.
 std::vector<json::Document> read_lines(const std::filesystem::path& path);
 
-/// Spearman's correlation over the lines {"a", "b", "score"} of a file.
+/// Returns Spearman's correlation over the lines {"a", "b", "score"} of a file.
 double spearman_on_sts(const TextModel& model, const std::filesystem::path& path);
 
 }  // namespace signalbox::engine

@@ -1,5 +1,5 @@
-// The engine from the outside: a model directory in, vectors out, held against the network in
-// double precision; and directories that are wrong.
+// The engine's public interface: a model directory gives vectors, which are compared with the
+// network in double precision. Also invalid directories.
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(TextModel, a_batch_gives_each_text_the_bits_it_gets_alone) {
   const TinyModel tiny(tiny_config(), "F16");
   const auto model = open(tiny);
   std::vector<std::string> texts;
-  for (int i = 0; i < 300; ++i) {  // over the tokens of one pass
+  for (int i = 0; i < 300; ++i) {  // more than the tokens of one pass
     texts.push_back(std::string(1 + i % 23, static_cast<char>('a' + i % 26)) + " zz");
   }
   std::vector<std::string_view> views(texts.begin(), texts.end());
@@ -177,18 +177,18 @@ std::string open_error(const TinyModel& tiny) {
   return model ? "" : model.error().message;
 }
 
-TEST(TextModel, refuses_what_is_not_built_by_name) {
+TEST(TextModel, refuses_unsupported_values_by_name) {
   const struct {
     const char *from, *to, *message;
   } cases[] = {
       {R"("model_type":"bert")", R"("model_type":"gpt2")",
-       R"(model_type: "gpt2" is not built (built: bert, modernbert, roberta, xlm-roberta))"},
+       R"(model_type: "gpt2" is not supported (supported: bert, modernbert, roberta, xlm-roberta))"},
       {R"("hidden_act":"gelu")", R"("hidden_act":"relu")",
-       R"(hidden_act: "relu" is not built (built: "gelu"))"},
+       R"(hidden_act: "relu" is not supported (supported: "gelu"))"},
       {R"("model_type":"bert")", R"("model_type":"bert","position_embedding_type":"relative_key")",
-       R"(position_embedding_type: "relative_key" is not built (built: "absolute"))"},
+       R"(position_embedding_type: "relative_key" is not supported (supported: "absolute"))"},
       {R"("model_type":"bert")", R"("model_type":"bert","is_decoder":true)",
-       "is_decoder: true is not built (encoders only)"},
+       "is_decoder: true is not supported (encoders only)"},
       {R"("num_attention_heads":3)", R"("num_attention_heads":5)",
        "hidden_size 36 is not a multiple of num_attention_heads 5"},
       {R"("num_hidden_layers":3)", R"("num_hidden_layers":4)",
@@ -232,7 +232,7 @@ TEST(TextModel, reads_ids_without_a_tokenizer_and_refuses_text) {
   ASSERT_FALSE(embedded);
   EXPECT_EQ(embedded.error().message,
             (tiny.directory() / "tokenizer.json").string() +
-                ": the model directory has none, so it reads ids and no text");
+                ": missing from the model directory, so the model takes ids but no text");
 }
 
 }  // namespace

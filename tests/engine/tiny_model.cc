@@ -1,4 +1,4 @@
-// Writes the directory and walks the network in doubles.
+// Writes the directory and evaluates the network in doubles.
 
 #include "tests/engine/tiny_model.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// A BERT of a few kilobytes with weights from a fixed generator, written as a model directory, and
-// the same network evaluated in double precision: the oracle of the engine's tests.
+// A BERT of a few kilobytes with weights from a fixed generator, written as a model directory. The
+// same network in double precision is the reference for the engine's tests.
 
 #include <cstdint>
 #include <filesystem>
@@ -20,7 +20,7 @@ class TinyModel {
   const std::filesystem::path& directory() const { return directory_.path(); }
   const BertConfig& config() const { return config_; }
 
-  /// Last hidden states (tokens, hidden) in double precision.
+  /// Returns the last hidden states (tokens, hidden) in double precision.
   std::vector<double> last_hidden_state(const std::vector<int32_t>& ids) const;
 
  private:
@@ -32,7 +32,7 @@ class TinyModel {
   Checkpoint tensors_;  // by name without the prefix
 };
 
-/// A small configuration whose sizes are no multiples of a vector's width.
+/// A small configuration whose sizes are not multiples of a vector width.
 BertConfig tiny_config();
 
 }  // namespace signalbox::engine

@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files of its corpus, so that every input that once broke a parser is
-// tried by every build. usage: TARGET_fuzz DIRECTORY
+// Runs a fuzz target on the files of its corpus, so that every build tests all inputs that once
+// broke a parser. usage: TARGET_fuzz DIRECTORY
 
 #include <cstdint>
 #include <cstdio>

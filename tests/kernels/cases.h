@@ -12,7 +12,7 @@ struct MatrixCase {
   int32_t cols;
 };
 
-// Every tail of the widest tier, one row and many, and the widths of real models.
+// Covers every tail of the widest tier, one row and many, and the widths of real models.
 inline constexpr MatrixCase kMatrixCases[] = {{1, 1},  {1, 2},    {2, 3},    {3, 7},   {1, 8},
                                               {5, 15}, {2, 16},   {3, 17},   {4, 31},  {2, 33},
                                               {7, 64}, {13, 100}, {16, 384}, {9, 768}, {3, 1536}};
@@ -23,16 +23,16 @@ struct LinearCase {
   int32_t out;
 };
 
-// Rows of every block and of several sweeps, tails of a step and of a panel, inner dimensions of
-// one block of steps and of several. `out` is even, so that each can be gated.
+// Covers row counts of every block and of several sweeps, tails of a step and of a panel, and inner
+// dimensions of one or several blocks of steps. `out` is even, so that each case can be gated.
 inline constexpr LinearCase kLinearCases[] = {
     {1, 1, 2},      {1, 5, 4},     {2, 4, 64},     {3, 17, 66},    {4, 64, 48},
     {5, 8, 128},    {6, 97, 130},  {7, 384, 32},   {13, 192, 70},  {12, 384, 1152},
     {33, 1536, 96}, {200, 40, 34}, {401, 100, 64}, {12, 3072, 70},
 };
 
-// Tokens around the edges of panels and tiles, head sizes of every tail, windows from the token
-// alone to over the whole sequence.
+// Covers token counts around the edges of panels and tiles, head sizes of every tail, and windows
+// from a single token to more than the whole sequence.
 inline constexpr AttentionShape kAttentionCases[] = {
     {1, 1, 1},        {2, 1, 3},         {3, 2, 8},         {4, 3, 16},       {5, 2, 17},
     {16, 2, 32},      {17, 12, 32},      {31, 3, 33},       {65, 2, 64},      {200, 4, 32},
@@ -49,12 +49,13 @@ struct RopeCase {
 inline constexpr RopeCase kRopeCases[] = {{1, 1, 2},  {3, 2, 8},  {5, 1, 10},  {2, 3, 34},
                                           {9, 2, 64}, {4, 5, 80}, {33, 12, 64}};
 
-// Largest error against the double-precision meaning, for inputs of unit scale.
+// Maximum error relative to the double-precision result, for inputs of unit scale.
 inline constexpr double kElementwiseBound = 4e-6;
 inline constexpr double kNormBound = 2e-5;
 inline constexpr double kAttentionBound = 5e-6;
 inline constexpr double kAttentionI16Bound = 1.5e-3;
-// Rounding of a running sum of `in` products of unit scale, whose size grows with its root.
+// Bound for the rounding of a running sum of `in` products of unit scale. The sum's magnitude grows
+// with the square root of `in`.
 inline constexpr double linear_bound(int32_t in) {
   return 1e-6 + 3e-7 * in;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A buffer whose last element ends at an unmapped page: a kernel that reads or writes one element
-// too far crashes.
+// A buffer whose last element is directly before an unmapped page, so that a kernel that accesses
+// one element too many crashes.
 
 #include <sys/mman.h>
 #include <unistd.h>

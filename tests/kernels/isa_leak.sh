@@ -1,6 +1,6 @@
 #!/bin/bash
-# A tier's object file may leave behind weak symbols only for its own vector width. Any other (a standard container, a
-# helper without the width in its name) would be wide code that the linker may pick for every processor.
+# A tier's object file may define weak symbols only for its own vector width. Any other (a standard container, a helper
+# without the width in its name) would be wide code that the linker may choose for every processor.
 # usage: isa_leak.sh OBJECT...
 set -u
 failed=0

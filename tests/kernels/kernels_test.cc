@@ -1,5 +1,5 @@
-// Every entry of every tier that this processor runs, against the double-precision meaning, with
-// buffers that end at an unmapped page.
+// Every entry of every tier that this processor supports, compared with the double-precision
+// reference, with buffers that end at an unmapped page.
 
 #include "kernels/kernels.h"
 
@@ -70,7 +70,7 @@ TEST_P(Kernels, quantized_rows_are_within_half_a_scale_and_the_same_on_every_tie
   const Table& base = **table_of("base");
   for (const auto& [rows, cols] : kMatrixCases) {
     auto x = normal(rows * cols, 8);
-    if (rows > 1) std::fill_n(x.begin(), cols, 0.0f);  // a row of nothing
+    if (rows > 1) std::fill_n(x.begin(), cols, 0.0f);  // a row of zeros
     const int64_t stride = quantized_row_bytes(cols);
     Guarded<float> gx(x), scales(rows), base_scales(rows);
     Guarded<uint8_t> q(rows * stride), base_q(rows * stride);
@@ -99,7 +99,7 @@ TEST_P(Kernels, gelu_keeps_its_limits) {
 
 TEST_P(Kernels, layer_norm) {
   for (const auto& [rows, cols] : kMatrixCases) {
-    if (cols < 2) continue;  // a row of one value has no variance to divide by
+    if (cols < 2) continue;  // a row with one value has no variance
     const auto x = normal(rows * cols, 5);
     const auto gamma = normal(cols, 8), beta = normal(cols, 9);
     Guarded<float> y(rows * cols), gx(x), ggamma(gamma), gbeta(beta);

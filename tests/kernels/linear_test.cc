@@ -1,5 +1,5 @@
-// Linear layers of every format, with everything that can follow the sums, on every tier: against
-// the double-precision product of the factors as the format holds them.
+// Linear layers of every format and every finish on every tier, compared with the double-precision
+// product of the factors as stored in the format.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ std::vector<float> normal(size_t n, unsigned seed, float scale = 1) {
   return out;
 }
 
-// To bfloat16 and back, by the definition: the nearer neighbour, the even one of two.
+// Rounds to bfloat16 and back by definition: the nearer neighbour, or the even one if both are
+// equally near.
 float rounded_to_bf16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const auto below = std::bit_cast<float>(bits & 0xFFFF0000u);
@@ -39,7 +40,7 @@ float rounded_to_bf16(float x) {
   return down < up || (down == up && below_is_even) ? below : above;
 }
 
-// The integers of a row with a scale of its largest magnitude / 127.
+// Quantises a row with the scale of its largest magnitude / 127.
 float quantize(int64_t n, const float* x, int* q) {
   float largest = 0;
   for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
@@ -149,7 +150,7 @@ TEST_P(Linears, in_bfloat16) {
 TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
   for (const LinearCase& at : kLinearCases) {
     auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
-    // The extremes as well: they are what saturates where sums are too narrow.
+    // Includes extreme values, which saturate if sums are too narrow.
     for (size_t i = 0; i < w.size(); i += 3) w[i] = i % 2 == 0 ? 4.0f : -4.0f;
     for (size_t i = 0; i < x.size(); i += 5) x[i] = 5.0f;
     std::vector<int> qx(x.size()), qw(w.size());
@@ -204,8 +205,8 @@ TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   }
 }
 
-// Every second row has an adapter: it gets its part before the activation, and the other rows keep
-// their bits.
+// Every second row has an adapter. Its contribution is added before the activation, and the other
+// rows keep their bits.
 TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
   const int32_t rows = 401, in = 96, rank = 5;
   const auto x = normal(rows * in, 20), reduced = normal(rows * rank, 21);
@@ -255,7 +256,7 @@ TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
   }
 }
 
-// Through the weights of the packed matrix, which are the same on all tiers.
+// Tested through the weights of the packed matrix, which are the same on all tiers.
 TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
   const std::vector<float> w = {
       0.0f,        -0.0f,  1.0f,     1.00390625f, 1.01171875f,
@@ -267,7 +268,7 @@ TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
   pack_linear(Format::kBF16, in, 1, w.data(), packed.data());
   const auto at = [&](size_t k) { return packed[k / 2 * 128 + k % 2]; };
   for (size_t k = 0; k < expected.size(); ++k) EXPECT_EQ(at(k), expected[k]) << k;
-  EXPECT_GT(at(9) & 0x7FFF, 0x7F80);  // a NaN stays one
+  EXPECT_GT(at(9) & 0x7FFF, 0x7F80);  // a NaN stays a NaN
 }
 
 TEST(Packed, stands_for_the_weights_that_were_packed) {

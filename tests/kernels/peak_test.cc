@@ -1,5 +1,5 @@
-// The measured peak is a number that a core can have: its loops run, and none is left out by the
-// compiler. That products stay below it is seen in benchmarks, not timed here.
+// The measured peak is plausible for a core: its loops run, and the compiler removes none. The
+// benchmarks show that products stay below it; this is not timed here.
 
 #include "kernels/peak.h"
 

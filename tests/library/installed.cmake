@@ -1,5 +1,5 @@
-# Installs the library into an empty folder, builds examples/ against what lies there, and compares what they print with
-# what this tree's own engine says.
+# Installs the library into an empty folder, builds examples/ against the installation, and compares the examples' output
+# with the results of this tree's own engine.
 #   cmake -D SOURCE=... -D BUILD=... -D MAKE_MODEL=... -D WORK=... -D CXX_COMPILER=... -P installed.cmake
 cmake_minimum_required(VERSION 3.25)
 

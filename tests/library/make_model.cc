@@ -1,6 +1,6 @@
-// Writes what the test of the installed library needs: two small model directories, one that scores
-// texts and one that marks spans, and beside each what the examples print for it, as the engine of
-// this tree computes it.
+// Writes the files for the test of the installed library: two small model directories, one that
+// scores texts and one that marks spans, and next to each the expected output of the examples, as
+// computed by this tree's engine.
 //
 //   make_model DIR QUERY TEXT
 

@@ -1,6 +1,6 @@
-// Bytes that are not UTF-8, which no row of JSON can carry to the peer: a text with them must give
-// what the same text gives with U+FFFD put in their place by hand, with offsets that point at the
-// bytes themselves.
+// Invalid UTF-8, which no row of JSON can pass to the peer. A text with such bytes must give the
+// same result as the text with U+FFFD inserted by hand, with offsets that refer to the original
+// bytes.
 
 #include <fmt/format.h>
 
@@ -15,19 +15,19 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Each U+FFFD stands for a maximal subpart, as Unicode recommends and Rust does.
+// Each U+FFFD replaces a maximal subpart, as recommended by Unicode and implemented in Rust.
 struct Bad {
   std::string_view bytes;
-  std::vector<uint32_t> parts;  // bytes of each U+FFFD
+  std::vector<uint32_t> parts;  // bytes replaced by each U+FFFD
 };
 const Bad kBad[] = {
     {"\xFF", {1}},
     {"\x80", {1}},
     {"\xBF\xBF", {1, 1}},
-    {"\xC3", {1}},                                     // cut short
-    {"\xE2\x82", {2}},                                 // cut short
-    {"\xF0\x9F\x98", {3}},                             // cut short
-    {"\xF0\x9F\xF0\x9F\x98", {2, 3}},                  // cut short, twice
+    {"\xC3", {1}},                                     // truncated
+    {"\xE2\x82", {2}},                                 // truncated
+    {"\xF0\x9F\x98", {3}},                             // truncated
+    {"\xF0\x9F\xF0\x9F\x98", {2, 3}},                  // truncated, twice
     {"\xC0\xAF", {1, 1}},                              // overlong
     {"\xE0\x80\xAF", {1, 1, 1}},                       // overlong
     {"\xED\xA0\xBD\xED\xB8\x80", {1, 1, 1, 1, 1, 1}},  // two surrogates
@@ -58,9 +58,10 @@ constexpr std::string_view kGood[] = {"the router",
                                       "1,000.5"};
 
 struct Text {
-  std::string bytes;             // as it came
+  std::string bytes;             // the original
   std::string repaired;          // with U+FFFD
-  std::vector<uint32_t> origin;  // (repaired.size() + 1): where in `bytes` a code point begins
+  std::vector<uint32_t> origin;  // (repaired.size() + 1): position in `bytes` where a code point
+                                 // begins
 };
 
 void append(Text& text, std::string_view repaired, uint32_t bytes) {
@@ -90,7 +91,7 @@ void append_bad(Text& text, const Bad& bad) {
 Text random_text(std::minstd_rand& random) {
   Text text;
   for (auto pieces = random() % 12 + 1; pieces > 0; --pieces) {
-    // A good piece after each bad one: what is cut short may not find its end in the next.
+    // A good piece follows each bad one, so that a truncated sequence is not completed by the next.
     if (random() % 2 == 0) append_bad(text, kBad[random() % std::size(kBad)]);
     append_good(text, kGood[random() % std::size(kGood)]);
   }
@@ -104,7 +105,7 @@ class BadBytes : public testing::TestWithParam<std::string> {};
 TEST_P(BadBytes, read_as_replacement_characters_and_offsets_point_at_them) {
   const auto file = std::filesystem::path(SIGNALBOX_SOURCE_DIR) / GetParam();
   if (!std::filesystem::exists(file))
-    GTEST_SKIP() << file << " is not there: tests/tokenizer/peer/fetch";
+    GTEST_SKIP() << file << " does not exist; run tests/tokenizer/peer/fetch";
   const auto tokenizer = Tokenizer::open(file);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   std::minstd_rand random(1);

@@ -1,6 +1,6 @@
-// Byte pair encoding against the plainest way to do it, over random vocabularies: cutting words,
-// remembering them, and both ways of merging must give what rescanning a whole word for the lowest
-// rank gives.
+// Byte pair encoding compared with the simplest implementation, over random vocabularies. Splitting
+// words, caching them and both merge algorithms must give the same result as rescanning a whole
+// word for the lowest rank.
 
 #include <map>
 #include <random>
@@ -44,7 +44,7 @@ Grammar make_grammar(Random& random, size_t characters, size_t merges) {
   return grammar;
 }
 
-// `fallback`: the 256 tokens of bytes, which make every text known and words cuttable.
+// `fallback`: includes the 256 byte tokens, which make every text known and allow splitting words.
 std::string model_json(const Grammar& grammar, bool fallback, bool pairs) {
   json::Writer out;
   out.begin_object().member("type", "BPE").member("byte_fallback", fallback).key("vocab");
@@ -65,7 +65,7 @@ std::string model_json(const Grammar& grammar, bool fallback, bool pairs) {
   return out.end_array().end_object().take();
 }
 
-// The rank of each pair: of a rule that stands there twice, the last.
+// Returns the rank of each pair; for a duplicate rule, the last.
 std::map<std::pair<std::string, std::string>, size_t> ranks_of(const Grammar& grammar) {
   std::map<std::pair<std::string, std::string>, size_t> ranks;
   for (size_t i = 0; i < grammar.merges.size(); ++i) ranks[grammar.merges[i]] = i;

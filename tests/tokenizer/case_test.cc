@@ -1,5 +1,5 @@
-// Runs data/cases.jsonl: each row replaces parts of the small tokenizer (`with`), encodes, and says
-// why the answer is what it is.
+// Runs data/cases.jsonl. Each row replaces parts of the small tokenizer (`with`), encodes a text,
+// and explains the expected result.
 
 #include <sstream>
 
@@ -29,7 +29,7 @@ std::vector<int32_t> type_ids_of(const Encoding& encoding) {
   return {encoding.type_ids.begin(), encoding.type_ids.end()};
 }
 
-// Rows of [ids, type_ids] or [ids, type_ids, offsets], the last for a single text.
+// Rows are [ids, type_ids] or [ids, type_ids, offsets]; the latter for a single text.
 void expect_windows(const std::vector<Encoding>& windows, std::string_view text,
                     const json::Value& expected) {
   size_t i = 0;

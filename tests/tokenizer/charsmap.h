@@ -1,6 +1,6 @@
 #pragma once
-// Builds tables of replacements for the Precompiled normalizer, laid out as darts-clone's tries are
-// and without its care for space: a block of 256 units for each node.
+// Builds replacement tables for the Precompiled normalizer in the layout of darts-clone's tries,
+// but without saving space: each node gets a block of 256 units.
 
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ inline void append_u32(std::string& out, uint32_t value) {
 
 inline std::string charsmap(const std::vector<std::pair<std::string, std::string>>& rules) {
   std::string replacements;
-  std::map<std::string, uint32_t> values;            // of keys
-  std::map<std::string, uint32_t> nodes{{"", 256}};  // of keys and their beginnings
+  std::map<std::string, uint32_t> values;            // by key
+  std::map<std::string, uint32_t> nodes{{"", 256}};  // by key and key prefix
   for (const auto& [key, replacement] : rules) {
     values[key] = static_cast<uint32_t>(replacements.size());
     replacements += replacement;

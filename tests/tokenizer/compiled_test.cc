@@ -1,4 +1,5 @@
-// The compiled form gives what its tokenizer.json gives, and a damaged one is an error or harmless.
+// The compiled form gives the same results as its tokenizer.json. A damaged one gives an error or
+// is harmless.
 
 #include <cstring>
 #include <random>
@@ -68,8 +69,9 @@ TEST(Compiled, another_version_says_what_to_do) {
   bytes[7] = 9;
   const auto tokenizer = Tokenizer::parse(bytes, "t.sbtok");
   ASSERT_FALSE(tokenizer);
-  EXPECT_EQ(tokenizer.error().message,
-            "t.sbtok: compiled tokenizer: of another version: convert the tokenizer.json again");
+  EXPECT_EQ(
+      tokenizer.error().message,
+      "t.sbtok: compiled tokenizer: written by another version: convert the tokenizer.json again");
 }
 
 TEST(Compiled, damage_is_an_error_or_gives_ids_in_range) {

@@ -1,4 +1,4 @@
-// What rows of JSON cannot carry: bytes that are not UTF-8, long texts, reuse.
+// Cases that rows of JSON cannot express: invalid UTF-8, long texts, reuse.
 
 #include <algorithm>
 
@@ -77,14 +77,14 @@ TEST(Encode, a_million_marks_on_one_letter_leave_the_letter) {
   const auto tokenizer = small_tokenizer();
   std::string text = "a";
   for (int i = 0; i < 500'000; ++i)
-    text += "\xCC\x81\xCC\x96";  // classes 230 and 220: never in order
+    text += "\xCC\x81\xCC\x96";  // classes 230 and 220 are never in order
   const Encoding encoding = encode(*tokenizer, text);
   EXPECT_EQ(encoding.ids, (std::vector<int32_t>{5}));
   EXPECT_EQ(byte_offsets(encoding), (Ranges{{0, 1}}));
 }
 
-// The reference aligns marks by position after it has sorted them; the spacing mark U+302E (class
-// 224) stays.
+// The reference aligns marks by position after sorting them. The spacing mark U+302E (class 224)
+// stays.
 TEST(Encode, marks_that_canonical_order_swaps_keep_the_places_of_what_they_replace) {
   const auto tokenizer = small_tokenizer(
       R"({"model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "",
@@ -93,7 +93,7 @@ TEST(Encode, marks_that_canonical_order_swaps_keep_the_places_of_what_they_repla
   const Encoding sorted = encode(*tokenizer, "e\xCC\x96\xE3\x80\xAE");  // U+0316 (220) is stripped
   EXPECT_EQ(byte_offsets(sorted), (Ranges{{0, 1}, {3, 6}}));
   const Encoding swapped =
-      encode(*tokenizer, "e\xCC\x81\xE3\x80\xAE");  // U+0301 (230) goes behind U+302E
+      encode(*tokenizer, "e\xCC\x81\xE3\x80\xAE");  // U+0301 (230) is sorted after U+302E
   EXPECT_EQ(swapped.ids, (std::vector<int32_t>{1, 2}));
   EXPECT_EQ(byte_offsets(swapped), (Ranges{{0, 1}, {1, 3}}));
 }
@@ -106,7 +106,7 @@ TEST(Encode, a_limit_below_the_number_of_special_tokens_still_holds) {
   EXPECT_EQ(encoding.type_ids.size(), 1u);
 }
 
-TEST(Encode, what_becomes_of_spaces_says_where_a_long_text_may_be_cut) {
+TEST(Encode, the_form_of_spaces_determines_where_a_long_text_may_be_cut) {
   const std::string_view model =
       R"("model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##",
           "max_input_chars_per_word": 100000, "vocab": {"u": 0, "a": 1, "##a": 2, "##\u2581": 3}},
@@ -114,14 +114,14 @@ TEST(Encode, what_becomes_of_spaces_says_where_a_long_text_may_be_cut) {
          "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})";
   std::string text = "a";
   for (int i = 0; i < 5000; ++i) text += " a";
-  // No space is left to split at, so this is one word of 10,001 pieces.
+  // There is no space left to split at, so this is one word of 10,001 pieces.
   const auto one_word = small_tokenizer(
       fmt::format(R"({{{}, "pre_tokenizer": {{"type": "BertPreTokenizer"}}}})", model));
   const Encoding one = encode(*one_word, text);
   ASSERT_EQ(one.ids.size(), 10'001u);
   EXPECT_EQ(std::count(one.ids.begin(), one.ids.end(), 1), 1);
   EXPECT_EQ(one.offsets.back(), (Span{10'000, 10'001}));
-  // Here each mark begins a word, which this model does not know.
+  // Here each mark begins a word, which is unknown to this model.
   const auto words = small_tokenizer(fmt::format(
       R"({{{}, "pre_tokenizer": {{"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never"}}}})",
       model));
@@ -185,9 +185,9 @@ TEST(Encode, an_encoding_may_be_used_again) {
   EXPECT_EQ(encoding.ids, (std::vector<int32_t>{2, 5, 3}));
 }
 
-// Where words go on over the places that long texts are cut at, the reference still counts whole
-// words before it decides which text of a pair is the longer. A token that is never found, but
-// takes the white space before it, has texts taken whole.
+// If words continue across the positions where long texts are split, the reference still counts
+// whole words before it decides which text of a pair is longer. An added token that never matches
+// but absorbs the white space before it forces whole-text processing.
 TEST(Encode, a_long_pair_is_cut_as_if_its_texts_were_taken_whole) {
   const std::string json = read_file(data_file("fuzz_metaspace.json"));
   const std::string_view last = R"("content": "\n\n")";

@@ -1,5 +1,5 @@
-// Against Hugging Face's own answers, where both they and the tokenizer files are at hand: 425
-// texts for each family of tokenizer.
+// Comparison with Hugging Face's results, if they and the tokenizer files are available: 425 texts
+// for each family of tokenizer.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ TEST_P(Golden, ids_and_offsets_are_those_of_hugging_face) {
   const auto file = source / fmt::format("build/tokenizers/{}.json", GetParam());
   const auto golden = source / fmt::format("../shared/goldens/tokenizers/{}.jsonl", GetParam());
   if (!std::filesystem::exists(file))
-    GTEST_SKIP() << file << " is not there: tests/tokenizer/peer/fetch";
-  if (!std::filesystem::exists(golden)) GTEST_SKIP() << golden << " is not there";
+    GTEST_SKIP() << file << " does not exist; run tests/tokenizer/peer/fetch";
+  if (!std::filesystem::exists(golden)) GTEST_SKIP() << golden << " does not exist";
   const auto tokenizer = Tokenizer::open(file);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   std::istringstream rows(read_file(golden));

@@ -1,6 +1,6 @@
-// Clusters of all code points in a row of contexts, as a digest that was taken when all of them
-// agreed with the reference (tokenizers 0.23.2, asked through a Precompiled normalizer that makes
-// one letter of each cluster), and cases that say what the rules are.
+// Clusters of all code points in several contexts, as a digest taken when all of them agreed with
+// the reference (tokenizers 0.23.2, queried through a Precompiled normalizer that replaces each
+// cluster by one letter), and cases that demonstrate the rules.
 
 #include "tokenizer/normalize/graphemes.h"
 
@@ -14,7 +14,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-using Sizes = std::vector<uint32_t>;  // of clusters, in code points
+using Sizes = std::vector<uint32_t>;  // cluster sizes in code points
 
 Sizes clusters(std::string_view text) {
   Sizes sizes;
@@ -26,7 +26,7 @@ Sizes clusters(std::string_view text) {
   return sizes;
 }
 
-// Long stretches of one kind are sampled.
+// Long ranges with equal properties are sampled.
 char32_t step_after(char32_t c) {
   const bool uniform = (c >= 0x3400 && c < 0xA000) || (c >= 0xAC00 && c < 0xD780) ||
                        (c >= 0x20000 && c < 0xE0000) || c >= 0xE1000;

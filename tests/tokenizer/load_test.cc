@@ -1,5 +1,5 @@
-// Files that are wrong: what the error says, and that there is one. data/refused.jsonl replaces
-// parts of the small tokenizer and gives the code and the message.
+// Invalid files and their errors. data/refused.jsonl replaces parts of the small tokenizer and
+// gives the expected code and message.
 
 #include <sstream>
 
@@ -14,7 +14,7 @@ Error error_of(std::string_view json) {
   return tokenizer ? Error{} : tokenizer.error();
 }
 
-TEST(Load, what_is_wrong_or_not_built_is_refused_with_its_path) {
+TEST(Load, wrong_or_unsupported_values_are_refused_with_their_path) {
   std::istringstream rows(read_file(data_file("refused.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {
@@ -28,7 +28,7 @@ TEST(Load, what_is_wrong_or_not_built_is_refused_with_its_path) {
   EXPECT_GE(count, 45);
 }
 
-TEST(Load, what_is_not_an_object_is_corrupt) {
+TEST(Load, other_values_than_objects_are_corrupt) {
   for (const std::string_view json :
        {"", "[]", "null", "{", "{}x", "\"\"", "\xFF", "{\"model\": {\"vocab\": "}) {
     EXPECT_EQ(error_of(json).code, Code::kCorrupt) << json;

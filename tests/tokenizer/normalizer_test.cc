@@ -1,6 +1,6 @@
-// data/normalizers.jsonl: a normalizer, a text, what becomes of it, and which code points of the
-// text each code point of the result stands for. Each row is tried on the text as it came and on
-// text that an earlier step has copied.
+// data/normalizers.jsonl: a normalizer, a text, the result, and the source code points of each code
+// point in the result. Each row is tested on the original text and on a copy made by an earlier
+// step.
 
 #include <sstream>
 
@@ -24,7 +24,7 @@ Normalized copy_of(const TextView& view) {
   return out;
 }
 
-// As the pipeline does it, but every step writes, also where it says that it would change nothing.
+// Like the pipeline, but every step writes, even if it reports that it would change nothing.
 Normalized normalize(const Normalizers& steps, const TextView& view) {
   Normalized text = copy_of(view);
   for (const auto& step : steps) {
@@ -39,7 +39,7 @@ Normalized normalize(const Normalizers& steps, const TextView& view) {
   return text;
 }
 
-// The source of each code point, in code points.
+// Returns the source of each code point, in code points.
 Ranges sources(const Normalized& normalized, std::string_view text) {
   Ranges out;
   for (size_t i = 0; i < normalized.text.size(); i += utf8::decode(normalized.text, i).bytes) {
@@ -75,7 +75,7 @@ TEST(Normalizers, most_real_text_is_kept_as_it_is) {
     EXPECT_TRUE(nfc[0]->keeps(text)) << text;
   }
   EXPECT_FALSE(nfc[0]->keeps("e\u0301"));
-  EXPECT_FALSE(nfc[0]->keeps("\u0651\u064e"));  // classes 33 and 30: not in order
+  EXPECT_FALSE(nfc[0]->keeps("\u0651\u064e"));  // classes 33 and 30 are not in order
 }
 
 TEST(Normalizers, which_may_be_applied_part_by_part) {

@@ -1,4 +1,4 @@
-// The double array against a plain search.
+// The double array compared with a plain search.
 
 #include "tokenizer/models/piece_trie.h"
 
@@ -44,7 +44,7 @@ TEST(PieceTrie, without_pieces_finds_nothing) {
 
 TEST(PieceTrie, takes_nul_for_a_byte_like_others) {
   const std::string nul(1, '\0');
-  EXPECT_EQ(prefixes(trie_of({{"a", 1}}), nul + "a"), Found{});  // led back to the root once
+  EXPECT_EQ(prefixes(trie_of({{"a", 1}}), nul + "a"), Found{});  // once led back to the root
   EXPECT_EQ(prefixes(trie_of({{"a" + nul, 1}, {nul, 2}}), "a" + nul), (Found{{2, 1}}));
   EXPECT_EQ(prefixes(trie_of({{"a" + nul, 1}, {nul, 2}}), nul + "a"), (Found{{1, 2}}));
 }

@@ -1,5 +1,5 @@
-// The Precompiled normalizer on small tables of rules, and tables that are wrong. What the texts
-// become was asked of the reference.
+// The Precompiled normalizer with small rule tables, and invalid tables. The expected results come
+// from the reference.
 
 #include "tokenizer/normalize/precompiled.h"
 
@@ -72,7 +72,7 @@ TEST(Precompiled, a_removal_in_the_middle_does_not_move_what_follows) {
                       "a\x01\x01"
                       "b"),
             (Outcome{"ab", {{0, 1}, {3, 4}}}));
-  // The last character of an expansion is taken for what replaces the removed one.
+  // The last character of an expansion counts as the replacement of the removed one.
   EXPECT_EQ(normalize(rules,
                       "\uFB01\x01"
                       "b"),
@@ -100,7 +100,7 @@ TEST(Precompiled, may_be_cut_at_spaces_unless_the_text_begins_with_what_is_remov
   EXPECT_FALSE(
       (*table)->is_local_in("\x01"
                             "a"));
-  EXPECT_FALSE((*table)->is_local_in("\u0600\xFF"));  // nobody knows what becomes of it
+  EXPECT_FALSE((*table)->is_local_in("\u0600\xFF"));  // the result is unknown
   EXPECT_TRUE((*Precompiled::parse(charsmap({{"A", "a"}})))->is_local_in("a"));
   const Rules moving[] = {{{" ", "_"}}, {{"a", " "}}, {{"a", ""}}, {{"a", "b "}}};
   for (const Rules& rules : moving) {
@@ -113,7 +113,7 @@ TEST(Precompiled, keeps_ascii_without_a_rule) {
   ASSERT_TRUE(precompiled);
   EXPECT_TRUE((*precompiled)->keeps("plain text"));
   EXPECT_FALSE((*precompiled)->keeps("two\nlines"));
-  EXPECT_FALSE((*precompiled)->keeps("caf\u00E9"));  // nobody looked
+  EXPECT_FALSE((*precompiled)->keeps("caf\u00E9"));  // not examined, so false
 }
 
 std::string error_of(std::string_view blob) {
@@ -143,7 +143,7 @@ TEST(Precompiled, a_table_that_leads_outside_of_itself_is_refused) {
   EXPECT_EQ(error_of(with_unit(good, 512, 0x80000000 | 1000)),
             "trie: a replacement at byte 1000 of 3");
   EXPECT_EQ(error_of(with_unit(good, 512, 0x80000001)),
-            "trie: a replacement at byte 1, inside of a character");
+            "trie: a replacement at byte 1, inside a character");
   EXPECT_EQ(error_of(with_unit(good, 256 ^ 'a', 100'000u << 10 | 1u << 8 | 'a')),
             "trie: a value at unit 100289 of 768");
   EXPECT_EQ(error_of(std::string(Precompiled::kBlobBytesMax + 1, 'a')),
@@ -151,7 +151,7 @@ TEST(Precompiled, a_table_that_leads_outside_of_itself_is_refused) {
 }
 
 TEST(Precompiled, a_cycle_ends_with_the_text) {
-  // From the node of "a", "a" leads back to it.
+  // The edge "a" from the node of "a" leads back to it.
   const std::string blob =
       with_unit(charsmap({{"ab", "x"}}), 512 ^ 'a', static_cast<uint32_t>('a') << 10 | 'a');
   const auto precompiled = Precompiled::parse(blob);

@@ -1,4 +1,4 @@
-// Against what the reference wrote after it had read: data/numbers.jsonl.
+// Comparison with numbers that the reference read and wrote: data/numbers.jsonl.
 
 #include "tokenizer/hf/reference_number.h"
 

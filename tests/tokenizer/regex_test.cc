@@ -1,4 +1,5 @@
-// data/regex.jsonl: what matches where, in bytes. data/regex_refused.jsonl: what is not translated.
+// data/regex.jsonl: matches and their positions in bytes. data/regex_refused.jsonl: patterns that
+// are not translated.
 
 #include "tokenizer/unicode/regex.h"
 
@@ -35,7 +36,7 @@ TEST(Regex, matches_as_oniguruma_does) {
   EXPECT_GE(count, 31);
 }
 
-TEST(Regex, what_is_malformed_or_not_built_is_refused_with_its_place) {
+TEST(Regex, malformed_or_unsupported_patterns_are_refused_with_their_place) {
   std::istringstream rows(read_file(data_file("regex_refused.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {
@@ -46,7 +47,7 @@ TEST(Regex, what_is_malformed_or_not_built_is_refused_with_its_place) {
     ASSERT_FALSE(regex) << line;
     EXPECT_EQ(code_name(regex.error().code), row->root().find("code").value().text()) << line;
     const json::Value what = row->root().find("what").value();
-    if (what.is_null()) continue;  // RE2's own words
+    if (what.is_null()) continue;  // the message comes from RE2
     EXPECT_EQ(regex.error().message, in_quotes(pattern) + ": " + std::string(what.text()));
   }
   EXPECT_GE(count, 48);
@@ -58,7 +59,7 @@ TEST(Regex, groups_nested_too_deep_are_too_large) {
   EXPECT_EQ(regex.error().code, Code::kTooLarge);
 }
 
-TEST(Regex, what_makes_a_backtracking_matcher_hang_ends) {
+TEST(Regex, patterns_that_hang_a_backtracking_matcher_end) {
   const auto regex = Regex::compile("(?:a|aa)+b");
   ASSERT_TRUE(regex);
   EXPECT_FALSE(regex->is_in(std::string(1 << 20, 'a')));

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of this room share: the small tokenizer with parts of it replaced, and encodings
-// in the units of the data files.
+// Shared by the tests of this room: the small tokenizer with replaced parts, and encodings in the
+// units of the data files.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,8 @@ inline std::filesystem::path data_file(std::string_view name) {
   return std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/tokenizer/data" / name;
 }
 
-/// tests/tokenizer/data/small.json with the members of `with` (a JSON object) in place of its own.
+/// Returns tests/tokenizer/data/small.json with the members of `with` (a JSON object) in place of
+/// its own.
 inline std::string small_json(std::string_view with = "{}") {
   const auto base = json::Document::parse(read_file(data_file("small.json")));
   const auto other = json::Document::parse(std::string(with));
@@ -60,7 +61,7 @@ inline Ranges byte_offsets(const Encoding& encoding) {
   return out;
 }
 
-/// Offsets in code points, as Hugging Face gives them.
+/// Returns offsets in code points, as in Hugging Face's tokenizers.
 inline Ranges code_point_offsets(const Encoding& encoding, std::string_view first,
                                  std::string_view second = {}) {
   Ranges out;

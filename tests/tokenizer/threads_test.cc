@@ -1,5 +1,5 @@
-// One tokenizer under several threads; apart, since the thread sanitizer needs nothing else of
-// these tests.
+// One tokenizer used by several threads. A separate file, because the thread sanitizer needs no
+// other of these tests.
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The program from outside: rows in, rows out, exit codes.
+// The program's command line: rows in, rows out, exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

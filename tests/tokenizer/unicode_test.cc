@@ -1,6 +1,6 @@
-// Each class over every code point, as digests that were taken when all of them agreed with the
-// reference (tokenizers 0.23.2). Should a system's utf8proc bring newer data, this fails and
-// unicode.cc needs new rows.
+// Each class over every code point, as digests taken when all of them agreed with the reference
+// (tokenizers 0.23.2). If a system's utf8proc has newer data, this test fails and unicode.cc needs
+// new rows.
 
 #include "tokenizer/unicode/unicode.h"
 
@@ -56,7 +56,7 @@ TEST(Unicode, every_code_point_is_what_the_reference_takes_it_for) {
             0xD7D6B38B5D179224u);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add_all(d, decompose_compatible(c)); }),
             0x08D6B57D09839F23u);
-  // Only what a decomposition yields can compose.
+  // Only the results of decompositions can compose.
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) {
               const Expansion parts = decompose(c);
               char32_t composed = parts.code_points[0];
@@ -78,7 +78,7 @@ TEST(Unicode, old_and_new_characters_stand_where_the_reference_has_them) {
   EXPECT_FALSE(is_nonspacing_mark(0x20DD));  // Me
   EXPECT_TRUE(is_punctuation('$'));
   EXPECT_FALSE(is_punctuation(0x20AC));  // the euro is a symbol
-  EXPECT_FALSE(is_control(0x0378));      // unassigned is no control
+  EXPECT_FALSE(is_control(0x0378));      // unassigned is not control
   EXPECT_TRUE(is_control(0xE000));       // private use is
   EXPECT_EQ(to_lower(0x130).size, 2u);
   EXPECT_EQ(to_lower(0x3A3).code_points[0], 0x3C3u);
@@ -96,7 +96,7 @@ TEST(Unicode, old_and_new_characters_stand_where_the_reference_has_them) {
   EXPECT_EQ(compose(0x301, 'e'), 0u);
   EXPECT_EQ(compose(0x915, 0x93C), 0u);      // excluded
   EXPECT_EQ(compose(0x11935, 0x11930), 0u);  // Unicode 13
-  EXPECT_EQ(compose(0xAC00, 0x11A7), 0u);    // no trailing consonant
+  EXPECT_EQ(compose(0xAC00, 0x11A7), 0u);    // not a trailing consonant
   EXPECT_EQ(compose(0xAC01, 0x11A8), 0u);
 }
 

@@ -1,4 +1,4 @@
-// Unigram on small vocabularies. What the words become was asked of the reference.
+// Unigram with small vocabularies. The expected results come from the reference.
 
 #include "tokenizer/models/unigram.h"
 
@@ -37,7 +37,7 @@ Outcome tokenize(const Unigram& model, std::string_view text, ModelScratch& scra
   return outcome;
 }
 
-// Twice: the second time the word is remembered.
+// Runs twice: the second time the word comes from the cache.
 Outcome tokenize(const Pieces& pieces, std::string_view text, bool byte_fallback = false) {
   const Unigram model(pieces, 0, byte_fallback);
   ModelScratch scratch;
@@ -53,7 +53,7 @@ TEST(Unigram, takes_the_pieces_with_the_best_sum) {
   EXPECT_EQ(tokenize(pieces, "ab"), (Outcome{{1, 2}, {{0, 1}, {1, 2}}}));
 }
 
-TEST(Unigram, of_equal_sums_the_path_found_first_wins) {
+TEST(Unigram, the_first_path_wins_for_equal_sums) {
   const Pieces pieces{{"<unk>", 0}, {"a", -1}, {"aa", -1}};
   EXPECT_EQ(tokenize(pieces, "aaa"), (Outcome{{1, 2}, {{0, 1}, {1, 3}}}));
 }
@@ -76,11 +76,11 @@ TEST(Unigram, an_unknown_character_costs_ten_more_than_the_worst_piece) {
 }
 
 TEST(Unigram, unknown_text_that_is_a_piece_after_all_is_that_piece) {
-  // Two unknown characters at 90 each are worth more than the piece at 100.
+  // Two unknown characters at 90 each score higher than the piece at 100.
   EXPECT_EQ(tokenize({{"<unk>", 200}, {"xy", 100}}, "xy"), (Outcome{{1}, {{0, 2}}}));
 }
 
-TEST(Unigram, of_equal_pieces_the_last_counts) {
+TEST(Unigram, the_last_of_equal_pieces_counts) {
   const Pieces pieces{{"<unk>", 0}, {"ab", -1}, {"a", -2}, {"b", -2}, {"ab", -9}};
   EXPECT_EQ(tokenize(pieces, "ab"), (Outcome{{2, 3}, {{0, 1}, {1, 2}}}));
 }

@@ -1,4 +1,4 @@
-// The flat table against a plain search.
+// The flat table compared with a plain search.
 
 #include "tokenizer/models/vocabulary.h"
 

@@ -1,4 +1,5 @@
-// Runs data/words.jsonl: what a `pre_tokenizer` makes of a text, as words with their places in it.
+// Runs data/words.jsonl: the words that a `pre_tokenizer` makes of a text, with their positions in
+// it.
 
 #include <sstream>
 

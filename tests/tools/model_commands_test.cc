@@ -318,8 +318,9 @@ TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
   const RandomNetwork random = network(kSequence, "", false);
   const Outcome outcome = run("classify", random, "{\"text\": \"a\"}\n");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "signalbox: line 1: " + (random.directory() / "tokenizer.json").string() +
-                             ": the model directory has none, so it reads ids and no text\n");
+  EXPECT_EQ(outcome.err,
+            "signalbox: line 1: " + (random.directory() / "tokenizer.json").string() +
+                ": missing from the model directory, so the model takes ids but no text\n");
 }
 
 TEST(ModelCommands, merge_an_adapter) {

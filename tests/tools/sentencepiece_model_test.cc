@@ -99,7 +99,7 @@ TEST(SentencePieceModel, errors_name_the_place) {
   EXPECT_EQ(error_of(kUnknown + message(1, "\x08\x01")).message,
             "pieces[1]: field 1: expected a string, found a varint");
   EXPECT_EQ(error_of(kUnknown + message(2, "\x18")).message,
-            "trainer_spec: offset 1: a varint without an end");
+            "trainer_spec: offset 1: an unterminated varint");
   EXPECT_EQ(error_of(kUnknown + trainer(35, 1)).message,
             "byte_fallback with pieces for only 0 of 256 bytes");
   EXPECT_EQ(error_of(kUnknown.substr(0, 5)).code, Code::kCorrupt);

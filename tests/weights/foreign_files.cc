@@ -1,4 +1,4 @@
-// Each writer follows its format's own description, which the readers' headers name.
+// Each writer follows the format's own specification, which is linked in the reader's header.
 
 #include "tests/weights/foreign_files.h"
 

@@ -1,4 +1,4 @@
-// The reader of GGUF: what the file says, each type of blocks against its formula, and lies.
+// The GGUF reader: contents of a file, each block type compared with its formula, and false claims.
 
 #include "weights/gguf.h"
 
@@ -18,7 +18,7 @@ Result<Gguf> parse(const std::string& file) {
   return Gguf::parse(std::as_bytes(std::span(file)), kName);
 }
 
-// Everything that a converter asks for.
+// Runs everything that a converter needs.
 Result<TensorList> convert(const std::string& bytes) {
   SIGNALBOX_TRY(const Gguf file, parse(bytes));
   SIGNALBOX_TRY(TensorList out, gguf_tensors(file));
@@ -52,7 +52,7 @@ TEST(Gguf, reads_metadata_of_every_type) {
   EXPECT_EQ(read->get<double>("f64"), 0.25);
   EXPECT_EQ(read->get<std::vector<int64_t>>("list"), (std::vector<int64_t>{7, -8}));
   EXPECT_EQ(read->get<std::vector<std::string_view>>("tokenizer.ggml.tokens")->size(), 6u);
-  EXPECT_EQ(read->get<bool>("i8").error().message, "test.gguf: metadata \"i8\" is of another type");
+  EXPECT_EQ(read->get<bool>("i8").error().message, "test.gguf: metadata \"i8\" has another type");
   EXPECT_EQ(read->get<bool>("none").error().message, "test.gguf: metadata \"none\" is missing");
 }
 
@@ -71,7 +71,7 @@ TEST(Gguf, gives_tensors_their_names_and_shapes) {
 }
 
 TEST(Gguf, widens_every_type_of_blocks) {
-  // d = 0.5, m = -2; number j is j in the low halves and 15 - j in the high ones; with five bits,
+  // d = 0.5, m = -2. Number j is j in the low halves and 15 - j in the high ones. With five bits,
   // 16 more where j is a multiple of three.
   const std::string d = bytes_of<uint16_t>({0x3800}), m = bytes_of<uint16_t>({0xC000});
   std::string nibbles, bytes, fifth = bytes_of<uint32_t>({0b01001001001001001001001001001001});
@@ -120,24 +120,25 @@ TEST(Gguf, refuses_every_lie_by_name) {
   const std::string eight(8, '1'), t = "tensor \"token_embd.weight\": ";
   expect_messages(
       {{"GGML" + eight, "does not begin with \"GGUF\""},
-       {magic(1, 0, 0), "version 1 is not built (built: 2 and 3, little-endian)"},
-       {magic(3 << 24, 0, 0), "version 50331648 is not built (built: 2 and 3, little-endian)"},
+       {magic(1, 0, 0), "version 1 is not supported (supported: 2 and 3, little-endian)"},
+       {magic(3 << 24, 0, 0),
+        "version 50331648 is not supported (supported: 2 and 3, little-endian)"},
        {magic(3, UINT64_MAX, 0), "offset 8: 18446744073709551615 tensors, at most 65536 are read"},
        {magic(3, 0, UINT64_MAX), "offset 16: 18446744073709551615 keys, at most 65536 are read"},
        {magic(3, 0, 1) + bytes_of<uint64_t>({1 << 30}) + eight,
         "offset 32: a string claims 1073741824 bytes of the 8 that follow"},
        {keys().raw("k", bytes_of<uint32_t>({13})).file(),
-        "metadata \"k\": type 13 is none of the format's"},
+        "metadata \"k\": type 13 is not a type of the format"},
        {keys().raw("k", bytes_of<uint32_t>({7, 2})).file(),
         "metadata \"k\": offset 475: expected 0 or 1, found 2"},
        {keys().raw("k", bytes_of<uint32_t>({9, 9}) + eight).file(),
         "metadata \"k\": offset 479: 3544668469065756977 elements of an array, at most 4194304 are "
         "read"},
        {keys().raw("k", bytes_of<uint32_t>({9, 9}) + bytes_of<uint64_t>({1})).file(),
-        "metadata \"k\": an array of type 9 is not built"},
+        "metadata \"k\": an array of type 9 is not supported"},
        {keys().raw("k", bytes_of<uint32_t>({10}) + bytes_of<uint64_t>({UINT64_MAX})).file(),
         "metadata \"k\": 18446744073709551615 does not fit 63 bits"},
-       {keys().u32("bert.block_count", 1).file(), "metadata \"bert.block_count\" is there twice"},
+       {keys().u32("bert.block_count", 1).file(), "metadata \"bert.block_count\" appears twice"},
        {keys().u32("general.alignment", 0).file(),
         "general.alignment: expected a power of two to 1048576"},
        {keys().string("general.alignment", "32").file(),
@@ -147,31 +148,31 @@ TEST(Gguf, refuses_every_lie_by_name) {
        {tensor({INT64_MAX, 2}, 0, 0),
         t + "shape [2, 9223372036854775807] has more elements than fit"},
        {tensor({256}, 14, 0),
-        t + "Q6_K is not built (built: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)"},
-       {tensor({256}, 99, 0), t + "type 99 is not built"},
-       {tensor({33, 32}, 8, 0), t + "Q8_0 of shape [32, 33]: rows are no multiple of 32"},
+        t + "Q6_K is not supported (supported: F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0)"},
+       {tensor({256}, 99, 0), t + "type 99 is not supported"},
+       {tensor({33, 32}, 8, 0), t + "Q8_0 of shape [32, 33]: rows are not a multiple of 32"},
        {tensor({2}, 0, 0), t + "8 bytes from 0 on, the data has 0"},
-       {tensor({2}, 0, 7), t + "offset 7 is no multiple of 32"},
+       {tensor({2}, 0, 7), t + "offset 7 is not a multiple of 32"},
        {tensor({2}, 0, UINT64_MAX - 31),
         t + "8 bytes from 18446744073709551584 on, the data has 0"},
        {keys()
             .tensor("token_embd.weight", {8}, 0, eight + eight + eight + eight)
             .tensor_at("token_types.weight", {1}, 0, 0)
             .file(),
-        "tensor \"token_types.weight\": begins at 0 of the data, inside of another"},
+        "tensor \"token_types.weight\": begins at 0 of the data, inside another"},
        {keys().tensor("../x", {2}, 0, eight).file(),
-        "tensor \"../x\" is none of a \"bert\" that is built"},
+        "tensor \"../x\" is not part of a supported \"bert\""},
        {keys().tensor("blk.x.attn_q.weight", {2}, 0, eight).file(),
-        "tensor \"blk.x.attn_q.weight\" is none of a \"bert\" that is built"},
+        "tensor \"blk.x.attn_q.weight\" is not part of a supported \"bert\""},
        {keys()
             .tensor("token_embd.weight", {2}, 0, eight)
             .tensor("token_embd.weight", {2}, 0, eight)
             .file(),
-        "tensor \"token_embd.weight\" is there twice"},
+        "tensor \"token_embd.weight\" appears twice"},
        {small_gguf_keys("nomic-bert").file(),
-        "general.architecture: \"nomic-bert\" is not built (built: \"bert\")"},
+        "general.architecture: \"nomic-bert\" is not supported (supported: \"bert\")"},
        {small_gguf_keys("modern-bert").file(),
-        "general.architecture: \"modern-bert\" is not built (built: \"bert\")"}},
+        "general.architecture: \"modern-bert\" is not supported (supported: \"bert\")"}},
       kName, convert);
 }
 

@@ -1,4 +1,4 @@
-// config.json: ranges are checked and errors name key and value.
+// config.json: ranges are checked, and errors name the key and the value.
 
 #include "weights/hf_config.h"
 

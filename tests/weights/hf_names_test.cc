@@ -1,4 +1,4 @@
-// Names that only say what wrapped a model, or how old it is.
+// Names that depend only on the wrapper or the age of a model.
 
 #include "weights/hf_names.h"
 
@@ -29,7 +29,7 @@ TEST(HfNames, refuse_to_make_one_of_two) {
   TensorList list;
   ASSERT_TRUE(list.add("x.LayerNorm.gamma", Dtype::kU8, {0}, std::vector<std::byte>()));
   ASSERT_TRUE(list.add("x.LayerNorm.weight", Dtype::kU8, {0}, std::vector<std::byte>()));
-  EXPECT_EQ(to_hf_names(list).error().message, "tensor \"x.LayerNorm.weight\" is there twice");
+  EXPECT_EQ(to_hf_names(list).error().message, "tensor \"x.LayerNorm.weight\" appears twice");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A reader of foreign bytes against a file cut short and a file with lies in it.
+// Tests a reader of foreign bytes with truncated files and false claims.
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,13 @@
 
 namespace signalbox::weights {
 
-/// Every shorter beginning of the file is an error, and one that names the file as `name`. `read`
-/// takes the bytes and returns a Result.
+/// Checks that every truncated version of the file gives an error that names the file as `name`.
+/// `read` takes the bytes and returns a Result.
 template <class Read>
 void expect_cut_files_fail(const std::string& file, std::string_view name, const Read& read) {
   for (size_t n = 0; n < file.size(); ++n) {
-    const std::string cut(file, 0, n);  // of its own size, so that a sanitizer sees its end
+    const std::string cut(file, 0, n);  // a copy of exact size, so that a sanitizer detects reads
+                                        // past its end
     const auto found = read(cut);
     ASSERT_FALSE(found) << "the first " << n << " of " << file.size() << " bytes";
     EXPECT_TRUE(found.error().message.starts_with(name)) << found.error().message;
@@ -24,7 +25,7 @@ void expect_cut_files_fail(const std::string& file, std::string_view name, const
 
 struct HostileFile {
   std::string bytes;
-  std::string message;  // of the error, behind the file's name
+  std::string message;  // of the error, after the file's name
 };
 
 template <class Read>

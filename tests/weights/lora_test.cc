@@ -1,5 +1,5 @@
-// Adapters of PEFT: what their two files say, and their sum with a model's tensors. Networks that
-// run with them, and files that are refused, are in tests/engine/adapter_test.cc.
+// PEFT adapters: the contents of their two files, and their sum with a model's tensors.
+// tests/engine/adapter_test.cc covers networks with adapters and rejected files.
 
 #include "weights/lora.h"
 
@@ -59,7 +59,7 @@ class Lora : public testing::Test {
     return LoraAdapter::read(parsed, std::move(file));
   }
 
-  // Names, shapes and values of the merged model, a line each.
+  // Returns names, shapes and values of the merged model, one per line.
   Result<std::string> merge(const std::vector<Named>& model, const std::string& config) const {
     SIGNALBOX_TRY(const LoraAdapter adapter, read(config));
     const std::string file = file_of(model);
@@ -115,9 +115,10 @@ TEST_F(Lora, refuses_a_model_that_it_does_not_fit) {
             "[2, 4]");
   const auto without = merge({{"bert.k.weight", {2, 3}, std::vector<float>(6)}}, kConfig);
   ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().message,
-            "adapter_model.safetensors: tensor \"base_model.model.bert.q.lora_A.weight\" fits no "
-            "layer that the model runs");
+  EXPECT_EQ(
+      without.error().message,
+      "adapter_model.safetensors: tensor \"base_model.model.bert.q.lora_A.weight\" belongs to a "
+      "layer that the model does not have");
 }
 
 TEST_F(Lora, takes_rank_and_scale_from_the_first_pattern_that_fits) {
@@ -128,8 +129,8 @@ TEST_F(Lora, takes_rank_and_scale_from_the_first_pattern_that_fits) {
   EXPECT_EQ(adapter->layer("q")->scale, 6.0f);
 }
 
-// Whatever the bytes are, reading ends with an adapter or an error.
-TEST_F(Lora, of_damaged_bytes_is_an_error_or_an_adapter) {
+// For any bytes, reading ends with an adapter or an error.
+TEST_F(Lora, reading_damaged_bytes_gives_an_error_or_an_adapter) {
   std::mt19937 random(5);
   const std::string config =
       R"({"peft_type":"LORA","r":1,"lora_alpha":0.5,"rank_pattern":{"q":1},"bias":"none",)"

@@ -1,4 +1,4 @@
-// The manifest's reader: what it takes, and that every wrong value is named with its line and key
+// The manifest's reader: accepted input, and every wrong value is reported with its line and key
 // path.
 
 #include "weights/manifest.h"
@@ -90,7 +90,7 @@ TEST(Manifest, a_key_that_is_unknown_or_missing_is_named) {
   EXPECT_EQ(error_of("models: {}\n"), "m.yaml:1: default: missing");
 }
 
-TEST(Manifest, what_could_leave_the_directory_or_pass_for_an_option_is_refused) {
+TEST(Manifest, names_that_leave_the_directory_or_look_like_options_are_refused) {
   for (const char* name : {"../config.json", "a/../b", "/a", "\"\"", ".partial", "a/.b", "-rf",
                            "\"a b\"", "[a]", "\"a\\0b\""}) {
     EXPECT_NE(error_of(with("name", name)).find("expected a relative path"), std::string::npos)
@@ -141,8 +141,8 @@ models:
             std::string::npos);
 }
 
-// The list and the bytes that the build carries are kept in two places.
-TEST(Manifest, what_is_built_in_is_there_as_it_says) {
+// The build stores the list and the files separately.
+TEST(Manifest, built_in_files_match_the_manifest) {
   const Manifest manifest = Manifest::built_in().value();
   for (const ManifestModel& model : manifest.models) {
     const ManifestSource* source = model.find("built-in");

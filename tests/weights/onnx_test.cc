@@ -1,5 +1,5 @@
-// The reader of ONNX: names and layouts of exporters are undone, integers become floats, and what
-// cannot be undone is refused by name.
+// The ONNX reader: it reverses the exporters' names and layouts, converts integers to floats, and
+// rejects everything else by name.
 
 #include "weights/onnx.h"
 
@@ -23,7 +23,7 @@ Result<TensorList> parse(const std::string& file) {
   return parse_onnx(file, kName);
 }
 
-// "F32 [2, 3] 1 3 5 2 4 6" of a tensor of floats, its type and shape of another.
+// Returns "F32 [2, 3] 1 3 5 2 4 6" for a tensor of floats, or the type and shape of another.
 std::string text_of(const Tensor& tensor) {
   std::string out = fmt::format("{} {}", dtype_name(tensor.dtype), shape_text(tensor.shape));
   for (int64_t i = 0; tensor.dtype == Dtype::kF32 && i < tensor.size(); ++i) {
@@ -78,7 +78,7 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
   const auto one = [](const std::vector<std::string>& nodes, const std::string& tensor) {
     return texts_of(parse(onnx_model(nodes, {tensor})));
   };
-  // A transpose in the graph is the module's own; without one it has been folded into the weight.
+  // A transpose in the graph is the module's own; without one it was folded into the weight.
   EXPECT_EQ(one({onnx_node("Transpose", "", {"a.weight"}, "t"),
                  onnx_node("MatMul", "/a/MatMul", {"x", "t"}, "y")},
                 named),
@@ -91,7 +91,7 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
             (Texts{{"b.c.weight", as_is}}));
   EXPECT_EQ(one({onnx_node("Gemm", "/b/c/Gemm", {"x", "onnx::X_1"}, "y")}, unnamed),
             (Texts{{"b.c.weight", turned}}));
-  // A product that is there twice is one weight.
+  // A product that occurs twice gives one weight.
   EXPECT_EQ(one({onnx_node("MatMul", "/b/MatMul", {"x", "onnx::X_1"}, "y"),
                  onnx_node("MatMul", "/b/MatMul_1", {"y", "onnx::X_1"}, "z")},
                 unnamed),
@@ -140,7 +140,7 @@ TEST(Onnx, notes_what_it_leaves_out) {
                 "left out \"onnx::Mul_1\", F32 [6]: a constant without a parameter's name"});
 }
 
-// TensorProto with its bytes in another file.
+// A TensorProto with its bytes in another file.
 std::string external_tensor(const std::string& location, const std::string& offset) {
   const auto entry = [](const char* key, const std::string& value) {
     return ProtobufWriter().bytes(1, key).bytes(2, value).text();
@@ -172,11 +172,11 @@ TEST(Onnx, reads_weights_beside_the_file_and_nowhere_else) {
   EXPECT_EQ(open("model.onnx_data", "18446744073709551615").error().message,
             place + "24 bytes from 18446744073709551615 on, \"model.onnx_data\" has 28");
   EXPECT_EQ(open("../model.onnx_data", "0").error().message,
-            place + "\"../model.onnx_data\" is no name of a file beside it");
+            place + "\"../model.onnx_data\" is not a plain file name");
   EXPECT_EQ(open("none", "0").error().code, Code::kNotFound);
   fs::remove_all(folder);
   EXPECT_EQ(parse(onnx_model({}, {external_tensor("x", "0")})).error().message,
-            "test.onnx: tensor \"a.bias\": is in another file, and none is read");
+            "test.onnx: tensor \"a.bias\": is in another file, which is not read");
 }
 
 TEST(Onnx, refuses_files_cut_at_every_byte) {
@@ -204,56 +204,56 @@ TEST(Onnx, refuses_every_lie_by_name) {
   const std::string sparse = ProtobufWriter().bytes(15, "").text();
   const std::string inner = ProtobufWriter().bytes(1, "then_branch").bytes(6, "").text();
   expect_messages(
-      {{"", "no graph, which every ONNX file has"},
+      {{"", "no graph"},
        {graph + graph, "two graphs"},
-       {ProtobufWriter().bytes(7, sparse).text(), "a sparse initializer is not built"},
+       {ProtobufWriter().bytes(7, sparse).text(), "a sparse initializer is not supported"},
        {ProtobufWriter().varint(7, 1).text(), "field 7: expected a string, found a varint"},
        {f32({7}), "tensor \"a.b\": F32 of shape [7] takes 28 bytes, found 24"},
        {f32({-6}), "tensor \"a.b\": shape: expected at least 0, found -6"},
        {f32({INT64_MAX, 2}),
         "tensor \"a.b\": shape [9223372036854775807, 2] has more elements than fit"},
        {f32({1, 1, 1, 1, 1, 1, 1, 1, 6}), "tensor \"a.b\": shape: more than 8 dimensions"},
-       {tensor(onnx_tensor("a.b", 8, {1}, "")), "tensor \"a.b\": data_type 8 is not built"},
-       {tensor(onnx_tensor("a.b", 17, {1}, "1")), "tensor \"a.b\": data_type 17 is not built"},
+       {tensor(onnx_tensor("a.b", 8, {1}, "")), "tensor \"a.b\": data_type 8 is not supported"},
+       {tensor(onnx_tensor("a.b", 17, {1}, "1")), "tensor \"a.b\": data_type 17 is not supported"},
        {tensor(ProtobufWriter().varint(1, 1).varint(2, 11).bytes(8, "a.b").text()),
-        "tensor \"a.b\": double_data is not built"},
+        "tensor \"a.b\": double_data is not supported"},
        {tensor(ProtobufWriter().varint(1, 1).varint(2, 1).varint(5, 1).bytes(8, "a.b").text()),
         "tensor \"a.b\": F32, and numbers of another type"},
        {tensor(ProtobufWriter().varint(1, 1).varint(2, 7).bytes(7, "\x80").bytes(8, "a.b").text()),
-        "tensor \"a.b\": a varint without an end"},
+        "tensor \"a.b\": an unterminated varint"},
        {tensor(
             ProtobufWriter().varint(1, 1).varint(2, 7).bytes(7, "\x01\x01").bytes(8, "a.b").text()),
-        "tensor \"a.b\": more than 1 numbers, which is all that it can have"},
+        "tensor \"a.b\": more than the maximum of 1 numbers"},
        {onnx_model({}, {onnx_tensor("a.b", 1, {6}, kSix), onnx_tensor("a.b", 1, {6}, kSix)}),
-        "constant \"a.b\" is there twice"},
+        "constant \"a.b\" appears twice"},
        {onnx_model({}, {onnx_tensor("a.\x1b", 1, {6}, kSix)}),
         "a tensor's name has the byte 0x1b at 2"},
        {onnx_model({onnx_node("If", "if_1", {"c"}, "y", {inner})}, {}),
-        "node \"if_1\": attribute \"then_branch\": a graph in a graph is not built"},
+        "node \"if_1\": attribute \"then_branch\": a graph in a graph is not supported"},
        {product("MatMul", "MatMul_1", "onnx::I_1"),
-        "constant \"onnx::I_1\", used by node \"MatMul_1\" (MatMul): neither has a name that says "
-        "which weight it is"},
+        "constant \"onnx::I_1\", used by node \"MatMul_1\" (MatMul): neither name identifies "
+        "the weight"},
        {product("Attention", "a/Attention", "w"),
-        "node \"a/Attention\": weights of Attention are not built: export the model without "
+        "node \"a/Attention\": weights of Attention are not supported: export the model without "
         "optimisation, as floating point or in eight bits"},
        {product("MatMulInteger", "/a/MatMul", "onnx::I_2_quantized"),
-        "constant \"onnx::I_2_quantized\": its scale \"onnx::I_2_scale\" is not there"},
+        "constant \"onnx::I_2_quantized\": its scale \"onnx::I_2_scale\" is missing"},
        {product("MatMulInteger", "/a/MatMul", "onnx::I_1_quantized"),
-        "constant \"onnx::I_1_quantized\": F32 with a scale of F32 is not built"},
+        "constant \"onnx::I_1_quantized\": F32 with a scale of F32 is not supported"},
        {onnx_model({onnx_node("DequantizeLinear", "", {"q", "s"}, "w"),
                     onnx_node("MatMul", "/a/MatMul", {"x", "w"}, "y")},
                    {onnx_tensor("q", 3, {1, 3}, "123"),
                     onnx_tensor("s", 1, {2}, bytes_of<float>({1, 2}))}),
-        "constant \"q\": 2 scales along axis 1 of [1, 3] are not built"},
+        "constant \"q\": 2 scales along axis 1 of [1, 3] are not supported"},
        {onnx_model({onnx_node("MatMul", "/a/MatMul", {"x", "w"}, "y"),
                     onnx_node("MatMul", "/b/MatMul", {"x", "w"}, "z")},
                    {onnx_tensor("w", 1, {3, 2}, kSix)}),
-        "constant \"w\" is both \"a.weight\" and \"b.weight\", which is not built"},
+        "constant \"w\" is both \"a.weight\" and \"b.weight\", which is not supported"},
        {onnx_model(identities, {listed}), "with \"a.b\", copies of constants take 36 bytes of 4"},
        {onnx_model({onnx_node("MatMul", "/a/MatMul", {"x", "v"}, "y"),
                     onnx_node("MatMul", "/a/MatMul", {"x", "w"}, "z")},
                    {onnx_tensor("v", 1, {3, 2}, kSix), onnx_tensor("w", 1, {3, 2}, kSix)}),
-        "tensor \"a.weight\" is there twice"}},
+        "tensor \"a.weight\" appears twice"}},
       kName, parse);
 }
 

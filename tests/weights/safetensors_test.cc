@@ -1,5 +1,5 @@
-// The safetensors reader: a well-formed file is read, and each lie a header can tell is refused
-// with its name.
+// The safetensors reader: a well-formed file is read, and each possible false claim of a header is
+// rejected by name.
 
 #include "weights/safetensors.h"
 
@@ -117,7 +117,7 @@ TEST(SafeTensors, refuses_every_lie_by_name) {
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 6,
        "tensors end at byte 4 of the data, the file has 6"},
       {R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})",
-       0, "tensor \"a\" is there twice"},
+       0, "tensor \"a\" appears twice"},
   };
   for (const Lie& lie : lies) {
     const auto tensors = parse(file_of(lie.header, lie.data_bytes));

@@ -1,4 +1,4 @@
-// The list of tensors, the writer that takes it, and files that an index joins.
+// TensorList, the writer that takes its tensors, and files combined by an index.
 
 #include "weights/tensor_list.h"
 
@@ -32,7 +32,7 @@ class Files : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
   }
-  // One F32 tensor of two numbers.
+  // Writes one F32 tensor of two numbers.
   void write_shard(const std::string& name, const std::string& tensor) const {
     TensorList list;
     ASSERT_TRUE(list.add(tensor, Dtype::kF32, {2}, some_bytes(8)));
@@ -66,7 +66,7 @@ TEST(TensorList, refuses_what_no_file_could_say) {
     const auto added = list.add(name, Dtype::kF32, shape, some_bytes(bytes));
     return added ? "" : added.error().message;
   };
-  EXPECT_EQ(message("a", {1}, 4), "tensor \"a\" is there twice");
+  EXPECT_EQ(message("a", {1}, 4), "tensor \"a\" appears twice");
   EXPECT_EQ(message("", {1}, 4), "a tensor without a name");
   EXPECT_EQ(message("x\x1b[2J", {1}, 4), "a tensor's name has the byte 0x1b at 1");
   EXPECT_EQ(message("b", {2}, 4), "tensor \"b\": F32 of shape [2] takes 8 bytes, found 4");
@@ -101,14 +101,14 @@ TEST_F(Files, are_written_aligned_and_read_back_the_same) {
   EXPECT_EQ((fs::file_size(path) - 16 - 6 - 1) % 64, 0u);  // the data begins at a multiple of 64
 }
 
-TEST_F(Files, that_cannot_be_written_leave_what_was_there) {
+TEST_F(Files, a_failed_write_keeps_the_old_file) {
   const auto path = write("model.safetensors", "old");
   fs::create_directory(folder_ / "model.safetensors.partial");
   EXPECT_EQ(write_safetensors(path, {}).error().message, path.string() + ": cannot be written");
   EXPECT_EQ(fs::file_size(path), 3u);
 }
 
-TEST_F(Files, of_an_index_open_as_one) {
+TEST_F(Files, the_files_of_an_index_open_as_one) {
   write_shard("1.safetensors", "a");
   write_shard("2.safetensors", "b");
   const auto index = write("model.safetensors.index.json",
@@ -124,7 +124,7 @@ TEST_F(Files, of_an_index_open_as_one) {
             index.string() + ": tensor \"c\" is missing, expected shape [1]");
 }
 
-TEST_F(Files, of_an_index_are_refused_by_name) {
+TEST_F(Files, bad_files_of_an_index_are_refused_by_name) {
   write_shard("1.safetensors", "a");
   write_shard("2.safetensors", "a");
   const struct {
@@ -132,19 +132,18 @@ TEST_F(Files, of_an_index_are_refused_by_name) {
     std::string message;
   } cases[] = {
       {"[]", "weight_map: expected an object"},
-      {R"({"weight_map": {}})", "weight_map: names no tensor"},
+      {R"({"weight_map": {}})", "weight_map: does not name a tensor"},
       {R"({"weight_map": {"a": 1}})", "weight_map: \"a\": expected a string"},
       {R"({"weight_map": {"a": "../1.safetensors"}})",
-       "weight_map: \"a\": \"../1.safetensors\" is no name of a file beside it"},
+       "weight_map: \"a\": \"../1.safetensors\" is not a plain file name"},
       {R"({"weight_map": {"a": "/etc/passwd"}})",
-       "weight_map: \"a\": \"/etc/passwd\" is no name of a file beside it"},
-      {R"({"weight_map": {"a": ".."}})",
-       "weight_map: \"a\": \"..\" is no name of a file beside it"},
-      {R"({"weight_map": {"a": ""}})", "weight_map: \"a\": \"\" is no name of a file beside it"},
+       "weight_map: \"a\": \"/etc/passwd\" is not a plain file name"},
+      {R"({"weight_map": {"a": ".."}})", "weight_map: \"a\": \"..\" is not a plain file name"},
+      {R"({"weight_map": {"a": ""}})", "weight_map: \"a\": \"\" is not a plain file name"},
       {R"({"weight_map": {"a": "x\u0000y"}})",
        "weight_map: \"a\": a file's name has control characters"},
       {R"({"weight_map": {"a": "1.safetensors", "a": "1.safetensors"}})",
-       "weight_map: \"a\": is there twice"},
+       "weight_map: \"a\": appears twice"},
       {R"({"weight_map": {"b": "1.safetensors"}})",
        "tensor \"b\" is missing, expected in \"1.safetensors\""},
   };
@@ -157,7 +156,7 @@ TEST_F(Files, of_an_index_are_refused_by_name) {
   const auto twice =
       write("x.index.json", R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})");
   EXPECT_EQ(SafeTensors::open_index(twice).error().message,
-            (folder_ / "2.safetensors").string() + ": tensor \"a\" is there twice");
+            (folder_ / "2.safetensors").string() + ": tensor \"a\" appears twice");
   const auto gone = write("x.index.json", R"({"weight_map": {"a": "3.safetensors"}})");
   EXPECT_EQ(SafeTensors::open_index(gone).error().code, Code::kNotFound);
 }

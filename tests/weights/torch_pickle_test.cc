@@ -1,5 +1,5 @@
-// The reader of PyTorch's checkpoints: views of storages come out as they were, and neither the zip
-// file nor the pickle gets away with a lie, or with a name of its own.
+// The reader of PyTorch checkpoints: views of storages are restored, and false claims in the zip
+// file or the pickle, and unknown names, are rejected.
 
 #include "weights/torch_pickle.h"
 
@@ -27,7 +27,7 @@ std::vector<float> values(const Tensor& tensor) {
   return out;
 }
 
-// A checkpoint of one F32 tensor.
+// A checkpoint with one F32 tensor.
 std::string one(const TorchTensor& tensor, size_t storage_bytes = 24) {
   return torch_file(torch_pickle({tensor}), {{"0", std::string(storage_bytes, '1')}});
 }
@@ -88,7 +88,7 @@ TEST(TorchPickle, takes_the_state_dict_of_a_checkpoint_and_notes_what_is_no_tens
   const auto list = parse(file);
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list->size(), 0u);
-  EXPECT_EQ(list->notes(), std::vector<std::string>{"left out \"a\": no tensor"});
+  EXPECT_EQ(list->notes(), std::vector<std::string>{"left out \"a\": not a tensor"});
 }
 
 TEST(TorchPickle, refuses_files_cut_at_every_byte) {
@@ -105,16 +105,17 @@ TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
   const auto file = old_torch_file(pickle("0"), keys, storage);
   ASSERT_TRUE(parse(file)) << parse(file).error().message;
   expect_messages(
-      {{std::string(file).replace(18, 1, "\xea"), "version 1002 is not built (built: 1001)"},
+      {{std::string(file).replace(18, 1, "\xea"),
+        "version 1002 is not supported (supported: 1001)"},
        {std::string(file).replace(43, 1, "\x89"),
-        "numbers that are not little-endian are not built"},
+        "numbers that are not little-endian are not supported"},
        {old_torch_file(pickle("1"), keys, storage), "storage 0: no tensor is in it"},
        {old_torch_file(pickle("0"), keys, bytes_of<int64_t>({7}) + storage),
-        "storage 0: 7 elements, a tensor says 6"},
+        "storage 0: 7 elements, a tensor claims 6"},
        {old_torch_file(pickle("0"), "\x80\x02].", storage),
-        "tensor \"a\": its storage 0 is not there"},
+        "tensor \"a\": its storage 0 is missing"},
        {old_torch_file(pickle("0"), "\x80\x02](X\x01\0\0\0000X\x01\0\0\0000e."s, storage + storage),
-        "storage 0: is there twice"}},
+        "storage 0: appears twice"}},
       kName, parse);
 }
 
@@ -137,20 +138,18 @@ TEST(TorchPickle, runs_nothing) {
   };
   expect_messages(
       {{calls("os\nsystem"),
-        "data.pkl: offset 2: the name \"os.system\" is none that a state dict needs: nothing of it "
-        "is run"},
+        "data.pkl: offset 2: the name \"os.system\" is not allowed in a state dict and is not "
+        "run"},
        {calls("builtins\neval"),
-        "data.pkl: offset 2: the name \"builtins.eval\" is none that a state dict needs: nothing "
-        "of "
-        "it is run"},
+        "data.pkl: offset 2: the name \"builtins.eval\" is not allowed in a state dict and "
+        "is not run"},
        {calls("torch\nload"),
-        "data.pkl: offset 2: the name \"torch.load\" is none that a state dict needs: nothing of "
-        "it "
-        "is run"},
+        "data.pkl: offset 2: the name \"torch.load\" is not allowed in a state dict and is "
+        "not run"},
        {with_pickle("\x80\x02(iposix\nsystem\n."),
-        "data.pkl: offset 3: the instruction 0x69 of pickles is not built"},
+        "data.pkl: offset 3: the pickle instruction 0x69 is not supported"},
        {with_pickle("\x80\x04\x8c\x02os\x8c\x06system\x93."),
-        "data.pkl: offset 0: protocol 4 is not built (built: 2, which torch.save uses)"}},
+        "data.pkl: offset 0: protocol 4 is not supported (supported: 2, which torch.save uses)"}},
       kName, parse);
 }
 
@@ -180,23 +179,23 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
             std::to_string(tensor(6, 0, {1, 1}, {0, 0}).size())},
        {tensor(7, 0, {6}, {1}), a + "storage 0: 7 F32 take 28 bytes, found 24"},
        {tensor(-1, 0, {6}, {1}), p + "123: expected the id of a storage"},
-       {tensor(6, 0, {6}, {}), p + "167: a tensor with arguments that are not its own"},
-       {one({"a", "FloatStorage", "../0", 6, 0, {6}, {1}}), a + "its storage ../0 is not there"},
+       {tensor(6, 0, {6}, {}), p + "167: a tensor with invalid arguments"},
+       {one({"a", "FloatStorage", "../0", 6, 0, {6}, {1}}), a + "its storage ../0 is missing"},
        {one({"a", "TypedStorage", "0", 6, 0, {6}, {1}}),
-        p + "83: the name \"torch.TypedStorage\" is none that a state dict needs: nothing of it is "
+        p + "83: the name \"torch.TypedStorage\" is not allowed in a state dict and is not "
             "run"},
        {torch_file(torch_pickle({{"a", "FloatStorage", "0", 6, 0, {6}, {1}},
                                  {"a", "FloatStorage", "0", 6, 0, {6}, {1}}}),
                    {{"0", std::string(24, '1')}}),
-        a + "tensor \"a\" is there twice"},
+        a + "tensor \"a\" appears twice"},
        {pickle("."), p + "2: ends with 0 values, expected 1"},
        {pickle("N."), "data.pkl: expected a dict of tensors"},
-       {pickle("}(NNu."), "data.pkl: a key that is no string"},
+       {pickle("}(NNu."), "data.pkl: a key that is not a string"},
        {pickle("}(Nu."), p + "5: a key without a value"},
        {pickle("u"), p + "2: no mark on the stack"},
        {pickle("\x85"), p + "2: takes 1 values off a stack of 0"},
        {pickle("N(\x85"), p + "4: takes 1 values off a stack of 0"},
-       {pickle("h\x07"), p + "2: nothing was kept as 7"},
+       {pickle("h\x07"), p + "2: nothing was stored as 7"},
        {pickle("q\x07"), p + "2: an empty stack"},
        {pickle("X\xff\xff\xff\xff"), p + "2: expected 4294967295 bytes, found 0"},
        {pickle("\x8a\x09"), p + "2: an integer of 9 bytes"},
@@ -205,8 +204,8 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
        {pickle("NQ"), p + "3: expected the id of a storage"},
        {pickle("NNR"), p + "4: expected a name and its arguments on the stack"},
        {pickle("ccollections\nOrderedDict\nN\x85R"),
-        p + "29: \"collections OrderedDict\" with arguments that are not its own"},
-       {pickle("cx"), p + "2: a name without an end"}},
+        p + "29: \"collections OrderedDict\" with invalid arguments"},
+       {pickle("cx"), p + "2: an unterminated name"}},
       kName, parse);
 }
 
@@ -225,10 +224,10 @@ TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
     return std::string(wide).replace(wide_end + at, 8, bytes_of<uint64_t>({value}));
   };
   expect_messages(
-      {{"", "no file that torch.save writes"},
-       {good.substr(0, end), "no end record of a zip file in its last 96 bytes"},
-       {with(42 + 8, "\x01"), entry + "is encrypted, which is not built"},
-       {with(42 + 10, "\x08"), entry + "is compressed (method 8), which is not built"},
+      {{"", "not a file written by torch.save"},
+       {good.substr(0, end), "no zip end record in the last 96 bytes"},
+       {with(42 + 8, "\x01"), entry + "is encrypted, which is not supported"},
+       {with(42 + 10, "\x08"), entry + "is compressed (method 8), which is not supported"},
        {with(42 + 24, big), entry + "is stored and has 4 bytes of 1073741824"},
        {with(42 + 20, big + big),
         entry + "its content: 1073741824 bytes at offset 38, the file has 118"},
@@ -239,7 +238,7 @@ TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
         "an entry of the directory: 65535 bytes at offset 46, the file has 54"},
        {with(26, bytes_of<uint16_t>({UINT16_MAX})),
         entry + "its content: 4 bytes at offset 65565, the file has 118"},
-       {with(end + 4, "\x01"), "a zip file in several parts is not built"},
+       {with(end + 4, "\x01"), "a zip file in several parts is not supported"},
        {with(end + 10, "\x02"), "an entry of the directory is missing"},
        {with(end + 12, big), "the zip directory: 1073741824 bytes at offset 42, the file has 118"},
        {with(end + 16, big), "the zip directory: 54 bytes at offset 1073741824, the file has 118"},
@@ -250,10 +249,10 @@ TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
         "zip64 end record: 56 bytes at offset 18446744073709551615, the file has 194"},
        {std::string(wide).replace(wide_end + 56 + 8, 8, bytes_of<uint64_t>({1})),
         "no zip64 end record at offset 1"},
-       {zip_file({{"a", "1"}, {"a", "2"}}), "entry \"a\" is there twice"},
-       {zip_file({{"a", "1"}}), "no entry data.pkl: no checkpoint of PyTorch"},
+       {zip_file({{"a", "1"}, {"a", "2"}}), "entry \"a\" appears twice"},
+       {zip_file({{"a", "1"}}), "no entry data.pkl: not a PyTorch checkpoint"},
        {zip_file({{"x/data.pkl", "\x80\x02}."}, {"x/byteorder", "big"}}),
-        "byteorder \"big\" is not built"}},
+        "byteorder \"big\" is not supported"}},
       kName, parse);
 }
 

@@ -1,4 +1,4 @@
-// `added_tokens`.
+// Reads `added_tokens`.
 
 #include "tokenizer/hf/sections.h"
 
@@ -10,11 +10,11 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr size_t kAddedBytesMax = 1024;  // bounds what one position of a text can cost
+constexpr size_t kAddedBytesMax = 1024;  // limits the cost per text position
 
-// An added token is either a piece of the model under the piece's id, or extends the vocabulary at
-// its end. The reference numbers them so and warns when the file says otherwise; two answers to one
-// question are refused here.
+// An added token either is a piece of the model with the piece's id, or extends the vocabulary at
+// its end. The reference assigns ids by this rule and warns if the file differs. Here a
+// contradiction is an error.
 Result<int32_t> added_id(const Field& token, std::string_view content, const Vocabulary& vocabulary,
                          int32_t& ids_end) {
   SIGNALBOX_TRY(const Field id, token.member("id"));
@@ -46,13 +46,12 @@ Result<AddedToken> read_added_token(const Field& token, const Vocabulary& vocabu
   SIGNALBOX_TRY(out.lstrip, flag(token, "lstrip"));
   SIGNALBOX_TRY(out.rstrip, flag(token, "rstrip"));
   SIGNALBOX_TRY(out.single_word, flag(token, "single_word"));
-  // Said of a token for the sake of decoding; when encoding, a special token is found like any
-  // other.
+  // This flag only affects decoding. When encoding, special tokens are matched like any other.
   SIGNALBOX_TRY_VOID(flag(token, "special"));
   return out;
 }
 
-// What the normalizers make of a token's content.
+// Applies the normalizers to a token's content.
 std::string normalized(std::string_view content, const Normalizers& normalizers) {
   std::string text(content);
   for (const auto& normalizer : normalizers) {
@@ -82,7 +81,7 @@ Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizer
       continue;
     }
     token.content = normalized(token.content, normalizers);
-    if (token.content.empty()) continue;  // never found
+    if (token.content.empty()) continue;  // can never match
     if (token.content.size() > kAddedBytesMax) {
       return field.corrupt("normalised to {} bytes, expected at most {}", token.content.size(),
                            kAddedBytesMax);

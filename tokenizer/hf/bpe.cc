@@ -1,4 +1,4 @@
-// `model` of type BPE.
+// Reads a `model` of type BPE.
 
 #include "tokenizer/hf/sections.h"
 
@@ -14,7 +14,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// A member that may be missing or null, which then is empty.
+// Returns a text member, or "" if it is missing or null.
 Result<std::string> optional_text(const Field& object, std::string_view key) {
   SIGNALBOX_TRY(const auto field, object.optional_member(key));
   if (!field) return std::string();
@@ -37,7 +37,7 @@ struct Pair {
   std::string_view right;
 };
 
-// A merge as files write it: "left right" or ["left", "right"].
+// Parses a merge: "left right" or ["left", "right"].
 std::optional<Pair> read_pair(const json::Value& merge) {
   if (merge.is_string()) {
     const std::string_view text = merge.text();
@@ -71,7 +71,7 @@ Result<std::vector<Pair>> read_pairs(const Field& merges, size_t prefix) {
   return pairs;
 }
 
-// The pairs as ids.
+// Converts the pairs to ids.
 Result<std::vector<Merges::Rule>> resolve(const Field& merges, const std::vector<Pair>& pairs,
                                           const Vocabulary& vocabulary, size_t prefix) {
   constexpr size_t kAtOnce = 256;
@@ -110,7 +110,7 @@ Junctions junctions_of(const std::vector<Pair>& pairs, bool byte_level) {
       junctions.add(left, right);
       continue;
     }
-    // A piece that is not written in the alphabet of bytes is never met.
+    // A piece that is not written in the byte alphabet never occurs.
     const int32_t left_byte = byte_of(left);
     const int32_t right_byte = byte_of(right);
     if (left_byte < 0 || right_byte < 0) continue;
@@ -124,21 +124,23 @@ Result<void> refuse_dropout(const Field& model) {
   if (!dropout) return {};
   const auto number = dropout->value().number();
   if (number && *number == 0) return {};
-  return not_built(*dropout, "null: with dropout, ids are random");
+  return unsupported(*dropout, "null, because dropout makes ids random");
 }
 
-// Settings whose meaning in the reference rests on accidents, and that no published file combines.
+// Rejects settings whose meaning in the reference depends on implementation accidents. No published
+// file combines them.
 Result<void> refuse_combinations(const Field& model, const Bpe::Options& options, bool covers_all) {
   if (!options.byte_fallback || (options.byte_level && covers_all)) return {};
   if (options.byte_level) {
     return fail(Code::kUnsupported,
-                "{}.byte_fallback: not built with ByteLevel unless every byte is a piece",
+                "{}.byte_fallback: not supported with ByteLevel unless every byte is a piece",
                 model.path());
   }
   if (!options.continuing_prefix.empty() || !options.end_suffix.empty()) {
-    return fail(Code::kUnsupported,
-                "{}.byte_fallback: not built with continuing_subword_prefix or end_of_word_suffix",
-                model.path());
+    return fail(
+        Code::kUnsupported,
+        "{}.byte_fallback: not supported with continuing_subword_prefix or end_of_word_suffix",
+        model.path());
   }
   return {};
 }
@@ -158,7 +160,7 @@ Result<Bpe::Options> read_options(const Field& model, const Vocabulary& vocabula
   SIGNALBOX_TRY(const auto unknown, model.optional_member("unk_token"));
   if (!unknown) return options;
   const auto id = id_of_piece(*unknown, vocabulary);
-  // Where nothing can be unknown, files name tokens that are no pieces.
+  // If no character can be unknown, files may name tokens that are not pieces.
   if (!id && !covers_all) return tl::unexpected(id.error());
   options.unknown_id = id ? *id : -1;
   return options;

@@ -1,6 +1,6 @@
-// The whole file, section by section. `truncation` and `padding` are settings of the program that
-// saved the file (this one's come with each call), and `decoder` turns ids back into text, which no
-// classifier needs: the three are passed over.
+// Reads the whole file, section by section. It ignores three sections. `truncation` and `padding`
+// are settings of the program that saved the file; here they are parameters of each call. `decoder`
+// converts ids to text, which classifiers do not need.
 
 #include "tokenizer/hf/file.h"
 
@@ -17,7 +17,7 @@ Result<void> check_version(const Field& root) {
   SIGNALBOX_TRY(const auto version, root.optional_member("version"));
   if (!version) return {};
   SIGNALBOX_TRY(const std::string_view name, version->string());
-  if (name != "1.0") return not_built(*version, "1.0");
+  if (name != "1.0") return unsupported(*version, "1.0");
   return {};
 }
 

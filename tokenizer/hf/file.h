@@ -1,7 +1,7 @@
 #pragma once
-// Reads Hugging Face's tokenizer.json. What it describes is built exactly or refused: a component
-// that does not exist here is kUnsupported by its name and path, a file that contradicts itself is
-// kCorrupt with the path of the value.
+// Reads Hugging Face's tokenizer.json. Everything in the file is implemented exactly or rejected:
+// an unsupported component is kUnsupported with its name and path; a file that contradicts itself
+// is kCorrupt with the path of the value.
 
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace signalbox::tokenizer {
 
-/// The whole file. With `tables`, those of a compiled form, the model's own vocabulary and merges
-/// are not read. Errors carry the path inside the file, not the file's name.
+/// Reads the whole file. If `tables` (from a compiled form) is given, the JSON's vocabulary and
+/// merges are not read. Errors contain the path inside the file, not the file name.
 Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables = nullptr);
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// Checks over base/json.
+// Type and range checks on base/json values.
 
 #include "tokenizer/hf/json_field.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reading a tokenizer.json strictly: a value with its path, so that each error says where the file
-// is wrong.
+// Strict reading of a tokenizer.json. Each value carries its path, so that errors can report where
+// the file is wrong.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace signalbox::tokenizer {
 
-/// A value and where it stands: `model.vocab["x"]`. All errors are kCorrupt and begin with the
+/// A value and its path, such as `model.vocab["x"]`. All errors are kCorrupt and begin with the
 /// path.
 class Field {
  public:
@@ -22,11 +22,11 @@ class Field {
   const json::Value& value() const { return value_; }
   const std::string& path() const { return path_; }
 
-  /// A member of this object. Errors: not an object, missing, there twice.
+  /// Returns a member of this object. Errors: not an object, missing member, duplicate member.
   Result<Field> member(std::string_view key) const;
-  /// The same, but none when it is missing or null.
+  /// Like member(), but returns nullopt if the member is missing or null.
   Result<std::optional<Field>> optional_member(std::string_view key) const;
-  /// The elements. Error: not an array.
+  /// Returns the elements. Error: not an array.
   Result<std::vector<Field>> elements() const;
 
   Result<bool> boolean() const;
@@ -34,7 +34,7 @@ class Field {
   Result<int64_t> integer(int64_t least, int64_t most) const;
 
   Result<void> expect(json::Type type) const;
-  /// kCorrupt: "<path>: <message>".
+  /// Returns kCorrupt: "<path>: <message>".
   template <class... Args>
   [[nodiscard]] tl::unexpected<Error> corrupt(fmt::format_string<Args...> format,
                                               Args&&... args) const {
@@ -46,7 +46,7 @@ class Field {
   std::string path_;
 };
 
-/// Text from a file as an error shows it: a JSON string, cut at 64 bytes.
+/// Formats text from the file for an error: a JSON string, cut at 64 bytes.
 std::string in_quotes(std::string_view text);
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// `model`.
+// Reads `model`.
 
 #include "tokenizer/hf/sections.h"
 
@@ -10,7 +10,8 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// Files from before 2020-10 have no type; they are told apart by what only one kind has.
+// Files from before 2020-10 have no type. They are recognised by a member that only one model type
+// has.
 Result<std::string_view> kind_of(const Field& model) {
   SIGNALBOX_TRY_VOID(model.expect(json::Type::kObject));
   if (!model.value().find("type")) {
@@ -44,7 +45,7 @@ Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTab
   if (kind == "BPE") return read_bpe(model, byte_level, tables);
   if (kind == "Unigram" && !byte_level) return read_unigram(model);
   SIGNALBOX_TRY(const Field type, type_of(model));
-  return not_built(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
+  return unsupported(type, byte_level ? "BPE with ByteLevel" : "WordPiece, BPE, Unigram");
 }
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// `normalizer`: one reader a type. A sequence is flattened, and what is in a sequence may be one.
+// Reads `normalizer`, with one reader per type. Sequences are flattened and can be nested.
 
 #include "tokenizer/hf/sections.h"
 
@@ -23,7 +23,7 @@ Result<Step> read_bert(const Field& normalizer) {
   SIGNALBOX_TRY(options.clean_text, flag(normalizer, "clean_text"));
   SIGNALBOX_TRY(options.handle_chinese_chars, flag(normalizer, "handle_chinese_chars"));
   SIGNALBOX_TRY(options.lowercase, flag(normalizer, "lowercase"));
-  options.strip_accents = options.lowercase;  // what null stands for
+  options.strip_accents = options.lowercase;  // the meaning of null
   SIGNALBOX_TRY(const auto strip_accents, normalizer.optional_member("strip_accents"));
   if (strip_accents) {
     SIGNALBOX_TRY(options.strip_accents, strip_accents->boolean());
@@ -48,8 +48,8 @@ Result<Step> read_strip(const Field& normalizer) {
   return std::make_unique<Strip>(left, right);
 }
 
-// Content for nothing, or nothing for content: what the reference puts there has no source, and the
-// steps behind it abort or go wrong. So both are refused.
+// Prepending empty text, or replacing with empty text, is rejected: in the reference the result has
+// no source, and later steps abort or give wrong results.
 Result<Step> read_prepend(const Field& normalizer) {
   SIGNALBOX_TRY(const Field prepend, normalizer.member("prepend"));
   SIGNALBOX_TRY(const std::string_view content, prepend.string());
@@ -77,7 +77,7 @@ Result<Step> read_replace(const Field& normalizer) {
   auto regex = Regex::compile(written);
   if (!regex) return fail_in(expression->path(), std::move(regex).error());
   if (regex->may_be_empty()) {
-    return fail(Code::kUnsupported, "{}: {} may match nothing at all, which is not built",
+    return fail(Code::kUnsupported, "{}: {} can match the empty string, which is not supported",
                 expression->path(), in_quotes(written));
   }
   return std::make_unique<ReplaceRegex>(std::move(*regex), content);
@@ -111,7 +111,7 @@ std::string built() {
   return out += kSequence;
 }
 
-// What a short file could otherwise make of a short text: Replace after Replace multiplies.
+// Limits the growth of a text: several Replace steps multiply.
 constexpr size_t kStepsMax = 32;
 constexpr size_t kGrowthMax = 64;
 
@@ -142,7 +142,7 @@ Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
     steps.push_back(std::move(step));
     return {};
   }
-  return not_built(type, built());
+  return unsupported(type, built());
 }
 
 }  // namespace

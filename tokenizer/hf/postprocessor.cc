@@ -1,4 +1,4 @@
-// `post_processor`.
+// Reads `post_processor`.
 
 #include "tokenizer/hf/sections.h"
 
@@ -14,7 +14,7 @@ using PieceKind = TemplatePiece::Kind;
 
 constexpr size_t kTemplateTokensMax = 64;
 
-// `special_tokens` of a template: the ids that each name stands for.
+// Looks up a name in the `special_tokens` of a template and returns its ids.
 Result<std::vector<int32_t>> special_ids(const Field& processor, const Field& id, int32_t ids_end) {
   SIGNALBOX_TRY(const std::string_view name, id.string());
   SIGNALBOX_TRY(const Field known, processor.member("special_tokens"));
@@ -57,7 +57,7 @@ Result<void> read_template_piece(const Field& processor, const Field& piece, int
   if (name != "A" && name != "B")
     return id.corrupt("expected \"A\" or \"B\", found {}", in_quotes(name));
   const bool is_first = name == "A";
-  // The reference forgets the template's type in windows behind the first.
+  // In windows after the first, the reference ignores the template's type.
   const uint8_t later_type_id = is_first ? 0 : 1;
   out.push_back({is_first ? PieceKind::kFirst : PieceKind::kSecond, type_id, 0, later_type_id});
   return {};
@@ -96,10 +96,10 @@ Result<int32_t> read_token_pair(const Field& processor, std::string_view key, in
   return static_cast<int32_t>(id);
 }
 
-// The post-processors of a sequence, joined.
+// The combined post-processors of a sequence.
 struct Steps {
   Postprocessor::Options options;
-  std::string_view adds;  // the one that adds special tokens
+  std::string_view adds;  // name of the post-processor that adds special tokens
   int32_t ids_end;
 };
 
@@ -152,7 +152,7 @@ Result<void> read_roberta(const Field& processor, Steps& steps) {
   const TemplatePiece end = special_piece(sep, 0);
   const TemplatePiece second = text_piece(PieceKind::kSecond, 0, 0);
   steps.options.full = {{begin, kFirst, end}, {begin, kFirst, end, end, second, end}};
-  // Without special tokens the reference says 0 in the first window only.
+  // Without special tokens the reference uses type 0 only in the first window.
   steps.options.plain = {{kFirst}, {kFirst, text_piece(PieceKind::kSecond, 0, 1)}};
   return {};
 }
@@ -186,15 +186,15 @@ Result<void> read_step(const Field& processor, Steps& steps) {
   const std::string_view name = type.value().text();
   for (const Processor& known : kProcessors) {
     if (known.name != name) continue;
-    // What the reference does with special tokens around special tokens, or with offsets behind
-    // them, nobody uses.
+    // The reference can add special tokens around other special tokens, or trim offsets after them.
+    // No known file does that, so it is not supported.
     if (!steps.adds.empty() && known.read != read_sequence) {
-      return not_built(type, fmt::format("{} as the last step", steps.adds));
+      return unsupported(type, fmt::format("{} as the last step", steps.adds));
     }
     if (known.adds) steps.adds = known.name;
     return known.read(processor, steps);
   }
-  return not_built(type, names_of(kProcessors));
+  return unsupported(type, names_of(kProcessors));
 }
 
 }  // namespace

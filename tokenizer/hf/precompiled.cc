@@ -1,4 +1,4 @@
-// A `normalizer` of type Precompiled.
+// Reads a `normalizer` of type Precompiled.
 
 #include "tokenizer/hf/sections.h"
 

@@ -1,4 +1,4 @@
-// `pre_tokenizer`. Sequences are flattened, null is no step at all.
+// Reads `pre_tokenizer`. Sequences are flattened; null means no steps.
 
 #include "tokenizer/hf/sections.h"
 
@@ -29,7 +29,7 @@ void add_marker(Pretokenizer& out, std::string mark, SpaceMarker::Prepend prepen
   out.steps.push_back({nullptr, std::make_unique<const SpaceMarker>(std::move(mark), prepend)});
 }
 
-// A string of one code point.
+// Returns a string of exactly one code point.
 Result<std::string> character(const Field& object, std::string_view key) {
   SIGNALBOX_TRY(const Field field, object.member(key));
   SIGNALBOX_TRY(const std::string_view value, field.string());
@@ -57,7 +57,7 @@ Result<void> read_bert(const Field&, Pretokenizer& out) {
 
 Result<void> read_byte_level(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const bool add_prefix_space, flag(step, "add_prefix_space"));
-  SIGNALBOX_TRY_VOID(flag(step, "trim_offsets"));  // means something in post_processor only
+  SIGNALBOX_TRY_VOID(flag(step, "trim_offsets"));  // only has an effect in post_processor
   SIGNALBOX_TRY(const bool use_regex, flag_or(step, "use_regex", true));
   if (add_prefix_space) add_marker(out, " ", SpaceMarker::Prepend::kAlways);
   if (use_regex) SIGNALBOX_TRY_VOID(add_splitter<Gpt2Splitter>(out));
@@ -80,7 +80,7 @@ Result<SpaceMarker::Prepend> prepend_scheme(const Field& step) {
       return scheme->corrupt("expected always, first or never, found {}", in_quotes(name));
     }
   }
-  // The older member says nothing that the newer does not. Two answers are refused here and there.
+  // The older member adds no information. Contradictions are rejected here, as in the reference.
   if (!add_prefix_space && prepend != Prepend::kNever) {
     return step.corrupt("add_prefix_space is false and prepend_scheme is not never");
   }
@@ -147,7 +147,7 @@ Result<void> read_split(const Field& step, Pretokenizer& out) {
     return add_splitter<RegexSplitter>(out, *std::move(splitter));
   }
   SIGNALBOX_TRY(const std::string_view delimiter, plain->string());
-  if (delimiter.empty()) return not_built(*plain, "a string that is not empty");
+  if (delimiter.empty()) return unsupported(*plain, "a string that is not empty");
   return add_splitter<StringSplitter>(out, std::string(delimiter), chosen, invert);
 }
 
@@ -180,13 +180,13 @@ Result<void> read_step(const Field& step, Pretokenizer& out) {
   SIGNALBOX_TRY(const Field type, type_of(step));
   for (const PretokenizerKind& kind : kKinds) {
     if (type.value().text() != kind.name) continue;
-    // The model reads bytes from there on. In the reference later steps see GPT-2's letters for
-    // them.
+    // After ByteLevel the model reads bytes. In the reference, later steps would see GPT-2's
+    // letters instead.
     if (out.byte_level && kind.read != read_pretokenizers)
-      return not_built(type, "ByteLevel as the last step");
+      return unsupported(type, "ByteLevel as the last step");
     return kind.read(step, out);
   }
-  return not_built(type, names_of(kKinds));
+  return unsupported(type, names_of(kKinds));
 }
 
 }  // namespace

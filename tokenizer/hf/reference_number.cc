@@ -1,5 +1,5 @@
-// The steps of serde_json 1.0: at most as many digits as fit 64 bits, a decimal exponent, and a
-// table of powers of ten up to 308.
+// Follows serde_json 1.0: as many digits as fit in 64 bits, a decimal exponent, and a table of
+// powers of ten up to 308.
 
 #include "tokenizer/hf/reference_number.h"
 
@@ -16,7 +16,8 @@ namespace signalbox::tokenizer {
 namespace {
 
 constexpr int64_t kPowerMax = 308;
-constexpr int64_t kExponentMax = int64_t{1} << 40;  // far beyond what changes the result
+constexpr int64_t kExponentMax = int64_t{1} << 40;  // far beyond any exponent that affects the
+                                                    // result
 
 double power_of_ten(int64_t exponent) {
   static const auto powers = [] {
@@ -35,8 +36,8 @@ struct Parts {
   int64_t exponent = 0;
 };
 
-// Digits from `i` on until one does not fit: then that one and all after it are dropped. Returns
-// the count of those that were taken and of those that were not.
+// Reads digits from `i` until one does not fit; that digit and all later ones are dropped. Returns
+// the number of digits read and the number dropped.
 std::pair<int64_t, int64_t> take_digits(std::string_view number, size_t& i, uint64_t& significand) {
   int64_t taken = 0;
   int64_t dropped = 0;

@@ -1,8 +1,8 @@
 #pragma once
-// JSON numbers with the value that the reference gives them. It reads with serde_json and without
-// that library's feature float_roundtrip: the digits as one integer, then one multiplication or
-// division by a power of ten. That is one bit off for a quarter of T5's scores, and sums of scores
-// that are equal but for a bit decide between two ways to cut a word.
+// Parses JSON numbers to the same values as the reference. It uses serde_json without that
+// library's feature float_roundtrip: the digits form one integer, which is multiplied or divided
+// once by a power of ten. The result is off by one bit for a quarter of T5's scores. This matters,
+// because sums of scores can differ in a single bit, and that bit decides how a word is split.
 
 #include <string_view>
 
@@ -10,7 +10,8 @@
 
 namespace signalbox::tokenizer {
 
-/// `number`: JSON's form of one. kInvalid when it is out of the range of a double, as there.
+/// `number` is a JSON number. Returns kInvalid if it is out of range for a double, like the
+/// reference.
 Result<double> reference_number(std::string_view number);
 
 }  // namespace signalbox::tokenizer

@@ -1,15 +1,15 @@
-// What the readers of the sections share.
+// Helpers shared by the section readers.
 
 #include "tokenizer/hf/sections.h"
 
 namespace signalbox::tokenizer {
 
-tl::unexpected<Error> not_built(const Field& at, std::string_view built) {
+tl::unexpected<Error> unsupported(const Field& at, std::string_view supported) {
   const json::Value value = at.value();
   return fail(
-      Code::kUnsupported, "{}: {} is not built (built: {})", at.path(),
+      Code::kUnsupported, "{}: {} is not supported (supported: {})", at.path(),
       value.is_string() ? in_quotes(value.text()) : std::string(json::type_name(value.type())),
-      built);
+      supported);
 }
 
 Result<Field> type_of(const Field& component) {

@@ -1,6 +1,6 @@
 #pragma once
-// The sections of a tokenizer.json: one reader each, one file each. A component that is not built
-// is refused by its name.
+// The sections of a tokenizer.json. Each has its own reader and file. An unsupported component is
+// rejected by name.
 
 #include <cstdint>
 #include <memory>
@@ -23,25 +23,26 @@ constexpr int64_t kIdMax = (int64_t{1} << 24) - 1;  // 64 times the largest voca
 
 struct LoadedModel {
   std::unique_ptr<const Model> model;
-  /// Its pieces, looked up by name while the rest of the file is read; the model owns them.
+  /// The model's pieces, for lookups by name while the rest of the file is read. The model owns
+  /// them.
   const Vocabulary* vocabulary;
-  /// The id whose tokens are spelled as the text that they stand for; -1: none.
+  /// Tokens with this id are spelled like the text they represent; -1: none.
   int32_t verbatim_id = -1;
 };
-/// `byte_level`: as the pre-tokenizer says. `tables`: null, or those of a compiled form.
+/// `byte_level` comes from the pre-tokenizer. `tables` come from a compiled form, or are null.
 Result<LoadedModel> read_model(const Field& model, bool byte_level, const BpeTables* tables);
 
-/// The model where its type is Unigram.
+/// Readers for one model type each.
 Result<LoadedModel> read_unigram(const Field& model);
 Result<LoadedModel> read_bpe(const Field& model, bool byte_level, const BpeTables* tables);
 
-/// `vocab` where it is an object of pieces and ids.
+/// Reads `vocab` if it is an object of pieces and ids.
 Result<Vocabulary> read_vocabulary(const Field& vocab);
-/// The id of the piece that a member names, which must be one of the vocabulary.
+/// Returns the id of the piece named by a member. The vocabulary must contain it.
 Result<int32_t> id_of_piece(const Field& name, const Vocabulary& vocabulary);
 
 Result<Normalizers> read_normalizers(const Field& root);
-/// A normalizer of type Precompiled.
+/// Reads a normalizer of type Precompiled.
 Result<std::unique_ptr<const Normalizer>> read_precompiled(const Field& normalizer);
 Result<Pretokenizer> read_pretokenizer(const Field& root);
 Result<Postprocessor> read_postprocessor(const Field& root, int32_t ids_end);
@@ -50,13 +51,14 @@ struct Added {
   std::vector<AddedToken> raw;
   std::vector<AddedToken> normalized;
 };
-/// `ids_end`, the first id after the vocabulary, is raised where a token extends it.
+/// `ids_end` is the first id after the vocabulary. A token that extends the vocabulary increases
+/// it.
 Result<Added> read_added_tokens(const Field& root, const Normalizers& normalizers,
                                 const Vocabulary& vocabulary, int32_t& ids_end);
 
-/// kUnsupported: "<path>: <value> is not built (built: <built>)".
-tl::unexpected<Error> not_built(const Field& at, std::string_view built);
-/// "A, B": the names of a table of components.
+/// Returns kUnsupported: "<path>: <value> is not supported (supported: <built>)".
+tl::unexpected<Error> unsupported(const Field& at, std::string_view supported);
+/// Returns "A, B": the names in a table of components.
 template <class Table>
 std::string names_of(const Table& table) {
   std::string out;
@@ -66,11 +68,11 @@ std::string names_of(const Table& table) {
   }
   return out;
 }
-/// The `type` member of a component.
+/// Returns the `type` member of a component.
 Result<Field> type_of(const Field& component);
-/// A boolean or a string member that must be there.
+/// Returns a required member: a boolean (flag) or a string (text).
 Result<bool> flag(const Field& object, std::string_view key);
-/// A boolean member, or `otherwise` when it is missing or null.
+/// Returns a boolean member, or `otherwise` if it is missing or null.
 Result<bool> flag_or(const Field& object, std::string_view key, bool otherwise);
 Result<std::string_view> text(const Field& object, std::string_view key);
 

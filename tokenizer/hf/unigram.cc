@@ -1,4 +1,4 @@
-// `model` of type Unigram: `vocab` is an array of pairs of a piece and its score.
+// Reads a `model` of type Unigram: `vocab` is an array of pairs of a piece and its score.
 
 #include "tokenizer/hf/sections.h"
 
@@ -10,7 +10,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// One of them; `at` makes its path, which only errors need.
+// Reads one piece. `at` builds its path, which only errors need.
 template <class At>
 Result<Unigram::Piece> read_piece(const json::Value& pair, const At& at) {
   size_t count = 0;
@@ -59,9 +59,9 @@ Result<LoadedModel> read_unigram(const Field& model) {
   SIGNALBOX_TRY(const Field vocab, model.member("vocab"));
   SIGNALBOX_TRY(const auto pieces, read_pieces(vocab));
   SIGNALBOX_TRY(const Field unknown, model.member("unk_id"));
-  // The reference reads null and fails when it meets a character that is no piece. Encoding does
-  // not fail here, so it is said now.
-  if (unknown.value().is_null()) return not_built(unknown, "an id");
+  // The reference accepts null and fails when it encounters a character that is not a piece.
+  // Encoding cannot fail here, so the file is rejected.
+  if (unknown.value().is_null()) return unsupported(unknown, "an id");
   if (pieces.empty()) return vocab.corrupt("expected at least the unknown piece, found none");
   SIGNALBOX_TRY(const int64_t id, unknown.integer(0, static_cast<int64_t>(pieces.size()) - 1));
   bool byte_fallback = false;

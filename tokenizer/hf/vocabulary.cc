@@ -1,4 +1,4 @@
-// `model.vocab` where it is an object: WordPiece and BPE.
+// Reads `model.vocab` if it is an object: WordPiece and BPE.
 
 #include "tokenizer/hf/sections.h"
 
@@ -7,9 +7,10 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// Ids are what others index by, so two pieces may not share one.
+// Ids are used as indices, so two pieces may not share one.
 Result<void> check_unique_ids(const Field& vocab, const Vocabulary& vocabulary) {
-  std::vector<uint32_t> piece_of(static_cast<size_t>(vocabulary.ids_end()));  // plus 1; 0: none
+  // piece index plus 1; 0: none
+  std::vector<uint32_t> piece_of(static_cast<size_t>(vocabulary.ids_end()));
   for (uint32_t i = 0; i < vocabulary.size(); ++i) {
     const Vocabulary::Entry entry = vocabulary.entry(i);
     uint32_t& piece = piece_of[static_cast<size_t>(entry.id)];
@@ -40,7 +41,8 @@ Result<Vocabulary> read_vocabulary(const Field& vocab) {
       return at().corrupt("a piece of {} bytes, expected at most {}", member.key.size(),
                           Vocabulary::kPieceBytesMax);
     }
-    if (!vocabulary.add(member.key, static_cast<int32_t>(*id))) return at().corrupt("there twice");
+    if (!vocabulary.add(member.key, static_cast<int32_t>(*id)))
+      return at().corrupt("appears twice");
   }
   SIGNALBOX_TRY_VOID(check_unique_ids(vocab, vocabulary));
   return vocabulary;

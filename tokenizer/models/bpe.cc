@@ -1,6 +1,6 @@
-// A word is cut where no merge reaches across, each part is looked up among the words seen before,
-// and only then merged: short ones by scanning for the lowest rank again and again, long ones with
-// a queue, so that a word of a megabyte costs n log n.
+// A word is split where no merge can join the two sides. Each part is looked up in the cache of
+// known words, and merged only if it is not there. Short parts are merged by repeatedly scanning
+// for the lowest rank. Long ones use a queue, so that a word of a megabyte costs n log n.
 
 #include "tokenizer/models/bpe.h"
 
@@ -13,10 +13,11 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// From about here the queue is faster than the scans. Symbols, measured on words of vocabularies.
+// Above this number of symbols the queue is faster than scanning, measured on words of
+// vocabularies.
 constexpr size_t kScannedMax = 32;
 
-// How a vocabulary writes one byte.
+// Spells one byte as in the vocabulary.
 std::string byte_piece(uint32_t byte, bool byte_level) {
   if (!byte_level) return fallback_piece(byte);
   std::string piece;
@@ -44,9 +45,9 @@ Bpe::Bpe(Vocabulary vocabulary, Merges merges, Junctions junctions, Options opti
   for (uint32_t c = 0; c < 128; ++c) {
     ascii_ids_[c] = vocabulary_.find(std::string(1, static_cast<char>(c)));
   }
-  // A cut must not separate what is decided together: unknown characters and what stands beside
-  // them, a word's ends and their marks. And a fallback token that takes part in merges is no
-  // character.
+  // A split must not separate characters that are processed together: unknown characters and their
+  // neighbours, or a word's ends and their affixes. A vocabulary whose fallback tokens take part in
+  // merges cannot be split either, because such a token is not a character.
   can_cut_ = covers_all(vocabulary_, options_) && !options_.fallback_merges;
   is_local_ = can_cut_ && !options_.ignore_merges;
   for (char32_t c = '!'; c <= '~'; ++c) {
@@ -121,7 +122,7 @@ void Bpe::merge_unit(std::string_view unit, uint32_t begin, BpeScratch& scratch,
                      std::vector<Token>& tokens) const {
   spell(unit, scratch);
   std::vector<Symbol>& symbols = scratch.symbols;
-  // The scan takes what the queue takes only where a token's text grows with each merge.
+  // Scanning gives the same result as the queue only if every merge lengthens a token's text.
   if (symbols.size() <= kScannedMax && options_.continuing_prefix.empty()) {
     merge_by_scan(symbols);
   } else {
@@ -134,17 +135,17 @@ void Bpe::merge_unit(std::string_view unit, uint32_t begin, BpeScratch& scratch,
   }
 }
 
-// The characters of a word as symbols. Two habits of the reference: an unknown character that is
-// left out for want of an unknown token moves the tokens behind it forward by its bytes (in a
-// byte-level vocabulary the reference moves them by the bytes of the alphabet's letter), and bytes
-// that are fallen back to overtake the unknown token in front of them.
+// Converts the characters of a word to symbols. This reproduces two quirks of the reference. An
+// unknown character that is dropped because there is no unknown token shifts the following tokens
+// forward by its bytes (in a byte-level vocabulary the reference shifts them by the bytes of the
+// alphabet's letter). Fallback bytes are placed before a preceding unknown token.
 void Bpe::spell(std::string_view unit, BpeScratch& scratch) const {
   scratch.symbols.clear();
   const auto add = [&](int32_t id, uint32_t bytes) {
     const auto at = static_cast<int32_t>(scratch.symbols.size());
     scratch.symbols.push_back({id, bytes, at - 1, at + 1});
   };
-  uint32_t unknown_bytes = 0;  // of the unknown token that is not added yet; 0: none
+  uint32_t unknown_bytes = 0;  // length of the pending unknown token; 0: none
   const auto add_unknown = [&] {
     if (unknown_bytes > 0) add(options_.unknown_id, unknown_bytes);
     unknown_bytes = 0;
@@ -167,7 +168,7 @@ void Bpe::spell(std::string_view unit, BpeScratch& scratch) const {
   if (!scratch.symbols.empty()) scratch.symbols.back().next = -1;
 }
 
-// Leaves the character in scratch.spelled as the vocabulary writes it when it is not found.
+// If the character is not found, scratch.spelled contains its spelling in the vocabulary.
 int32_t Bpe::id_of(std::string_view unit, Span character, BpeScratch& scratch) const {
   const auto first = static_cast<unsigned char>(unit[character.begin]);
   if (plain_ && options_.byte_level && byte_ids_[first] >= 0) return byte_ids_[first];
@@ -185,14 +186,14 @@ int32_t Bpe::id_of(std::string_view unit, Span character, BpeScratch& scratch) c
   return vocabulary_.find(scratch.spelled);
 }
 
-// Whether all bytes of scratch.spelled have tokens.
+// Returns true if all bytes of scratch.spelled have tokens.
 bool Bpe::fall_back(BpeScratch& scratch) const {
   return std::all_of(scratch.spelled.begin(), scratch.spelled.end(),
                      [&](char byte) { return byte_ids_[static_cast<unsigned char>(byte)] >= 0; });
 }
 
 void Bpe::merge_by_scan(std::vector<Symbol>& symbols) const {
-  std::array<Merges::Merge, kScannedMax> merges;  // of symbol i with symbol i + 1
+  std::array<Merges::Merge, kScannedMax> merges;  // merge of symbol i with symbol i + 1
   const auto look = [&](size_t i) { merges[i] = merges_.find(symbols[i].id, symbols[i + 1].id); };
   for (size_t i = 0; i + 1 < symbols.size(); ++i) look(i);
   while (symbols.size() > 1) {
@@ -210,8 +211,8 @@ void Bpe::merge_by_scan(std::vector<Symbol>& symbols) const {
   }
 }
 
-// The reference's own algorithm. A candidate may be out of date when it comes up, and is done all
-// the same when its two symbols still become the same token.
+// The algorithm of the reference. A candidate can be outdated when it is reached. It is still
+// applied if its two symbols merge to the same token.
 void Bpe::merge_by_queue(BpeScratch& scratch) const {
   std::vector<Symbol>& symbols = scratch.symbols;
   std::vector<BpeScratch::Candidate>& queue = scratch.queue;
@@ -245,7 +246,7 @@ void Bpe::merge_by_queue(BpeScratch& scratch) const {
   }
 }
 
-// The candidate that merges a symbol with its right neighbour, if there is one.
+// Adds the candidate for merging a symbol with its right neighbour, if there is one.
 void Bpe::offer(const BpeScratch& scratch, int32_t left,
                 std::vector<BpeScratch::Candidate>& out) const {
   const Symbol& symbol = scratch.symbols[static_cast<size_t>(left)];

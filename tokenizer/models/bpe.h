@@ -1,8 +1,8 @@
 #pragma once
-// Byte pair encoding: a word begins as its characters, and the two neighbours with the
-// lowest-ranked merge become one token until no merge is left. Sennrich, Haddow and Birch, Neural
-// machine translation of rare words with subword units, 2016; byte-level as in GPT-2, with byte
-// fallback as in sentencepiece.
+// Byte pair encoding. A word starts as a sequence of characters. The adjacent pair with the lowest
+// merge rank becomes one token, until no merge applies. Sennrich, Haddow and Birch, Neural machine
+// translation of rare words with subword units, 2016; byte-level as in GPT-2, with byte fallback as
+// in sentencepiece.
 
 #include <array>
 #include <cstdint>
@@ -21,31 +21,31 @@ namespace signalbox::tokenizer {
 struct BpeScratch {
   struct Symbol {
     int32_t id;
-    uint32_t bytes;  // of the word; 0: swallowed by its left neighbour
+    uint32_t bytes;  // length in the word; 0: merged into its left neighbour
     int32_t previous;
-    int32_t next;  // -1: none
+    int32_t next;  // -1 at the end
   };
   struct Candidate {
     uint32_t rank;
     uint32_t position;  // of the left symbol
-    int32_t id;         // of the token that it becomes
+    int32_t id;         // of the resulting token
   };
   std::vector<Symbol> symbols;
   std::vector<Candidate> queue;
-  std::string spelled;  // a character as the vocabulary writes it
+  std::string spelled;  // a character as spelled in the vocabulary
 };
 
 class Bpe final : public Model {
  public:
   struct Options {
-    bool byte_level = false;        // words are bytes, pieces are written in GPT-2's alphabet
+    bool byte_level = false;        // words are bytes; pieces are written in GPT-2's alphabet
     bool byte_fallback = false;     // an unknown character becomes the tokens <0x00> to <0xFF>
-    bool fuse_unknown = false;      // neighbouring unknown characters are one token
-    bool ignore_merges = false;     // a word that is a piece is that piece
-    bool fallback_merges = false;   // some merge takes a token that stands for one byte
-    int32_t unknown_id = -1;        // -1: an unknown character is left out
-    std::string continuing_prefix;  // in front of every character of a word but the first
-    std::string end_suffix;         // behind the last
+    bool fuse_unknown = false;      // adjacent unknown characters form one token
+    bool ignore_merges = false;     // a word that is a piece becomes that piece
+    bool fallback_merges = false;   // some merge uses a token for a single byte
+    int32_t unknown_id = -1;        // -1: unknown characters are dropped
+    std::string continuing_prefix;  // prepended to every character of a word except the first
+    std::string end_suffix;         // appended to the last character of a word
   };
   Bpe(Vocabulary vocabulary, Merges merges, Junctions junctions, Options options);
 
@@ -58,7 +58,7 @@ class Bpe final : public Model {
   const Junctions& junctions() const { return junctions_; }
   const Options& options() const { return options_; }
 
-  /// Whether every character has a token, so that none is ever unknown.
+  /// Returns true if every character has a token, so that none is ever unknown.
   static bool covers_all(const Vocabulary& vocabulary, const Options& options);
 
  private:
@@ -81,12 +81,12 @@ class Bpe final : public Model {
   Merges merges_;
   Junctions junctions_;
   Options options_;
-  std::array<int32_t, 256> byte_ids_;   // of each byte: its character, or its fallback; -1: none
-  std::array<int32_t, 128> ascii_ids_;  // of each ASCII character; -1: none
-  bool plain_;                          // neither prefix nor suffix
+  std::array<int32_t, 256> byte_ids_;   // per byte: id of its character or fallback; -1: none
+  std::array<int32_t, 128> ascii_ids_;  // per ASCII character; -1: none
+  bool plain_;                          // there is neither a prefix nor a suffix
   bool can_cut_;
   bool is_local_;
-  uint64_t owner_;  // of words in a cache
+  uint64_t owner_;  // owner number in the word cache
 };
 
 }  // namespace signalbox::tokenizer

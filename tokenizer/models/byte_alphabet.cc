@@ -1,4 +1,4 @@
-// The way back is a table of the alphabet's 324 code points.
+// The reverse mapping is a table of the alphabet's 324 code points.
 
 #include "tokenizer/models/byte_alphabet.h"
 

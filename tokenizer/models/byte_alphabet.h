@@ -1,7 +1,7 @@
 #pragma once
-// GPT-2's alphabet: a visible character for each byte, in which byte-level vocabularies are
-// written. Printable characters of Latin-1 stand for themselves, the other 68 bytes for U+0100
-// onwards in their order; so a space is U+0120.
+// GPT-2's alphabet, which byte-level vocabularies use: a visible character for each byte. Printable
+// Latin-1 characters represent themselves. The other 68 bytes map to U+0100 and up, in order; a
+// space is U+0120.
 
 #include <array>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace signalbox::tokenizer {
 
-/// The character of each byte.
+/// Maps each byte to its character.
 inline constexpr std::array<char32_t, 256> kByteAlphabet = [] {
   std::array<char32_t, 256> out{};
   char32_t next = 0x100;
@@ -20,10 +20,10 @@ inline constexpr std::array<char32_t, 256> kByteAlphabet = [] {
   return out;
 }();
 
-/// The byte that a character stands for, or -1.
+/// Returns the byte for a character, or -1.
 int32_t byte_of(char32_t c);
 
-/// The piece that stands for one byte in a vocabulary with byte fallback: "<0x0A>".
+/// Returns the piece for one byte in a vocabulary with byte fallback: "<0x0A>".
 std::string fallback_piece(uint32_t byte);
 
 }  // namespace signalbox::tokenizer

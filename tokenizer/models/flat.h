@@ -1,5 +1,5 @@
 #pragma once
-// An array of plain values that can be filled here, or read in place from a mapped file.
+// An array of plain values, either filled here or read in place from a mapped file.
 
 #include <cstddef>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace signalbox::tokenizer {
 
-/// Either owned, in huge pages when it is large, or borrowed from memory that outlives it.
+/// Owns its values (in huge pages if large), or borrows memory that must outlive it.
 template <class T>
 class Flat {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -22,7 +22,7 @@ class Flat {
   explicit Flat(std::span<const T> borrowed) : borrowed_(borrowed) {}
   explicit Flat(Owned owned) : owned_(std::move(owned)) {}
 
-  /// To fill. Precondition: not borrowed.
+  /// For filling. Must not be borrowed.
   Owned& own() { return owned_; }
 
   const T* data() const { return borrowed_.data() != nullptr ? borrowed_.data() : owned_.data(); }

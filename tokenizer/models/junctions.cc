@@ -1,4 +1,5 @@
-// Pairs of the first 256 code points are bits, the others a hash table with linear probing.
+// Pairs of the first 256 code points are stored as bits, the others in a hash table with linear
+// probing.
 
 #include "tokenizer/models/junctions.h"
 

@@ -1,9 +1,9 @@
 #pragma once
-// Where a merge can ever join two characters. Byte pair encoding works on a whole word, and for
-// some vocabularies (Gemma's, whose words are whole texts) that is very long. But a merge that
-// crosses the place between two characters has a left part that ends with the one and a right part
-// that begins with the other; where no merge of the vocabulary has such parts, the text may be cut
-// first and the pieces encoded apart, with the same result.
+// Records which pairs of adjacent characters any merge can join. Byte pair encoding processes whole
+// words, and for some vocabularies (such as Gemma's, where a word is a whole text) words are very
+// long. A merge that spans the boundary between two characters has a left part that ends with the
+// first and a right part that begins with the second. If no merge in the vocabulary has such parts,
+// the text can be split at the boundary and the pieces encoded separately with the same result.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,14 @@
 
 namespace signalbox::tokenizer {
 
-/// Pairs of characters: code points, or bytes in a byte-level vocabulary. Thread-safe once filled.
+/// Pairs of characters: code points, or bytes in a byte-level vocabulary. Thread-safe after
+/// filling.
 class Junctions {
  public:
   Junctions();
   void add(char32_t left, char32_t right);
 
-  /// Whether some merge joins `left` to a `right` behind it.
+  /// Returns true if some merge joins `left` to a `right` that follows it.
   bool join(char32_t left, char32_t right) const {
     const uint32_t a = narrow(left);
     const uint32_t b = narrow(right);
@@ -27,20 +28,20 @@ class Junctions {
     return arrays_.slots[probe(key_of(left, right))] != kFree;
   }
 
-  /// The set as arrays that a file can hold.
+  /// The set as arrays for storage in a file.
   struct Arrays {
-    Flat<uint64_t> small;  // (256, 4): a bit for each pair, both narrow
-    Flat<uint64_t> slots;  // the other pairs; a power of two, at most half full
+    Flat<uint64_t> small;  // (256, 4): one bit per pair of narrow characters
+    Flat<uint64_t> slots;  // the other pairs; size is a power of two, at most half full
   };
   const Arrays& arrays() const { return arrays_; }
-  /// Reads arrays() in place. Error: kCorrupt, when they have the wrong sizes.
+  /// Uses arrays() in place. Error: kCorrupt if the sizes are wrong.
   static Result<Junctions> of(Arrays arrays);
 
  private:
   static constexpr uint64_t kFree = UINT64_MAX;
 
-  // The mark that stands for a space is everywhere in a text, so it shares the place of U+0080 in
-  // the small table. What is said of one is then said of both, which only cuts less.
+  // The space mark U+2581 is very frequent, so it shares the table position of U+0080. An entry for
+  // one then applies to both, which only means fewer splits.
   static uint32_t narrow(char32_t c) { return c == 0x2581 ? 0x80 : c; }
   static uint64_t key_of(char32_t left, char32_t right) {
     return static_cast<uint64_t>(left) << 32 | right;
@@ -54,7 +55,7 @@ class Junctions {
   void insert(uint64_t key);
 
   Arrays arrays_;
-  size_t size_ = 0;  // of slots, those taken
+  size_t size_ = 0;  // number of used slots
 };
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// Open addressing with linear probing.
+// A hash table with open addressing and linear probing.
 
 #include "tokenizer/models/merges.h"
 
@@ -10,8 +10,7 @@ namespace signalbox::tokenizer {
 
 Merges::Merges(std::span<const Rule> rules)
     : Merges(Flat<Slot>(Flat<Slot>::Owned(std::bit_ceil(rules.size() + rules.size() / 3 + 2)))) {
-  constexpr size_t kAhead =
-      16;  // slots asked for before they are needed: the table is not in cache
+  constexpr size_t kAhead = 16;  // prefetch distance in slots, because the table is not in cache
   Slot* slots = slots_.own().data();
   for (size_t rank = 0; rank < rules.size(); ++rank) {
     const Rule& later = rules[std::min(rank + kAhead, rules.size() - 1)];

@@ -1,5 +1,5 @@
 #pragma once
-// The merges of byte pair encoding: which two tokens become one, and in what order.
+// The merges of byte pair encoding: the pairs of tokens that can merge, and their order.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace signalbox::tokenizer {
 
-/// Thread-safe once filled.
+/// Thread-safe after filling.
 class Merges {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Merge {
-    uint32_t rank = kNone;  // the lowest is done first
-    int32_t id = -1;        // of the token that the two become
+    uint32_t rank = kNone;  // the lowest rank is merged first
+    int32_t id = -1;        // of the resulting token
   };
 
   struct Rule {
     int32_t left;
     int32_t right;
-    int32_t id;  // of the token that the two become
+    int32_t id;  // of the resulting token
   };
 
-  /// In order of rank. Of rules for the same pair the last holds.
+  /// Rules are in order of rank. For duplicate pairs the last rule applies.
   explicit Merges(std::span<const Rule> rules);
 
-  /// The merge of two neighbours; its rank is kNone when there is none.
+  /// Returns the merge of two adjacent tokens; its rank is kNone if there is none.
   Merge find(int32_t left, int32_t right) const { return slots_[probe(key_of(left, right))].merge; }
 
-  /// The table as an array that a file can hold.
+  /// The table as an array for storage in a file.
   struct Slot {
-    uint64_t key = kFree;  // left id, right id
-    Merge merge;           // none in a free slot
+    uint64_t key = kFree;  // left id and right id
+    Merge merge;           // default in a free slot
   };
   std::span<const Slot> slots() const { return slots_.span(); }
-  /// Reads slots() in place. Error: kCorrupt, when an id is not below `ids_end`.
+  /// Uses slots() in place. Error: kCorrupt if an id is not below `ids_end`.
   static Result<Merges> of(std::span<const Slot> slots, int32_t ids_end);
 
  private:
@@ -56,9 +56,9 @@ class Merges {
     return static_cast<size_t>((key ^ key >> 23) * 0x9E3779B97F4A7C15 >> shift_);
   }
 
-  Flat<Slot> slots_;  // a power of two, at most three quarters full
+  Flat<Slot> slots_;  // size is a power of two, at most three quarters full
   size_t mask_;
-  int shift_;  // of a hash, to an index into slots_
+  int shift_;  // converts a hash to an index into slots_
 };
 
 }  // namespace signalbox::tokenizer

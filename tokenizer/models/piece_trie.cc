@@ -1,6 +1,6 @@
-// Nodes are placed in the order of the sorted pieces. Of all places for a node's children only the
-// last few blocks of 256 units are tried: the older ones are nearly full, and trying them all would
-// make building quadratic.
+// Nodes are placed in the order of the sorted pieces. For a node's children only the last few
+// blocks of 256 units are tried. Older blocks are nearly full, and trying all of them would make
+// construction quadratic.
 
 #include "tokenizer/models/piece_trie.h"
 
@@ -31,7 +31,7 @@ class PieceTrie::Builder {
     --blocks_.back().left;
     struct Range {
       uint32_t node;
-      size_t begin;  // of the pieces below the node
+      size_t begin;  // range of the pieces below the node
       size_t end;
       size_t depth;
     };
@@ -65,7 +65,7 @@ class PieceTrie::Builder {
  private:
   struct Block {
     std::bitset<kBlock> free = std::bitset<kBlock>().set();
-    size_t left = kBlock;  // of the free ones
+    size_t left = kBlock;  // number of free units
   };
 
   void add_block() {
@@ -75,7 +75,7 @@ class PieceTrie::Builder {
     if (blocks_.size() > kOpenBlocks) blocks_.pop_front();
   }
 
-  // Where the children with these labels fit; takes the units.
+  // Finds a position for the children with these labels and occupies the units.
   uint32_t place(uint32_t parent, const Labels& labels) {
     for (size_t block = 0; block < blocks_.size(); ++block) {
       if (blocks_[block].left < labels.size()) continue;
@@ -108,7 +108,7 @@ class PieceTrie::Builder {
 
   PieceTrie& trie_;
   const std::vector<Piece>& pieces_;  // sorted
-  std::deque<Block> blocks_;          // the last ones
+  std::deque<Block> blocks_;          // the most recent blocks
 };
 
 PieceTrie::PieceTrie(std::vector<Piece> pieces) {

@@ -1,8 +1,8 @@
 #pragma once
-// Pieces with scores as a double-array trie (Aoe, An efficient digital search algorithm by using a
-// double-array structure, 1989): all pieces that a text begins with are found in one walk along the
-// text, at one load a byte, because a unit holds the node, the proof that it is a child of the node
-// before it, and the score.
+// Pieces with scores in a double-array trie (Aoe, An efficient digital search algorithm by using a
+// double-array structure, 1989). One pass along a text finds all pieces that are prefixes of it,
+// with one load per byte: a unit contains the node, the check that it is a child of the previous
+// node, and the score.
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace signalbox::tokenizer {
 
-/// Immutable once built; thread-safe.
+/// Immutable after construction; thread-safe.
 class PieceTrie {
  public:
   struct Piece {
@@ -20,10 +20,10 @@ class PieceTrie {
     double score;
     int32_t id;
   };
-  /// The texts must differ from each other; they are copied in the form of the trie.
+  /// The texts must be unique. They are copied into the trie.
   explicit PieceTrie(std::vector<Piece> pieces);
 
-  /// Calls found(bytes, score, node) for each piece that `text` begins with, the shortest first.
+  /// Calls found(bytes, score, node) for each piece that is a prefix of `text`, shortest first.
   template <class Found>
   void for_each_prefix(std::string_view text, const Found& found) const {
     uint32_t node = kRoot;
@@ -45,10 +45,10 @@ class PieceTrie {
 
   struct Unit {
     double score = kNoPiece;  // of the piece that ends here
-    uint32_t children = 0;    // the child along byte b is at children ^ b
-    uint32_t parent = kNone;  // kNone: free, or the root, which is no child
+    uint32_t children = 0;    // the child for byte b is at children ^ b
+    uint32_t parent = kNone;  // kNone: free, or the root
   };
-  std::vector<Unit> units_;   // a multiple of 256 of them, so that `children ^ b` is always one
+  std::vector<Unit> units_;   // a multiple of 256 units, so that `children ^ b` is always valid
   std::vector<int32_t> ids_;  // (units_.size())
 };
 

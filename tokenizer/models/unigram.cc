@@ -1,4 +1,4 @@
-// The best path to each byte is kept with the piece that ends there, and read from the end back.
+// For each byte the best path stores its last piece; the result is read from the end backwards.
 
 #include "tokenizer/models/unigram.h"
 
@@ -13,10 +13,10 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr double kUnknownPenalty = 10;  // below the lowest score of the vocabulary
+constexpr double kUnknownPenalty = 10;  // subtracted from the lowest score in the vocabulary
 constexpr uint32_t kNone = UINT32_MAX;
 
-// From the back, so that of equal pieces the last is kept.
+// Iterates backwards, so that the last of equal pieces is kept.
 Vocabulary vocabulary_of(const std::vector<Unigram::Piece>& pieces) {
   Vocabulary vocabulary;
   vocabulary.reserve(pieces.size());
@@ -31,7 +31,7 @@ PieceTrie trie_of(const std::vector<Unigram::Piece>& pieces, const Vocabulary& v
   found.reserve(vocabulary.size());
   for (size_t i = 0; i < vocabulary.size(); ++i) {
     const Vocabulary::Entry entry = vocabulary.entry(i);
-    if (entry.piece.empty()) continue;  // counts for the lowest score and is in no text
+    if (entry.piece.empty()) continue;  // counts for the lowest score but never occurs in a text
     found.push_back({entry.piece, pieces[static_cast<size_t>(entry.id)].score, entry.id});
   }
   return PieceTrie(std::move(found));
@@ -75,7 +75,7 @@ void Unigram::tokenize(std::string_view text, Span word, ModelScratch& scratch,
   if (place.recall(word.begin, tokens)) return;
   const size_t first = tokens.size();
   put(bytes, word.begin, scratch.unigram, tokens);
-  // The bytes of unknown text share its span, which is more than a place can say.
+  // The byte tokens of unknown text share one span, which a cache entry cannot represent.
   for (size_t i = first + 1; i < tokens.size(); ++i) {
     if (tokens[i].span == tokens[i - 1].span) return;
   }
@@ -107,7 +107,7 @@ void Unigram::find_best(std::string_view word, UnigramScratch& scratch) const {
       auto& target = best[end];
       if (target.begin == kNone || score > target.score) target = {score, begin, node};
     };
-    bool is_piece = false;  // the character by itself
+    bool is_piece = false;  // the single character is a piece
     trie_.for_each_prefix(word.substr(begin), [&](uint32_t length, double score, uint32_t node) {
       try_path(begin + length, score + score_here, node);
       is_piece |= length == bytes;
@@ -117,8 +117,8 @@ void Unigram::find_best(std::string_view word, UnigramScratch& scratch) const {
   }
 }
 
-// The tokens of the best path, the last one first, in bytes of the word. The unknown piece itself,
-// where it stands in the text, runs together with unknown text beside it.
+// Collects the tokens of the best path in reverse, with spans in bytes of the word. The unknown
+// piece itself is combined with adjacent unknown text.
 void Unigram::collect(UnigramScratch& scratch) const {
   auto& tokens = scratch.tokens;
   tokens.clear();
@@ -134,7 +134,7 @@ void Unigram::collect(UnigramScratch& scratch) const {
   }
 }
 
-// Unknown text that ran together may be a piece after all: one that lost on the way to others.
+// Combined unknown text may be a piece after all, if that piece was not on the best path.
 void Unigram::put_unknown(std::string_view unknown, Span span, std::vector<Token>& tokens) const {
   const int32_t id = vocabulary_.find(unknown);
   const auto is_piece = [&](char c) { return byte_ids_[static_cast<unsigned char>(c)] >= 0; };

@@ -1,9 +1,9 @@
 #pragma once
-// Unigram: each piece has a score, the logarithm of its probability, and a word is cut where the
-// sum of the scores is the largest (Kudo, Subword regularization, 2018), by Viterbi's algorithm in
-// one pass. A character that is no piece itself may stand alone at a penalty, and unknown
-// neighbours are one token. Sums are made in the order and the precision of the reference, because
-// pieces of equal sums are common ("aa" + "a", "a" + "aa") and the last bit decides between them.
+// Unigram: each piece has a score, the logarithm of its probability. A word is split so that the
+// sum of the scores is maximal (Kudo, Subword regularization, 2018), with Viterbi's algorithm in
+// one pass. A character that is not a piece can stand alone at a penalty; adjacent unknown
+// characters form one token. Sums use the order and precision of the reference, because equal sums
+// are common ("aa" + "a", "a" + "aa") and the last bit then decides.
 
 #include <cstdint>
 #include <string_view>
@@ -15,7 +15,7 @@
 
 namespace signalbox::tokenizer {
 
-/// What a thread keeps between calls.
+/// Per-thread state kept between calls.
 struct UnigramScratch {
   struct Best {
     double score;    // of the best path to here
@@ -23,7 +23,7 @@ struct UnigramScratch {
     uint32_t node;   // of that piece in the trie; UINT32_MAX: unknown
   };
   std::vector<Best> best;     // (bytes of the word + 1)
-  std::vector<Token> tokens;  // backwards
+  std::vector<Token> tokens;  // in reverse order
 };
 
 class Unigram final : public Model {
@@ -32,9 +32,9 @@ class Unigram final : public Model {
     std::string_view text;
     double score;
   };
-  /// The id of a piece is its place among `pieces`; of equal ones the last counts. Preconditions:
-  /// unknown_id is one of them; no piece is longer than Vocabulary::kPieceBytesMax.
-  /// `byte_fallback`: unknown text becomes a token for each of its bytes, "<0x0A>", when all those
+  /// A piece's id is its index in `pieces`; for equal pieces the last counts. `unknown_id` must be
+  /// a valid index, and no piece may be longer than Vocabulary::kPieceBytesMax. With
+  /// `byte_fallback`, unknown text becomes a token "<0x0A>" for each of its bytes, if all of them
   /// are pieces.
   Unigram(const std::vector<Piece>& pieces, int32_t unknown_id, bool byte_fallback);
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -53,7 +53,7 @@ class Unigram final : public Model {
   PieceTrie trie_;
   int32_t unknown_id_;
   double unknown_score_;
-  uint64_t owner_;                 // of words in the cache
+  uint64_t owner_;                 // owner number in the word cache
   std::vector<int32_t> byte_ids_;  // (256), -1: not a piece; empty without byte_fallback
 };
 

@@ -1,5 +1,5 @@
-// Open addressing with linear probing. hash(text + byte) = (hash(text) + byte + 1) * K modulo 2^64;
-// K is odd, so it has an inverse and the step can be undone. The high bits are the well-mixed ones.
+// Open addressing with linear probing. hash(text + byte) = (hash(text) + byte + 1) * K modulo 2^64.
+// K is odd, so it has an inverse and the step can be undone. The high bits are mixed best.
 
 #include "tokenizer/models/vocabulary.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
 
 constexpr uint64_t inverse_of(uint64_t odd) {
-  uint64_t inverse = odd;  // right in three bits; each step of Newton's doubles them
+  uint64_t inverse = odd;  // correct in three bits; each Newton step doubles them
   for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
   return inverse;
 }
@@ -113,7 +113,7 @@ Vocabulary::Entry Vocabulary::entry(size_t i) const {
   return {text_of(piece), piece.id};
 }
 
-// The slot that holds the piece, or the free one where it would go.
+// Returns the slot of the piece, or the free slot for inserting it.
 size_t Vocabulary::probe(uint64_t hash, std::string_view text) const {
   const Slot* slots = arrays_.slots.data();
   const size_t mask = arrays_.slots.size() - 1;
@@ -159,7 +159,7 @@ void Vocabulary::find_all(std::span<const std::string_view> wanted, std::span<in
 }
 
 Vocabulary::Found Vocabulary::longest(std::string_view text) const {
-  size_t length = std::min(text.size(), length_max_);  // 0 when there are no pieces
+  size_t length = std::min(text.size(), length_max_);  // 0 if there are no pieces
   uint64_t hash = hash_of(text.substr(0, length));
   for (; length > 0; --length) {
     if (ends_a_code_point(text, length)) {

@@ -1,4 +1,4 @@
-// The rare half of the cache: a word is kept once and recalled many times.
+// The rarely executed part of the cache: a word is stored once and recalled many times.
 
 #include "tokenizer/models/word_cache.h"
 
@@ -9,7 +9,7 @@ namespace signalbox::tokenizer {
 
 uint64_t WordCache::next_owner() {
   static std::atomic<uint64_t> last = 0;
-  return ++last * 0x9E3779B97F4A7C15;  // odd, so that each number gives another
+  return ++last * 0x9E3779B97F4A7C15;  // an odd factor, so different numbers give different results
 }
 
 void WordCache::Place::keep(const std::vector<Token>& tokens, size_t first) const {

@@ -1,7 +1,7 @@
 #pragma once
-// Words that were seen and their tokens: most words of a text are words of the text before. One to
-// a thread, of a fixed size, each word in the one place that its hash gives; a newer word takes the
-// place of an older one.
+// Caches words and their tokens, because most words of a text occurred before. Each thread has one
+// cache of fixed size. A word's hash determines its single position; a newer word replaces an older
+// one.
 
 #include <array>
 #include <cstddef>
@@ -16,40 +16,42 @@ namespace signalbox::tokenizer {
 
 class WordCache {
  public:
-  static constexpr size_t kWordBytesMax = 22;  // 97 % of the words of English prose, space included
+  static constexpr size_t kWordBytesMax = 22;  // covers 97 % of the words of English prose,
+                                               // including the space
   static constexpr size_t kTokensMax = 6;
 
-  /// One word's place. Valid until the next call.
+  /// The position of one word. Valid until the next call.
   class Place;
 
-  /// `owner` tells the words of one tokenizer from another's; see next_owner(). Precondition:
-  /// word.size() <= kWordBytesMax.
+  /// `owner` identifies the tokenizer; see next_owner(). Requires word.size() <= kWordBytesMax.
   Place place(uint64_t owner, std::string_view word);
 
-  /// A number for each tokenizer that keeps words here; never the same twice.
+  /// Returns a unique number for each tokenizer that stores words here.
   static uint64_t next_owner();
 
  private:
-  // One cache line.
+  // Exactly one cache line.
   struct Entry {
     uint64_t key;
     uint8_t word_bytes;
     uint8_t tokens;  // 0: free
     std::array<char, kWordBytesMax> word;
     std::array<int32_t, kTokensMax> ids;
-    std::array<uint8_t, kTokensMax> bytes;  // of each token
+    std::array<uint8_t, kTokensMax> bytes;  // length of each token
   };
-  static constexpr size_t kEntries = 8192;  // 512 KB: within the second cache of server processors
+  static constexpr size_t kEntries = 8192;  // 512 KB: fits the second-level cache of server
+                                            // processors
 
-  std::vector<Entry> entries_;  // made at first use
+  std::vector<Entry> entries_;  // allocated on first use
 };
 
 class WordCache::Place {
  public:
-  /// Appends the tokens of the word, which begins at `begin`. False when the word is not kept.
+  /// Appends the tokens of the word that begins at `begin`. Returns false if the word is not
+  /// cached.
   bool recall(uint32_t begin, std::vector<Token>& tokens) const;
-  /// Keeps tokens[first..], which must be those of the word, in order and without gaps, unless they
-  /// are too many.
+  /// Caches tokens[first..], which must be the word's tokens, in order and without gaps. Does
+  /// nothing if there are too many.
   void keep(const std::vector<Token>& tokens, size_t first) const;
 
  private:
@@ -67,7 +69,8 @@ inline WordCache::Place WordCache::place(uint64_t owner, std::string_view word) 
   uint64_t parts[3] = {};
   static_assert(sizeof(parts) >= kWordBytesMax);
   std::memcpy(parts, word.data(), word.size());
-  // Distinct owners give distinct keys to one word, so equal keys and equal words are one entry.
+  // Different owners produce different keys for one word, so equal keys and equal words identify an
+  // entry.
   uint64_t key = parts[0] * 0x9E3779B97F4A7C15 ^ word.size();
   key = (key ^ key >> 32 ^ parts[1]) * 0xD6E8FEB86659FD93;
   key = (key ^ key >> 32 ^ parts[2]) * 0xD6E8FEB86659FD93;

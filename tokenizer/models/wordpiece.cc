@@ -1,4 +1,4 @@
-// Two tables instead of one save building "##" + rest for every look-up.
+// Two tables avoid building "##" + rest for every lookup.
 
 #include "tokenizer/models/wordpiece.h"
 
@@ -47,7 +47,7 @@ void WordPiece::tokenize(std::string_view text, Span word, ModelScratch&,
 }
 
 bool WordPiece::is_too_long(std::string_view word) const {
-  // Bytes bound code points from above: most words need no counting.
+  // A word has at most as many code points as bytes, so most words need no counting.
   const auto limit = static_cast<uint64_t>(word_code_points_max_);
   return word.size() > limit && utf8::count(word) > limit;
 }

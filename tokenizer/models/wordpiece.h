@@ -1,7 +1,7 @@
 #pragma once
-// WordPiece: a word is cut from its left into the longest pieces of the vocabulary; pieces after
-// the first carry a prefix ("##ing"). A word that cannot be cut so, or is too long, is one unknown
-// token. Schuster and Nakajima, Japanese and Korean voice search, 2012; as BERT uses it.
+// WordPiece splits a word from the left into the longest pieces of the vocabulary. Pieces after the
+// first carry a prefix ("##ing"). A word that cannot be split this way, or is too long, becomes one
+// unknown token. Schuster and Nakajima, Japanese and Korean voice search, 2012; as used in BERT.
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ class WordPiece final : public Model {
   struct Options {
     std::string_view continuing_prefix;
     int32_t unknown_id;
-    int64_t word_code_points_max;  // a longer word is unknown
+    int64_t word_code_points_max;  // longer words are unknown
   };
   WordPiece(Vocabulary vocabulary, const Options& options);
   const Vocabulary& vocabulary() const { return heads_; }
@@ -28,8 +28,8 @@ class WordPiece final : public Model {
  private:
   bool is_too_long(std::string_view word) const;
 
-  Vocabulary heads_;  // every piece as it stands
-  Vocabulary tails_;  // the pieces that carry the prefix, without it
+  Vocabulary heads_;  // all pieces unchanged
+  Vocabulary tails_;  // the pieces with the prefix, stored without it
   int32_t unknown_id_;
   int64_t word_code_points_max_;
 };

@@ -1,6 +1,5 @@
-// ASCII goes through a table of 128 entries. Everything else is decoded, expanded and, where
-// combining marks follow each other, held back until the next starter, because canonical order may
-// swap them.
+// ASCII uses a table of 128 entries. Other characters are decoded and expanded. Consecutive
+// combining marks are held back until the next starter, because canonical ordering may swap them.
 
 #include "tokenizer/normalize/bert_normalizer.h"
 
@@ -10,9 +9,10 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr char kRemoved = '\x80';  // no ASCII character
+constexpr char kRemoved = '\x80';  // not an ASCII character
 
-// The reference's own list, in which the fifth block starts at U+2B920 where Unicode says U+2B820.
+// The reference's list, in which the fifth block starts at U+2B920 although Unicode defines
+// U+2B820.
 bool is_chinese(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B81F) ||
@@ -27,7 +27,7 @@ bool is_cleaned_away(char32_t c) {
 
 }  // namespace
 
-// Keeps its capacity from call to call, empty in between.
+// Empty between calls; keeps its capacity.
 struct BertNormalizer::Work {
   CanonicalOrder order;
   Places places;

@@ -1,7 +1,7 @@
 #pragma once
-// The BertNormalizer of tokenizer.json: cleans controls away, puts spaces around Chinese
-// characters, strips accents, lowers case. The reference does this in four passes over the text;
-// here each code point goes through all four at once, which gives the same text and the same
+// The BertNormalizer of tokenizer.json: removes control characters, puts spaces around Chinese
+// characters, strips accents and converts to lower case. The reference makes four passes over the
+// text. Here each code point goes through all four steps at once, which gives the same text and
 // alignment.
 
 #include <array>
@@ -13,8 +13,8 @@ namespace signalbox::tokenizer {
 
 struct BertNormalizerOptions {
   bool clean_text = false;  // drop NUL, U+FFFD and controls; every white space becomes a space
-  bool handle_chinese_chars = false;  // a space on both sides of each
-  bool strip_accents = false;         // NFD, then without category Mn
+  bool handle_chinese_chars = false;  // add a space on both sides of each
+  bool strip_accents = false;         // NFD, then remove category Mn
   bool lowercase = false;             // code point by code point
 };
 
@@ -33,7 +33,7 @@ class BertNormalizer final : public Normalizer {
   void put_final(char32_t c, Span from, Normalized& out) const;
 
   BertNormalizerOptions options_;
-  std::array<char, 128> ascii_;  // what an ASCII character becomes, or kRemoved
+  std::array<char, 128> ascii_;  // result for each ASCII character, or kRemoved
 };
 
 }  // namespace signalbox::tokenizer

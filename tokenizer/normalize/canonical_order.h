@@ -1,8 +1,8 @@
 #pragma once
-// What the normal forms share: combining marks in canonical order, and where the result comes from.
-// The reference aligns by position, not by character: a code point of the result that replaces n
-// code points of the text takes the place of the next n, whichever they are, even where sorting has
-// swapped them; one that a decomposition added takes the place of what was replaced last.
+// Shared by the normal forms: canonical order of combining marks, and alignment with the source.
+// The reference aligns by position, not by character. A code point of the result that replaces n
+// code points takes the position of the next n, even where sorting has swapped them. A code point
+// added by a decomposition takes the position of the last replaced one.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace signalbox::tokenizer {
 
-/// Empties what a thread keeps between calls, and gives back what a hostile text has taken.
+/// Clears a per-thread vector between calls, and releases its memory if an unusual text made it
+/// large.
 template <class T>
 void forget(std::vector<T>& kept) {
   constexpr size_t kItemsKept = 4096;
@@ -21,19 +22,20 @@ void forget(std::vector<T>& kept) {
   if (kept.capacity() > kItemsKept) kept.shrink_to_fit();
 }
 
-/// A code point on its way into a normal form.
+/// A code point being processed into a normal form.
 struct Piece {
   char32_t code_point;
   uint8_t combining_class;
-  uint32_t replaced;  // how many code points of the text; 0: a decomposition added it
+  uint32_t replaced;  // number of source code points; 0: added by a decomposition
 };
 
-/// The sources of the code points that were read and are not yet replaced, in text order.
+/// The sources of code points that were read and not yet replaced, in text order.
 class Places {
  public:
   void add(Span source) { sources_.push_back(source); }
 
-  /// The place of a piece. Precondition: so many wait, and the first piece of all replaces some.
+  /// Returns the position of a piece. Requires that `replaced` sources are waiting, and that the
+  /// first piece of all replaces at least one.
   Span take(uint32_t replaced) {
     if (replaced == 0) return last_;
     const Span place = sources_[next_];
@@ -52,10 +54,10 @@ class Places {
   Span last_;
 };
 
-/// Holds marks back until the starter behind them.
+/// Holds marks back until the next starter.
 class CanonicalOrder {
  public:
-  /// Calls put(piece) for what is ready, in canonical order.
+  /// Calls put(piece) for all completed pieces, in canonical order.
   template <class Put>
   void add(const Piece& piece, const Put& put) {
     if (piece.combining_class != 0) {
@@ -79,7 +81,7 @@ class CanonicalOrder {
     const auto before = [](const Piece& a, const Piece& b) {
       return a.combining_class < b.combining_class;
     };
-    // Sorting allocates, and most runs are in order.
+    // Sorting allocates memory, and most runs are already in order.
     if (std::is_sorted(marks_.begin(), marks_.end(), before)) return;
     std::stable_sort(marks_.begin(), marks_.end(), before);
   }

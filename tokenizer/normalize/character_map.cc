@@ -1,4 +1,4 @@
-// Runs of code points that map to themselves are copied.
+// Copies runs of unchanged code points.
 
 #include "tokenizer/normalize/character_map.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Normalizers that look at one code point at a time: Lowercase, StripAccents, Nmt.
+// Normalizers that process single code points: Lowercase, StripAccents, Nmt.
 
 #include <string_view>
 
@@ -11,7 +11,7 @@ namespace signalbox::tokenizer {
 
 class CharacterMap final : public Normalizer {
  public:
-  /// What a code point becomes; size 0 removes it. A pure function.
+  /// Returns the replacement of a code point; size 0 removes it. Must be a pure function.
   using Map = unicode::Expansion (*)(char32_t);
 
   explicit CharacterMap(Map map);
@@ -25,12 +25,11 @@ class CharacterMap final : public Normalizer {
   StableSet stable_;
 };
 
-/// Without category M, which is more than what is usually called an accent: vowel signs of Indic
-/// scripts go too.
+/// Removes category M. This is more than accents: it also removes vowel signs of Indic scripts.
 unicode::Expansion without_marks(char32_t c);
 
-/// Neural machine translation's clean-up, as sentencepiece has it: controls go, separators and what
-/// is invisible become spaces.
+/// sentencepiece's clean-up for neural machine translation: removes controls and replaces
+/// separators and invisible characters by spaces.
 unicode::Expansion clean_for_translation(char32_t c);
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// What is neither stripped nor prepended is copied.
+// Copies the text that is neither stripped nor prepended.
 
 #include "tokenizer/normalize/edge_normalizers.h"
 

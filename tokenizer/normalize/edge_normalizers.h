@@ -1,5 +1,5 @@
 #pragma once
-// Normalizers of the two ends of a text: Strip and Prepend.
+// Normalizers for the two ends of a text: Strip and Prepend.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace signalbox::tokenizer {
 
-/// Takes white space away from the ends.
+/// Removes white space at the ends.
 class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
@@ -23,10 +23,10 @@ class Strip final : public Normalizer {
   bool right_;
 };
 
-/// Puts its content in front of a text that is not empty, with the source of the first character.
+/// Prepends its content to a text that is not empty. The content's source is the first character.
 class Prepend final : public Normalizer {
  public:
-  /// Precondition: content is not empty.
+  /// `content` must not be empty.
   explicit Prepend(std::string_view content) : content_(content) {}
 
   bool keeps(std::string_view text) const override { return text.empty(); }

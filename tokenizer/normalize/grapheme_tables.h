@@ -1,6 +1,6 @@
 #pragma once
-// What Unicode 17 says of grapheme clusters where utf8proc's Unicode 15 does not know it or says
-// otherwise. Found by asking the reference about every code point; see graphemes_test.cc.
+// The grapheme cluster properties of Unicode 17 that utf8proc's Unicode 15 lacks or defines
+// differently. Determined by querying the reference for every code point; see graphemes_test.cc.
 
 namespace signalbox::tokenizer {
 
@@ -9,7 +9,7 @@ struct CodePointRange {
   char32_t last;
 };
 
-// Extend: new marks, and vowel signs that were spacing marks.
+// Extend: new marks, and vowel signs that were SpacingMark.
 inline constexpr CodePointRange kExtendSinceUnicode16[] = {
     {0x0897, 0x0897},   {0x0CC0, 0x0CC0},   {0x0CC7, 0x0CC8},   {0x0CCA, 0x0CCB},
     {0x1715, 0x1715},   {0x1734, 0x1734},   {0x1ACF, 0x1ADD},   {0x1AE0, 0x1AEB},
@@ -29,12 +29,12 @@ inline constexpr CodePointRange kSpacingMarkSinceUnicode16[] = {
     {0x113B9, 0x113BA}, {0x113CA, 0x113CA}, {0x113CC, 0x113CD}, {0x1171E, 0x1171E},
     {0x11B61, 0x11B61}, {0x11B65, 0x11B65}, {0x11B67, 0x11B67}, {0x1612A, 0x1612C}};
 
-// Control: unassigned, ignored by default.
+// Control: unassigned and default-ignorable.
 inline constexpr CodePointRange kControlUnassigned[] = {{0x2065, 0x2065},   {0xFFF0, 0xFFF8},
                                                         {0xE0000, 0xE0000}, {0xE0002, 0xE001F},
                                                         {0xE0080, 0xE00FF}, {0xE01F0, 0xE0FFF}};
 
-// Extended_Pictographic, the whole of it: since Unicode 16 without many symbols that are no emoji.
+// The complete property Extended_Pictographic. Unicode 16 removed many symbols that are not emoji.
 inline constexpr CodePointRange kPictographic[] = {
     {0x00A9, 0x00A9},   {0x00AE, 0x00AE},   {0x203C, 0x203C},   {0x2049, 0x2049},
     {0x2122, 0x2122},   {0x2139, 0x2139},   {0x2194, 0x2199},   {0x21A9, 0x21AA},

@@ -1,6 +1,6 @@
-// The rules look at two neighbours and at little more: whether regional indicators come in an odd
-// number, whether a pictograph stands before a joiner, whether a consonant and a linker do. So a
-// cluster is extended character by character with that much memory.
+// The rules depend on two neighbours and little more: whether the number of regional indicators is
+// odd, whether a pictograph precedes a joiner, and whether a consonant and a linker precede a
+// consonant. A cluster is therefore extended character by character with that much state.
 
 #include "tokenizer/normalize/graphemes.h"
 
@@ -55,13 +55,13 @@ BreakClass class_of(char32_t c) {
     if (c == '\n') return BreakClass::kLf;
     return c < ' ' || c == 0x7F ? BreakClass::kControl : BreakClass::kOther;
   }
-  // CJK, the longest stretches that are all one class.
+  // CJK, which forms the longest stretches of one class.
   if (c >= 0x3400 && c <= 0x9FFF) return BreakClass::kOther;
   switch (utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->boundclass) {
     case UTF8PROC_BOUNDCLASS_CONTROL:
       return BreakClass::kControl;
     case UTF8PROC_BOUNDCLASS_PREPEND:
-      return c == 0x11A3A ? BreakClass::kOther : BreakClass::kPrepend;  // not since Unicode 16
+      return c == 0x11A3A ? BreakClass::kOther : BreakClass::kPrepend;  // removed in Unicode 16
     case UTF8PROC_BOUNDCLASS_EXTEND:
       return c == 0x1171E ? BreakClass::kSpacingMark : BreakClass::kExtend;
     case UTF8PROC_BOUNDCLASS_ZWJ:
@@ -85,7 +85,7 @@ BreakClass class_of(char32_t c) {
   }
 }
 
-// GB6 to GB8: Hangul syllables out of their letters.
+// GB6 to GB8: Hangul syllables from their letters.
 bool joins_hangul(BreakClass before, BreakClass after) {
   switch (before) {
     case BreakClass::kL:
@@ -102,7 +102,7 @@ bool joins_hangul(BreakClass before, BreakClass after) {
   }
 }
 
-// What of a cluster decides whether the next character joins it.
+// The state of a cluster that determines whether the next character joins it.
 class Cluster {
  public:
   Cluster(char32_t c, BreakClass found) { take(c, found); }
@@ -130,7 +130,8 @@ class Cluster {
     } else if (consonant_ && contains(kConjunctLinker, c)) {
       linked_ = true;
     }
-    // A pictograph, any number of Extend and one joiner: two joiners in a row do not join.
+    // Valid sequence: a pictograph, any number of Extend and one joiner. Two consecutive joiners do
+    // not join.
     if (last_ == BreakClass::kZwj && extends) pictograph_ = false;
     odd_regionals_ =
         found == BreakClass::kRegional && !(last_ == BreakClass::kRegional && odd_regionals_);
@@ -145,9 +146,9 @@ class Cluster {
 
   BreakClass last_ = BreakClass::kOther;
   bool odd_regionals_ = false;
-  bool pictograph_ = false;  // and nothing but Extend and ZWJ since
-  bool consonant_ = false;   // of an Indic conjunct, and nothing but marks since
-  bool linked_ = false;      // and a linker after it
+  bool pictograph_ = false;  // only Extend and ZWJ since
+  bool consonant_ = false;   // of an Indic conjunct; only marks since
+  bool linked_ = false;      // a linker followed the consonant
 };
 
 }  // namespace

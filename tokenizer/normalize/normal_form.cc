@@ -1,6 +1,6 @@
-// Decompose, order, compose: three stages that hand single code points on, none of them further
-// than to the next starter. Of a run of stable characters only the last goes through them, for
-// marks may follow it; the others are copied.
+// Three stages (decompose, order, compose) pass single code points on; none holds them beyond the
+// next starter. In a run of stable characters only the last passes through the stages, because
+// marks may follow it. The others are copied.
 
 #include "tokenizer/normalize/normal_form.h"
 
@@ -14,7 +14,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// Puts a starter and what follows it together where there is a code point for both.
+// Composes a starter with the following code points where a composite exists.
 class Composer {
  public:
   template <class Put>
@@ -24,7 +24,7 @@ class Composer {
       starter_ = piece;
       return;
     }
-    // A mark is out of reach behind one of the same class or a higher one.
+    // A mark is blocked by a preceding mark of the same or a higher class.
     const bool in_reach = marks_.empty() || marks_.back().combining_class < piece.combining_class;
     if (in_reach) {
       if (const char32_t c = unicode::compose(starter_->code_point, piece.code_point)) {
@@ -50,7 +50,7 @@ class Composer {
 
  private:
   std::optional<Piece> starter_;
-  std::vector<Piece> marks_;  // behind it, not composed with it
+  std::vector<Piece> marks_;  // marks after the starter that did not compose
 };
 
 unicode::Expansion decompose(char32_t c, bool compatible) {
@@ -61,7 +61,7 @@ bool is(const unicode::Expansion& parts, char32_t c) {
   return parts.size == 1 && parts.code_points[0] == c;
 }
 
-// Whether the parts compose to the code point again.
+// Returns true if the parts compose to the code point again.
 bool recomposes(const unicode::Expansion& parts, char32_t c) {
   char32_t composed = parts.code_points[0];
   for (uint32_t i = 1; i < parts.size && composed != 0; ++i) {
@@ -70,7 +70,8 @@ bool recomposes(const unicode::Expansion& parts, char32_t c) {
   return composed == c;
 }
 
-// The code points that compose with one before them: the last ones of what composes again.
+// Finds the code points that can compose with a preceding one: the last parts of recomposable
+// decompositions.
 StableSet find_seconds() {
   std::bitset<StableSet::kSize> found;
   for (char32_t c = 0; c < found.size(); ++c) {
@@ -126,7 +127,7 @@ bool NormalForm::keeps(std::string_view text) const {
 }
 
 void NormalForm::normalize(const TextView& in, Normalized& out) const {
-  static thread_local Work work;  // keeps its capacity; empty between calls
+  static thread_local Work work;  // empty between calls; keeps its capacity
   const std::string_view text = in.text();
   for (uint32_t i = 0; i < text.size();) {
     const auto end = static_cast<uint32_t>(stable_.find_other(text, i));

@@ -1,5 +1,5 @@
 #pragma once
-// NFC, NFD, NFKC and NFKD of Unicode 9, which is the reference's.
+// NFC, NFD, NFKC and NFKD of Unicode 9, the version used by the reference.
 
 #include <string_view>
 
@@ -12,8 +12,8 @@ namespace signalbox::tokenizer {
 class NormalForm final : public Normalizer {
  public:
   struct Kind {
-    bool compatible;  // K
-    bool composed;    // C, not D
+    bool compatible;  // the K forms
+    bool composed;    // the C forms, not the D forms
   };
   explicit NormalForm(Kind kind);
 
@@ -29,8 +29,8 @@ class NormalForm final : public Normalizer {
   static void put(const Piece& piece, Work& work, Normalized& out);
 
   Kind kind_;
-  StableSet stable_;  // starters that stay what they are whatever stands before them
-  StableSet inert_;   // marks that stay what they are where they are in order
+  StableSet stable_;  // starters that never change, regardless of the preceding text
+  StableSet inert_;   // marks that never change if they are in order
 };
 
 }  // namespace signalbox::tokenizer

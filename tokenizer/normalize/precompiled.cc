@@ -1,7 +1,7 @@
-// A unit of the trie: bits 0 to 7 and 31 are the label of the edge that leads to it (bit 31 is set
-// in the units that hold values), bit 8 says that a value belongs to it, and the rest is an offset,
-// in bits 10 to 30, by 256 larger where bit 9 is set. A node is the place `unit ^ offset`: its
-// value stands there, and its children stand at that place ^ label.
+// Layout of a trie unit: bits 0 to 7 and 31 are the label of the edge to it (bit 31 is set in units
+// that hold values). Bit 8 is set if the node has a value. Bits 10 to 30 are an offset, shifted
+// left by 8 if bit 9 is set. A node's base is `unit index ^ offset`: its value is stored there, and
+// its children are at base ^ label.
 
 #include "tokenizer/normalize/precompiled.h"
 
@@ -11,7 +11,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// A cluster of so many bytes or more is taken character by character.
+// Clusters of at least this many bytes are replaced character by character.
 constexpr uint32_t kClusterBytes = 6;
 
 bool has_value(uint32_t unit) {
@@ -74,11 +74,11 @@ void Precompiled::look_at_ascii() {
   }
 }
 
-// Visits every node that text can lead to, each once, however many ways lead there: darts-clone
-// shares equal branches.
+// Visits every node reachable by text exactly once. Several paths can lead to one node, because
+// darts-clone shares equal branches.
 Result<void> Precompiled::check() const {
   if (!utf8::is_valid(replacements_)) return fail(Code::kCorrupt, "replacements: not UTF-8");
-  // Children lie within 256 units of their node, so a node farther out has none.
+  // Children are within 256 units of their node, so a node further outside has none.
   std::vector<bool> seen((trie_.size() + 255) / 256 * 256);
   std::vector<uint32_t> nodes;
   const auto visit = [&](uint32_t node) {
@@ -110,9 +110,10 @@ Result<void> Precompiled::check_value(uint32_t node) const {
     return fail(Code::kCorrupt, "trie: a replacement at byte {} of {}", at, replacements_.size());
   }
   if (at < replacements_.size() && (static_cast<unsigned char>(replacements_[at]) & 0xC0) == 0x80) {
-    return fail(Code::kCorrupt, "trie: a replacement at byte {}, inside of a character", at);
+    return fail(Code::kCorrupt, "trie: a replacement at byte {}, inside a character", at);
   }
-  // Unicode's longest, of U+FDFA, has 33 bytes. Longer ones would make any text of a short one.
+  // Unicode's longest replacement (U+FDFA) has 33 bytes. Longer ones could make a short text
+  // arbitrarily long.
   constexpr size_t kReplacementMax = 128;
   const std::string_view rest = std::string_view(replacements_).substr(at, kReplacementMax + 1);
   if (rest.size() > kReplacementMax && rest.find('\0') == std::string_view::npos) {
@@ -122,7 +123,7 @@ Result<void> Precompiled::check_value(uint32_t node) const {
   return {};
 }
 
-// The shortest beginning of the text that has a rule. NUL is no label: it marks values.
+// Finds the shortest prefix of the text that has a rule. NUL is never a label: it marks values.
 Precompiled::Rule Precompiled::rule(std::string_view text) const {
   uint32_t node = offset_of(trie_[0]);
   for (const char c : text) {
@@ -135,7 +136,7 @@ Precompiled::Rule Precompiled::rule(std::string_view text) const {
   return {};
 }
 
-// The last one may lack its NUL.
+// The last replacement may lack its NUL.
 std::string_view Precompiled::replacement_at(uint32_t at) const {
   const std::string_view rest = std::string_view(replacements_).substr(at);
   return rest.substr(0, rest.find('\0'));
@@ -155,11 +156,11 @@ bool Precompiled::is_local_in(std::string_view text) const {
   return utf8::is_valid(first) && (!found.found || !found.replacement.empty());
 }
 
-// Builds the new text from what the reference says of it, a list of new characters with a change
-// each: 0 takes the place of the next old character, -n does so and removes the n after it, and 1
-// is added. Where old characters are removed without any new one, that is put down to the new
-// character before them, whatever it was; at the beginning of a text there is none, they are not
-// removed, and every later character stands for an old one too far left.
+// Builds the new text from the reference's representation: a list of new characters, each with a
+// change. 0 takes the position of the next old character, -n does so and removes the n old
+// characters after it, and 1 is an insertion. Old characters removed without a replacement are
+// attributed to the preceding new character. At the beginning of a text there is no such character.
+// The old characters are then not removed, and every later character is aligned too far left.
 class Precompiled::Aligned {
  public:
   Aligned(const TextView& in, Normalized& out) : in_(in), out_(out), last_{in.base(), in.base()} {}
@@ -186,7 +187,7 @@ class Precompiled::Aligned {
   void finish() {
     if (held_.empty()) return;
     if (change_ <= 0) {
-      // It stands for what it replaces, and not for what is removed after that.
+      // The source is the replaced character, not the removed characters after it.
       const Span from = take();
       out_.append(held_, from);
       for (; change_ < 0; ++change_) take();
@@ -202,7 +203,7 @@ class Precompiled::Aligned {
     change_ = change;
   }
 
-  // The next old character.
+  // Consumes the next old character.
   Span take() {
     const uint32_t bytes = is_ascii(in_.text()[next_]) ? 1 : utf8::decode(in_.text(), next_).bytes;
     last_ = in_.source(next_, bytes);
@@ -212,10 +213,10 @@ class Precompiled::Aligned {
 
   const TextView& in_;
   Normalized& out_;
-  std::string_view held_;  // the last new character, whose change is not final
+  std::string_view held_;  // the last new character, pending until its change is final
   int64_t change_ = 0;
-  uint32_t next_ = 0;  // in the old text: never beyond what has been read of it
-  Span last_;          // of the old character before it: what an added character gets
+  uint32_t next_ = 0;  // position in the old text; never beyond the processed part
+  Span last_;          // source of the previous old character; used for insertions
 };
 
 void Precompiled::normalize(const TextView& in, Normalized& out) const {
@@ -235,14 +236,14 @@ void Precompiled::normalize(const TextView& in, Normalized& out) const {
   aligned.finish();
 }
 
-// The end of a run of characters that are clusters by themselves and stay as they are.
+// Returns the end of a run of ASCII characters that are single clusters and stay unchanged.
 uint32_t Precompiled::kept_ascii_end(std::string_view text, uint32_t begin) const {
   uint32_t end = begin;
   while (end < text.size() && is_ascii(text[end]) && text[end] != '\r' &&
          ascii_kept_[static_cast<size_t>(text[end])]) {
     ++end;
   }
-  // The last one may begin a cluster.
+  // The last character may begin a longer cluster.
   if (end > begin && end < text.size() && !is_ascii(text[end])) --end;
   return end;
 }

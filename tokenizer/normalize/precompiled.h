@@ -1,10 +1,10 @@
 #pragma once
-// The Precompiled normalizer of tokenizer.json: sentencepiece's table of replacements, as Hugging
-// Face's tokenizers applies it, which is not how sentencepiece does. The reference goes by grapheme
-// clusters: one of fewer than six bytes is replaced whole when any beginning of it has a rule (so
-// "\r\n" becomes what "\r" becomes), and of the others each character by itself. Characters that
-// are removed at the very beginning leave the alignment of the rest one place behind each. All this
-// is followed to the byte.
+// The Precompiled normalizer of tokenizer.json: sentencepiece's replacement table, applied as in
+// Hugging Face's tokenizers, which differs from sentencepiece. The reference works on grapheme
+// clusters. It replaces a cluster of fewer than six bytes as a whole if any prefix of it has a rule
+// (so "\r\n" becomes the replacement of "\r"). In other clusters it replaces each character
+// separately. If it removes characters at the very beginning, the alignment of all later characters
+// is shifted back. This implementation reproduces all of that exactly.
 
 #include <array>
 #include <cstdint>
@@ -22,14 +22,15 @@ class Precompiled final : public Normalizer {
  public:
   static constexpr size_t kBlobBytesMax = size_t{4} << 20;  // 16 times the largest in use
 
-  /// `blob`: the size of the trie in bytes as 32 bits, the trie as darts-clone lays it out (units
-  /// of 32 bits, all little-endian), and the replacements, each ended by NUL. Errors: kCorrupt,
-  /// where a size or an offset leads outside or between the bytes of a character.
+  /// `blob` contains the size of the trie in bytes (32 bits), the trie in darts-clone's layout
+  /// (32-bit units, little-endian), and the replacements, each terminated by NUL. Errors: kCorrupt
+  /// if a size or offset is out of range or inside a character.
   static Result<std::unique_ptr<const Precompiled>> parse(std::string_view blob);
 
   bool keeps(std::string_view text) const override;
   void normalize(const TextView& in, Normalized& out) const override;
-  /// Not where the text begins with what is removed, since that moves the rest to its end.
+  /// False if the text begins with removed characters, because that shifts the alignment of the
+  /// whole rest.
   bool is_local_in(std::string_view text) const override;
 
  private:
@@ -46,10 +47,11 @@ class Precompiled final : public Normalizer {
   void put_cluster(std::string_view cluster, Aligned& aligned) const;
   std::string_view replacement_at(uint32_t at) const;
 
-  std::vector<uint32_t> trie_;  // darts-clone's units
+  std::vector<uint32_t> trie_;  // units in darts-clone's layout
   std::string replacements_;
   std::array<bool, 128> ascii_kept_{};  // no rule begins with it
-  bool spaces_stay_ = false;  // a space is one, and no other visible ASCII becomes one or nothing
+  bool spaces_stay_ = false;  // a space stays a space, and no other visible ASCII becomes a space
+                              // or disappears
 };
 
 }  // namespace signalbox::tokenizer

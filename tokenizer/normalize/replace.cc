@@ -1,4 +1,4 @@
-// What stands between the matches is copied.
+// Copies the text between the matches.
 
 #include "tokenizer/normalize/replace.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
 
-// Copies what stands in front of a match and puts the content in its place.
+// Copies the text before a match and appends the content in its place.
 void replace(const TextView& in, uint32_t from, Span match, std::string_view content,
              Normalized& out) {
   in.copy_to(out, {from, match.begin});
@@ -39,8 +39,8 @@ bool ReplaceString::marks_spaces() const {
   return pattern_ == " " && content_ == kSpaceMark;
 }
 
-// A lone space stays one or becomes its usual mark. Other patterns may neither reach over such a
-// place nor put a space or nothing beside it.
+// Local patterns either keep a lone space or replace it by its usual mark. Any other pattern must
+// not span such a position, nor put a space next to it or remove the neighbouring characters.
 bool ReplaceString::is_local() const {
   if (pattern_ == " ") return content_ == " " || marks_spaces();
   if (pattern_.find(' ') != std::string::npos || pattern_.find(kSpaceMark) != std::string::npos) {

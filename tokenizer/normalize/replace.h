@@ -1,6 +1,6 @@
 #pragma once
-// The Replace normalizer: each match of a pattern gives way to a text, which takes the source of
-// the last character that it replaces. In the content nothing stands for a group.
+// The Replace normalizer: replaces each match of a pattern by a text. The source of the new text is
+// the last replaced character. The content is literal; it has no group references.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace signalbox::tokenizer {
 
 class ReplaceString final : public Normalizer {
  public:
-  /// Precondition: pattern is not empty.
+  /// `pattern` must not be empty.
   ReplaceString(std::string_view pattern, std::string_view content)
       : pattern_(pattern), content_(content) {}
 
@@ -29,7 +29,7 @@ class ReplaceString final : public Normalizer {
 
 class ReplaceRegex final : public Normalizer {
  public:
-  /// Precondition: pattern matches nothing that is empty.
+  /// `pattern` must not match the empty string.
   ReplaceRegex(Regex pattern, std::string_view content)
       : pattern_(std::move(pattern)), content_(content) {}
 

@@ -1,6 +1,6 @@
 #pragma once
-// The code points that a normalizer leaves as they are, for looking at text quickly: a bit each for
-// the two planes that hold nearly all text.
+// The code points that a normalizer leaves unchanged, for fast scanning. It has one bit per code
+// point for the two planes that contain nearly all text.
 
 #include <bitset>
 #include <string_view>
@@ -13,7 +13,7 @@ class StableSet {
  public:
   static constexpr size_t kSize = 0x20000;
 
-  /// Code points up to U+1FFFF for which holds(code_point) is true.
+  /// Contains the code points up to U+1FFFF for which holds(code_point) is true.
   template <class Predicate>
   explicit StableSet(const Predicate& holds) {
     for (char32_t c = 0; c < bits_.size(); ++c) bits_[c] = holds(c);
@@ -21,7 +21,8 @@ class StableSet {
 
   bool has(char32_t c) const { return c < bits_.size() && bits_[c]; }
 
-  /// Where the first code point at or behind `from` that is not one of these begins, or the end.
+  /// Returns the position of the first code point at or after `from` that is not in the set, or the
+  /// end.
   size_t find_other(std::string_view text, size_t from) const {
     while (from < text.size()) {
       const auto byte = static_cast<unsigned char>(text[from]);

@@ -1,4 +1,4 @@
-// One pass; ASCII is classified by a table.
+// One pass; a table classifies ASCII.
 
 #include "tokenizer/split/bert_splitter.h"
 
@@ -26,7 +26,7 @@ const std::array<BertClass, 128> kBertAscii = [] {
 }  // namespace
 
 void BertSplitter::split(std::string_view text, Span part, std::vector<Span>& words) const {
-  uint32_t word = part.begin;  // where the current word began
+  uint32_t word = part.begin;  // beginning of the current word
   const auto end_word = [&](uint32_t end) {
     if (word < end) words.push_back({word, end});
   };

@@ -1,6 +1,6 @@
 #pragma once
-// The BertPreTokenizer of tokenizer.json: words are what white space separates, and each
-// punctuation character is a word of its own.
+// The BertPreTokenizer of tokenizer.json: splits at white space, and makes each punctuation
+// character a word.
 
 #include "tokenizer/pretokenizer.h"
 

@@ -1,4 +1,4 @@
-// Each is one pass, with a table for ASCII.
+// Each splitter makes one pass, with a table for ASCII.
 
 #include "tokenizer/split/char_splitter.h"
 
@@ -48,7 +48,7 @@ void CharSplitter::split(std::string_view text, Span word, std::vector<Span>& wo
 
 void WordSplitter::split(std::string_view text, Span word, std::vector<Span>& words) const {
   CharClass run = CharClass::kSpace;
-  uint32_t begin = word.begin;  // of the run
+  uint32_t begin = word.begin;  // beginning of the run
   for (uint32_t i = word.begin; i < word.end;) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const utf8::Decoded decoded = byte < 0x80 ? utf8::Decoded{byte, 1} : utf8::decode(text, i);

@@ -1,6 +1,6 @@
 #pragma once
-// Splitters whose delimiters are single characters: WhitespaceSplit, Digits, Punctuation and
-// CharDelimiterSplit of tokenizer.json. And Whitespace and FixedLength, which have none.
+// Splitters with single-character delimiters: WhitespaceSplit, Digits, Punctuation and
+// CharDelimiterSplit of tokenizer.json. Also Whitespace and FixedLength, which have no delimiters.
 
 #include <array>
 #include <functional>
@@ -14,11 +14,12 @@ class CharSplitter final : public Splitter {
  public:
   using Predicate = std::function<bool(char32_t)>;
 
-  /// Precondition: where the space or U+2581 is a delimiter, no mark of ASCII is.
+  /// If the space or U+2581 is a delimiter, no visible ASCII character may be one.
   CharSplitter(Predicate is_delimiter, Behavior behavior);
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
-  // A lone space that is a delimiter has none beside it. One that is none changes no delimiter.
+  // If a lone space is a delimiter, its neighbours are not. If it is not a delimiter, splitting
+  // there changes no delimiter.
   bool is_local(SpaceForm form) const override {
     return cuts_at_spaces(form) || !is_delimiter_(form == SpaceForm::kSpace ? ' ' : 0x2581);
   }
@@ -41,10 +42,10 @@ class WordSplitter final : public Splitter {
   bool cuts_at_spaces(SpaceForm form) const override { return form == SpaceForm::kSpace; }
 };
 
-/// FixedLength: so many code points, and what is left at the end.
+/// FixedLength: words of a fixed number of code points; the last may be shorter.
 class LengthSplitter final : public Splitter {
  public:
-  /// Precondition: code_points > 0.
+  /// Requires code_points > 0.
   explicit LengthSplitter(int64_t code_points) : code_points_(code_points) {}
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;

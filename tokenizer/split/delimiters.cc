@@ -1,4 +1,4 @@
-// One word is held back, because the next part may join it.
+// Holds back one word, because the next part may join it.
 
 #include "tokenizer/split/delimiters.h"
 

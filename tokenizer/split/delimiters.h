@@ -1,6 +1,5 @@
 #pragma once
-// What becomes of the delimiters that a splitter finds: the SplitDelimiterBehavior of
-// tokenizer.json.
+// Handling of the delimiters found by a splitter: the SplitDelimiterBehavior of tokenizer.json.
 
 #include <vector>
 
@@ -10,21 +9,21 @@ namespace signalbox::tokenizer {
 
 enum class Behavior : uint8_t {
   kRemoved,
-  kIsolated,            // each is a word
-  kMergedWithPrevious,  // but a delimiter right behind another is a word
-  kMergedWithNext,      // but a delimiter right before another is a word
-  kContiguous,          // delimiters that touch are one word
+  kIsolated,            // each delimiter is a word
+  kMergedWithPrevious,  // a delimiter directly after another is a word
+  kMergedWithNext,      // a delimiter directly before another is a word
+  kContiguous,          // adjacent delimiters form one word
 };
 
-/// Turns a text that is cut into delimiters and what lies between them into words.
+/// Combines delimiters and the text between them into words.
 class Joiner {
  public:
   Joiner(Behavior behavior, std::vector<Span>& words) : behavior_(behavior), words_(words) {}
 
-  /// The parts in order, each beginning where the one before it ends. Two that are no delimiters
-  /// may follow each other, and any may be empty.
+  /// Adds the next part; it begins where the previous one ends. Two consecutive parts may both be
+  /// text, and parts may be empty.
   void add(Span part, bool is_delimiter);
-  /// After the last part.
+  /// Call after the last part.
   void finish();
 
  private:
@@ -32,19 +31,19 @@ class Joiner {
 
   Behavior behavior_;
   std::vector<Span>& words_;
-  Span held_;  // the word that the next part may join
+  Span held_;  // a word that the next part may join
   bool holds_ = false;
-  bool delimiter_before_ = false;  // whether the part before was one
+  bool delimiter_before_ = false;  // the previous part was a delimiter
 };
 
-/// A splitter's loop: the parts of `word` between matches, and the matches, through a Joiner. With
-/// `invert`, the matches are what lies between delimiters.
+/// The loop of a splitter: passes the matches in `word` and the text between them to a Joiner. With
+/// `invert`, the matches are the text between delimiters.
 class DelimiterWalk {
  public:
   DelimiterWalk(Behavior behavior, bool invert, Span word, std::vector<Span>& words)
       : joiner_(behavior, words), invert_(invert), begin_(word.begin), end_(word.end) {}
 
-  /// The next match, not before the end of the last.
+  /// Adds the next match, which must not begin before the end of the last one.
   void match(Span found) {
     if (begin_ < found.begin) joiner_.add({begin_, found.begin}, invert_);
     joiner_.add(found, !invert_);

@@ -1,6 +1,5 @@
-// Everything matches somewhere, so the words lie side by side and each step asks one question:
-// where does the run of one class end? ASCII is answered by a table of 256 bytes, which says of a
-// byte that is not ASCII that it belongs to no run.
+// The pattern matches at every position, so the words are contiguous. Each step finds the end of a
+// run of one class. A table of 256 bytes classifies ASCII; it assigns no class to other bytes.
 
 #include "tokenizer/split/gpt2_splitter.h"
 
@@ -28,13 +27,13 @@ const std::array<Class, 256> kByteClasses = [] {
   return table;
 }();
 
-// One word of a text, read from its left.
+// Scans one word of a text from left to right.
 class Scanner {
  public:
   Scanner(const unicode::ClassTable& classes, std::string_view text)
       : classes_(classes), text_(text) {}
 
-  // The end of the match that begins at `begin`.
+  // Returns the end of the match that begins at `begin`.
   uint32_t match_end(uint32_t begin) const {
     if (text_[begin] == '\'') {
       const uint32_t bytes = contraction(text_.substr(begin + 1, 2));
@@ -77,11 +76,10 @@ class Scanner {
     return end;
   }
 
-  // \s+(?!\S)|\s+, the first space being read: before something else the last space is given back,
-  // unless it is the only one.
+  // Matches \s+(?!\S)|\s+ after the first space was read: if other characters follow, the last
+  // space is left to the next match, unless it is the only one.
   uint32_t spaces_end(uint32_t end) const {
-    uint32_t last =
-        end;  // where the last space begins; the end of the first while it is the only one
+    uint32_t last = end;  // beginning of the last space; while there is only one, its end
     while (end < text_.size()) {
       const Step next = step(end);
       if (next.found != Class::kSpace) return last;
@@ -91,7 +89,7 @@ class Scanner {
     return end;
   }
 
-  // How many of these bytes make a contraction behind an apostrophe. In lower case only.
+  // Returns how many of these bytes form a contraction after an apostrophe. Lower case only.
   static uint32_t contraction(std::string_view rest) {
     if (rest.empty()) return 0;
     if (rest[0] == 's' || rest[0] == 't' || rest[0] == 'm' || rest[0] == 'd') return 1;

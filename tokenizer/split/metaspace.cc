@@ -1,5 +1,5 @@
-// A mark stands for the space it replaces. One that is put in front stands for the character behind
-// it, as in the reference.
+// A mark has the source of the space it replaces. A prepended mark has the source of the following
+// character, as in the reference.
 
 #include "tokenizer/split/metaspace.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The two halves of Metaspace of tokenizer.json: spaces become a visible mark, words begin with it,
-// and are cut in front of it. The first half with a space for a mark is ByteLevel's
+// The two parts of Metaspace of tokenizer.json: replace spaces by a visible mark that begins words,
+// then split before each mark. The first part with a space as its mark is ByteLevel's
 // add_prefix_space.
 
 #include <string>
@@ -11,19 +11,20 @@ namespace signalbox::tokenizer {
 
 class SpaceMarker final : public Rewriter {
  public:
-  /// Which words get a mark in front when they begin with none.
+  /// The words to which a mark is prepended if they do not begin with one.
   enum class Prepend : uint8_t {
     kAlways,
-    kFirst,  // those at the very beginning of the original text
+    kFirst,  // only the word at the very beginning of the original text
     kNever,
   };
 
-  /// `mark`: one code point, in UTF-8.
+  /// `mark` is one code point in UTF-8.
   SpaceMarker(std::string mark, Prepend prepend) : mark_(std::move(mark)), prepend_(prepend) {}
 
   void rewrite(const TextView& in, std::span<const Span> words, Normalized& out,
                std::vector<Span>& rewritten) const override;
-  // What begins with a lone space gets no mark in front, if that is what it still looks like.
+  // A text that begins with a lone space gets no additional mark, provided that the space still has
+  // that form.
   bool is_local(SpaceForm form) const override {
     return mark_ == text_of(SpaceForm::kMark) ||
            (mark_ == text_of(SpaceForm::kSpace) && form == SpaceForm::kSpace);
@@ -39,7 +40,7 @@ class SpaceMarker final : public Rewriter {
   Prepend prepend_;
 };
 
-/// Cuts in front of each mark.
+/// Splits before each mark.
 class MarkSplitter final : public Splitter {
  public:
   explicit MarkSplitter(std::string mark) : mark_(std::move(mark)) {}

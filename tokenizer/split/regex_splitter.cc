@@ -1,10 +1,11 @@
-// A pattern R|\s+(?!\S)|\s+ matches at a place what R matches there. Where R matches nothing and
-// white space begins, \s+ takes all of it, up to an end e that is the end of the text or followed
-// by \S. In the first case the look-ahead holds and all of it is the match. In the second it fails
-// at e and holds one character before, so the match ends there; unless that leaves \s+ nothing,
-// when the last alternative takes the one character. So R is searched, and the first white space in
-// front of what it finds is a match by this rule. What R finds stays the answer until the search
-// begins behind it, which keeps the whole linear where a backtracking matcher is not.
+// A pattern R|\s+(?!\S)|\s+ matches R if R matches at a position. If R does not match and white
+// space begins there, \s+ consumes all of it up to an end e, which is the end of the text or is
+// followed by \S. At the end of the text the look-ahead succeeds and the match is the whole run.
+// Before \S it fails at e but succeeds one character earlier, so the match ends there. If that
+// leaves \s+ empty, the last alternative matches the single character. The implementation therefore
+// searches for R, and the first white space before R's match is a match by this rule. R's match is
+// reused until the search begins behind it, which keeps the total linear, unlike a backtracking
+// matcher.
 
 #include "tokenizer/split/regex_splitter.h"
 
@@ -21,8 +22,9 @@ namespace {
 
 constexpr std::string_view kTail = R"(|\s+(?!\S)|\s+)";
 
-// Patterns that match everywhere, and in which a space is the first character of a match or stands
-// among white space: a lone space begins a match whatever is in front. Others take a text whole.
+// Patterns that match at every position and in which a space is either the first character of a
+// match or part of white space, so that a lone space always begins a match. With other patterns a
+// text is processed as a whole.
 constexpr std::array kLocalPatterns = {
     // GPT-4 (cl100k), Llama 3
     std::string_view(
@@ -38,7 +40,7 @@ constexpr std::array kLocalPatterns = {
         R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"),
 };
 
-// Where white space that begins at `begin` is left to what follows it, as said above.
+// Returns the end of the match for white space that begins at `begin`, by the rule above.
 size_t spaces_end(std::string_view text, size_t begin) {
   size_t last = begin;
   for (size_t i = begin; i < text.size();) {
@@ -50,7 +52,7 @@ size_t spaces_end(std::string_view text, size_t begin) {
   return text.size();
 }
 
-// The matches of a pattern with the tail, from left to right.
+// Iterates over the matches of a pattern with the tail, from left to right.
 class TailedMatches {
  public:
   TailedMatches(const Regex& head, std::string_view text) : head_(head), text_(text) {}
@@ -92,7 +94,7 @@ class TailedMatches {
   bool searched_ = false;
   std::optional<Span> head_found_;
   size_t from_ = 0;
-  size_t last_end_ = std::string_view::npos;  // of the match before
+  size_t last_end_ = std::string_view::npos;  // end of the previous match
 };
 
 }  // namespace
@@ -111,7 +113,7 @@ Result<RegexSplitter> RegexSplitter::compile(std::string_view pattern, Behavior 
   const std::string_view head =
       has_tail ? pattern.substr(0, pattern.size() - kTail.size()) : pattern;
   SIGNALBOX_TRY(Regex regex, Regex::compile(head));
-  // Only where matches become words one by one.
+  // This requires that each match becomes its own word.
   const bool one_by_one =
       behavior == Behavior::kIsolated || (behavior == Behavior::kRemoved && invert);
   const bool cuts_at_spaces = one_by_one && std::find(kLocalPatterns.begin(), kLocalPatterns.end(),

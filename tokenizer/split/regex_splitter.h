@@ -1,7 +1,7 @@
 #pragma once
-// The Split of tokenizer.json with a regular expression. Those of today's language models end in
-// `\s+(?!\S)|\s+`, the one look-ahead that is built: white space, but the last of it left to the
-// word behind.
+// The Split of tokenizer.json with a regular expression. The patterns of current language models
+// end in `\s+(?!\S)|\s+`, the only supported look-ahead: it matches white space but leaves its last
+// character to the next word.
 
 #include <string_view>
 
@@ -13,7 +13,7 @@ namespace signalbox::tokenizer {
 
 class RegexSplitter final : public Splitter {
  public:
-  /// Errors: as Regex::compile.
+  /// Errors: see Regex::compile.
   static Result<RegexSplitter> compile(std::string_view pattern, Behavior behavior, bool invert);
 
   void split(std::string_view text, Span word, std::vector<Span>& words) const override;
@@ -26,8 +26,8 @@ class RegexSplitter final : public Splitter {
   RegexSplitter(Regex regex, bool takes_spaces, Behavior behavior, bool invert,
                 bool cuts_at_spaces);
 
-  Regex regex_;        // the whole pattern, or what stands in front of the tail
-  bool takes_spaces_;  // whether it has the tail
+  Regex regex_;        // the whole pattern, or the part before the tail
+  bool takes_spaces_;  // the pattern has the tail
   Behavior behavior_;
   bool invert_;
   bool cuts_at_spaces_;

@@ -1,10 +1,9 @@
-// The search is the standard library's.
+// Uses the search of the standard library.
 
 #include "tokenizer/split/string_splitter.h"
 
 namespace signalbox::tokenizer {
-// A word may not end in front of a lone space that is the delimiter where that is joined to what
-// precedes it.
+// A lone space that is the delimiter does not begin a word if it is joined to the preceding text.
 bool StringSplitter::cuts_at_spaces(SpaceForm form) const {
   const auto joins = invert_ ? Behavior::kMergedWithNext : Behavior::kMergedWithPrevious;
   return delimiter_ == text_of(form) && behavior_ != joins;

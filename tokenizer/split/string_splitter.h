@@ -1,5 +1,5 @@
 #pragma once
-// The Split of tokenizer.json with a plain string for a pattern.
+// The Split of tokenizer.json with a plain string as its pattern.
 
 #include <string>
 
@@ -10,8 +10,8 @@ namespace signalbox::tokenizer {
 
 class StringSplitter final : public Splitter {
  public:
-  /// Precondition: `delimiter` is not empty. With `invert`, what lies between two delimiters is
-  /// one.
+  /// `delimiter` must not be empty. With `invert`, the text between two delimiters is treated as
+  /// the delimiter.
   StringSplitter(std::string delimiter, Behavior behavior, bool invert)
       : delimiter_(std::move(delimiter)), behavior_(behavior), invert_(invert) {}
 

@@ -1,4 +1,4 @@
-// Ranges are gathered as they come and put in order when they are read.
+// Ranges are collected unsorted and sorted when they are read.
 
 #include "tokenizer/unicode/code_point_set.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// A set of code points as ranges: what a class of a regular expression becomes.
+// A set of code points as ranges, used for the character classes of regular expressions.
 
 #include <cstdint>
 #include <vector>
@@ -18,14 +18,14 @@ class CodePointSet {
     ranges_.insert(ranges_.end(), other.ranges_.begin(), other.ranges_.end());
   }
 
-  /// In order, neither overlapping nor touching.
+  /// Sorted; ranges neither overlap nor touch.
   std::vector<Range> ranges() const;
   CodePointSet complement() const;
 
  private:
   static constexpr char32_t kLast = 0x10FFFF;
 
-  std::vector<Range> ranges_;  // in any order
+  std::vector<Range> ranges_;  // unsorted
 };
 
 }  // namespace signalbox::tokenizer

@@ -1,4 +1,4 @@
-// RE2's adapter.
+// The adapter to RE2.
 
 #include "tokenizer/unicode/regex.h"
 
@@ -13,7 +13,8 @@
 namespace signalbox::tokenizer {
 namespace {
 
-// Of one compiled pattern with its automata, which RE2 builds as it goes and forgets at the limit.
+// Memory limit per pattern, including its automata, which RE2 builds on demand and discards at the
+// limit.
 constexpr int64_t kMemoryBytesMax = int64_t{8} << 20;
 
 re2::StringPiece piece(std::string_view text) {

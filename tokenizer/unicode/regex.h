@@ -1,8 +1,9 @@
 #pragma once
-// Regular expressions of a tokenizer.json, which are Oniguruma's: classes by Unicode's categories,
-// `^` and `$` at every line, no look-around here. RE2 finds a match in linear time whatever the
-// text is; all matches of a text take longer only where a pattern looks far ahead for little (a+b|a
-// in a run of a). What RE2 cannot do as Oniguruma does it is refused when the file is loaded.
+// Regular expressions of a tokenizer.json in Oniguruma's dialect: classes by Unicode category, `^`
+// and `$` at every line, no look-around. RE2 finds one match in linear time for any text. Finding
+// all matches takes longer only if a pattern looks far ahead and matches little (a+b|a in a run of
+// a). Constructs that RE2 cannot execute exactly like Oniguruma are rejected when the file is
+// loaded.
 
 #include <memory>
 #include <optional>
@@ -18,29 +19,29 @@ class RE2;
 
 namespace signalbox::tokenizer {
 
-/// Immutable; thread-safe. Texts are valid UTF-8 and smaller than 4 GiB.
+/// Immutable; thread-safe. Texts must be valid UTF-8 and smaller than 4 GiB.
 class Regex {
  public:
-  /// Errors: kCorrupt (malformed), kUnsupported (look-around, back references and what else is not
-  /// built, by name), kTooLarge (more than 8 MB when compiled); "<what> at byte <where> of
+  /// Errors: kCorrupt (malformed), kUnsupported (look-around, back references and other unsupported
+  /// constructs, by name), kTooLarge (more than 8 MB when compiled); "<what> at byte <where> of
   /// <pattern>".
   static Result<Regex> compile(std::string_view pattern);
   Regex(Regex&&) noexcept;
   ~Regex();
 
-  /// The first match that begins at `from` or behind it. It may be empty. Precondition: from <=
+  /// Returns the first match that begins at or after `from`; it may be empty. Requires from <=
   /// text.size().
   std::optional<Span> find(std::string_view text, size_t from) const;
 
-  /// Appends the matches from left to right. None overlap; where a choice is open, the one that a
-  /// backtracking matcher meets first. A match may be empty, but not where the match before it
-  /// ends, nor in an empty text.
+  /// Appends all matches from left to right without overlaps. Among alternatives it takes the match
+  /// that a backtracking matcher finds first. A match may be empty, but not directly at the end of
+  /// the previous match and not in an empty text.
   void find_all(std::string_view text, std::vector<Span>& matches) const;
 
-  /// Whether the pattern may match no character at all.
+  /// Returns true if the pattern can match the empty string.
   bool may_be_empty() const { return may_be_empty_; }
 
-  /// Whether there is any match.
+  /// Returns true if the text contains a match.
   bool is_in(std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// The categories are gathered once, in one pass over all code points.
+// The categories are collected once, in one pass over all code points.
 
 #include "tokenizer/unicode/regex_classes.h"
 

@@ -1,6 +1,7 @@
-// A recursive parser over the pattern that writes as it reads. Refused, besides what RE2 cannot do:
-// what the two do in different ways (matching without case where Oniguruma folds two characters
-// into one, as ss into ß; repetition of what may be empty) and what no tokenizer is known to use.
+// A recursive parser that writes the translated pattern while it reads. It rejects constructs that
+// RE2 cannot execute, constructs that the two handle differently (case folding of two characters
+// into one, such as ss to ß; repetition of a part that can be empty), and constructs that no known
+// tokenizer uses.
 
 #include "tokenizer/unicode/regex_syntax.h"
 
@@ -17,7 +18,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-constexpr int kDepthMax = 100;     // of groups in groups
+constexpr int kDepthMax = 100;     // nested groups
 constexpr int kRepeatsMax = 1000;  // RE2's limit
 
 bool is_digit(char32_t c) {
@@ -57,14 +58,14 @@ class Translator {
 
   Result<TranslatedRegex> run() {
     SIGNALBOX_TRY(const bool may_be_empty, alternatives(0));
-    if (at_ < pattern_.size()) return malformed("a ) that closes nothing");
+    if (at_ < pattern_.size()) return malformed("an unmatched )");
     return TranslatedRegex{std::move(out_), may_be_empty};
   }
 
  private:
   struct Escape {
     CodePointSet set;
-    std::optional<char32_t> literal;  // or this one
+    std::optional<char32_t> literal;  // set if the escape is a single character instead of a set
   };
 
   tl::unexpected<Error> refuse(Code code, std::string_view what) const {
@@ -73,8 +74,8 @@ class Translator {
   tl::unexpected<Error> malformed(std::string_view what) const {
     return refuse(Code::kCorrupt, what);
   }
-  tl::unexpected<Error> not_built_here(std::string_view what) const {
-    return refuse(Code::kUnsupported, fmt::format("{} is not built,", what));
+  tl::unexpected<Error> unsupported_here(std::string_view what) const {
+    return refuse(Code::kUnsupported, fmt::format("{} is not supported,", what));
   }
 
   bool starts(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
@@ -101,7 +102,7 @@ class Translator {
     out_ += ']';
   }
 
-  // These answer whether what they read may match nothing.
+  // These return true if the parsed part can match the empty string.
   Result<bool> alternatives(int depth);
   Result<bool> sequence(int depth);
   Result<bool> repeated(int depth);
@@ -112,7 +113,7 @@ class Translator {
 
   struct Interval {
     int least;
-    int most;  // or -1
+    int most;  // -1 for unlimited
     size_t end;
   };
   std::optional<Interval> interval() const;
@@ -127,7 +128,7 @@ class Translator {
   size_t at_ = 0;
   std::string out_;
   bool without_case_ = false;
-  char32_t folded_before_ = 0;  // the letter written last without case, in lower case
+  char32_t folded_before_ = 0;  // the previous case-folded letter, in lower case
 };
 
 Result<bool> Translator::alternatives(int depth) {
@@ -144,20 +145,20 @@ Result<bool> Translator::alternatives(int depth) {
 
 Result<bool> Translator::sequence(int depth) {
   bool may_be_empty = true;
-  // Oniguruma has no line behind a newline that ends the text, RE2 has. What needs a character
-  // behind the ^ cannot tell.
+  // After a newline that ends the text, Oniguruma does not begin another line, but RE2 does. A
+  // pattern that needs a character after the ^ is not affected.
   const bool at_line_begin = depth == 0 && take("^");
   if (at_line_begin) out_ += "(?m:^)";
   while (at_ < pattern_.size() && !starts("|") && !starts(")")) {
     SIGNALBOX_TRY(const bool part, repeated(depth));
     may_be_empty &= part;
   }
-  if (at_line_begin && may_be_empty) return not_built_here("a ^ before what may be empty");
+  if (at_line_begin && may_be_empty) return unsupported_here("a ^ before a part that can be empty");
   return may_be_empty;
 }
 
 Result<bool> Translator::repeated(int depth) {
-  if (starts("^")) return not_built_here("a ^ that is not first");
+  if (starts("^")) return unsupported_here("a ^ that is not first");
   if (take("$")) {
     out_ += "(?m:$)";
   } else if (take("\\A")) {
@@ -176,11 +177,12 @@ Result<bool> Translator::repeated(int depth) {
 
 Result<bool> Translator::atom(int depth) {
   if (starts("*") || starts("+") || starts("?") || interval()) {
-    return malformed("a repetition of nothing");
+    return malformed("a repetition without an operand");
   }
   if (take("(")) return group(depth);
   if (without_case_) {
-    if (starts("[") || starts("\\") || starts(".")) return not_built_here("this without case");
+    if (starts("[") || starts("\\") || starts("."))
+      return unsupported_here("this in a case-insensitive group");
     SIGNALBOX_TRY_VOID(without_case(take_code_point()));
     return false;
   }
@@ -206,32 +208,33 @@ Result<bool> Translator::atom(int depth) {
   return false;
 }
 
-// One character of a (?i:..).
+// Writes one character of a (?i:..).
 Result<void> Translator::without_case(char32_t literal) {
   const char32_t lower = literal | 0x20;
   const bool folds = is_letter(literal);
-  if (literal >= 0x80) return not_built_here("this without case");
-  for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {  // to ligatures and ß
+  if (literal >= 0x80) return unsupported_here("this in a case-insensitive group");
+  // pairs that fold to ligatures or ß
+  for (const std::string_view pair : {"ff", "fi", "fl", "ss", "st"}) {
     if (folds && folded_before_ == static_cast<char32_t>(pair[0]) &&
         lower == static_cast<char32_t>(pair[1])) {
-      return not_built_here(fmt::format("{} without case", pair));
+      return unsupported_here(fmt::format("{} in a case-insensitive group", pair));
     }
   }
   folded_before_ = folds ? lower : 0;
   CodePointSet set;
   set.add(literal, literal);
   if (folds) set.add(literal ^ 0x20, literal ^ 0x20);
-  if (folds && lower == 's') set.add(0x17F, 0x17F);    // the long s
-  if (folds && lower == 'k') set.add(0x212A, 0x212A);  // the sign of kelvin
+  if (folds && lower == 's') set.add(0x17F, 0x17F);    // long s
+  if (folds && lower == 'k') set.add(0x212A, 0x212A);  // Kelvin sign
   write(set);
   return {};
 }
 
-// After the opening parenthesis.
+// Called after the opening parenthesis.
 Result<bool> Translator::group(int depth) {
-  if (starts("?=") || starts("?!")) return not_built_here("look-ahead");
-  if (starts("?<=") || starts("?<!")) return not_built_here("look-behind");
-  if (starts("?>")) return not_built_here("an atomic group");
+  if (starts("?=") || starts("?!")) return unsupported_here("look-ahead");
+  if (starts("?<=") || starts("?<!")) return unsupported_here("look-behind");
+  if (starts("?>")) return unsupported_here("an atomic group");
   const bool outer = without_case_;
   if (take("?<")) {
     const size_t end = pattern_.find('>', at_);
@@ -240,17 +243,17 @@ Result<bool> Translator::group(int depth) {
   } else if (take("?i:")) {
     without_case_ = true;
   } else if (starts("?") && !take("?:")) {
-    return not_built_here("this kind of group");
+    return unsupported_here("this kind of group");
   }
   out_ += "(?:";
   SIGNALBOX_TRY(const bool may_be_empty, alternatives(depth + 1));
   without_case_ = outer;
-  if (!take(")")) return malformed("a group that is not closed");
+  if (!take(")")) return malformed("an unclosed group");
   out_ += ')';
   return may_be_empty;
 }
 
-// {n}, {n,}, {,m} or {n,m}; what only looks like it is plain text.
+// Parses {n}, {n,}, {,m} or {n,m}. Anything else is plain text.
 std::optional<Translator::Interval> Translator::interval() const {
   if (!starts("{")) return std::nullopt;
   size_t i = at_ + 1;
@@ -276,23 +279,23 @@ std::optional<Translator::Interval> Translator::interval() const {
 
 Result<bool> Translator::repetition(bool may_be_empty) {
   const bool was_empty = may_be_empty;
-  bool is_plain = false;  // one of * + ?, which a + would make possessive
-  bool has_lazy = true;   // {n}? is no lazy {n}
+  bool is_plain = false;  // one of * + ?; a following + would make it possessive
+  bool has_lazy = true;   // {n}? is not a lazy {n}
   if (take("?")) {
     out_ += '?';
     is_plain = may_be_empty = true;
   } else if (starts("*") || starts("+")) {
-    if (was_empty) return not_built_here("a repetition of what may be empty");
+    if (was_empty) return unsupported_here("a repetition of a part that can be empty");
     may_be_empty = starts("*");
     out_ += pattern_[at_++];
     is_plain = true;
   } else if (const auto found = interval()) {
-    if (was_empty) return not_built_here("a repetition of what may be empty");
+    if (was_empty) return unsupported_here("a repetition of a part that can be empty");
     if (found->least > kRepeatsMax || found->most > kRepeatsMax) {
       return refuse(Code::kTooLarge, fmt::format("over {} repetitions", kRepeatsMax));
     }
     if (found->most >= 0 && found->most < found->least) {
-      return not_built_here("an interval from more to less");
+      return unsupported_here("an interval with reversed bounds");
     }
     at_ = found->end;
     has_lazy = found->least != found->most;
@@ -304,20 +307,20 @@ Result<bool> Translator::repetition(bool may_be_empty) {
     return may_be_empty;
   }
   if (has_lazy && take("?")) out_ += '?';
-  if (is_plain && starts("+")) return not_built_here("possessive repetition");
+  if (is_plain && starts("+")) return unsupported_here("possessive repetition");
   if (starts("*") || starts("+") || starts("?") || interval()) {
-    return not_built_here("a repetition of a repetition");
+    return unsupported_here("a repetition of a repetition");
   }
   return may_be_empty;
 }
 
-// After the opening bracket.
+// Called after the opening bracket.
 Result<void> Translator::bracket() {
   const bool negated = take("^");
-  if (starts("]")) return not_built_here("a class that begins with ]");
+  if (starts("]")) return unsupported_here("a class that begins with ]");
   CodePointSet set;
   while (!take("]")) {
-    if (at_ >= pattern_.size()) return malformed("a class that is not closed");
+    if (at_ >= pattern_.size()) return malformed("an unclosed class");
     SIGNALBOX_TRY_VOID(bracket_item(set));
   }
   write(negated ? set.complement() : set);
@@ -331,13 +334,13 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
     const auto found = end == std::string_view::npos
                            ? std::nullopt
                            : regex_classes::posix(pattern_.substr(at_, end - at_));
-    if (!found) return not_built_here("this POSIX class");
+    if (!found) return unsupported_here("this POSIX class");
     at_ = end + 2;
     set.add(negated ? found->complement() : *found);
     return {};
   }
-  if (starts("[")) return not_built_here("a class in a class");
-  if (starts("&&")) return not_built_here("an intersection of classes");
+  if (starts("[")) return unsupported_here("a class in a class");
+  if (starts("&&")) return unsupported_here("an intersection of classes");
   const bool is_dash = starts("-");
   Escape first;
   if (starts("\\")) {
@@ -347,7 +350,7 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
   }
   const bool is_last = starts("]");
   if (is_dash && !is_last && pattern_[at_ - 2] != '[' && pattern_.substr(at_ - 3, 2) != "[^") {
-    return not_built_here("a - inside a class");
+    return unsupported_here("a - inside a class");
   }
   if (!starts("-") || starts("-]")) {
     set.add(first.literal ? CodePointSet() : first.set);
@@ -359,19 +362,19 @@ Result<void> Translator::bracket_item(CodePointSet& set) {
   if (starts("\\")) {
     SIGNALBOX_TRY(last, escape());
   } else if (starts("[") || starts("-") || at_ >= pattern_.size()) {
-    return not_built_here("this range");
+    return unsupported_here("this range");
   } else {
     last.literal = take_code_point();
   }
   if (!first.literal || !last.literal) return malformed("a range with a class at its end");
-  if (*first.literal > *last.literal) return malformed("a range from more to less");
+  if (*first.literal > *last.literal) return malformed("a reversed range");
   set.add(*first.literal, *last.literal);
   return {};
 }
 
 Result<Translator::Escape> Translator::escape() {
   const size_t begin = at_++;
-  if (at_ >= pattern_.size()) return malformed("a \\ that escapes nothing");
+  if (at_ >= pattern_.size()) return malformed("a trailing \\");
   const char32_t c = take_code_point();
   if (c == 'p' || c == 'P') {
     SIGNALBOX_TRY(CodePointSet set, property(c == 'P'));
@@ -384,7 +387,7 @@ Result<Translator::Escape> Translator::escape() {
   }
   if (c == 'x') {
     SIGNALBOX_TRY(const char32_t found, hexadecimal(1, 2));
-    if (found >= 0x80) return not_built_here("a byte that is no ASCII character");
+    if (found >= 0x80) return unsupported_here("a byte that is not ASCII");
     return Escape{{}, found};
   }
   if (c == 'u') {
@@ -403,19 +406,19 @@ Result<Translator::Escape> Translator::escape() {
   const size_t end = at_;
   at_ = begin;
   const bool refers = (c >= '1' && c <= '9') || c == 'k' || c == 'g';
-  return not_built_here(refers ? "a back reference"
-                               : fmt::format("{}", pattern_.substr(begin, end - begin)));
+  return unsupported_here(refers ? "a back reference"
+                                 : fmt::format("{}", pattern_.substr(begin, end - begin)));
 }
 
-// After \p or \P.
+// Called after \p or \P.
 Result<CodePointSet> Translator::property(bool negated) {
-  if (!take("{")) return not_built_here("\\p without {");
+  if (!take("{")) return unsupported_here("\\p without {");
   if (take("^")) negated = !negated;
   const size_t end = pattern_.find('}', at_);
   const auto found = end == std::string_view::npos
                          ? std::nullopt
                          : regex_classes::category(pattern_.substr(at_, end - at_));
-  if (!found) return not_built_here("this property");
+  if (!found) return unsupported_here("this property");
   at_ = end + 1;
   return negated ? found->complement() : *found;
 }
@@ -431,7 +434,7 @@ Result<char32_t> Translator::hexadecimal(size_t digits_least, size_t digits_most
   }
   if (digits < digits_least) return malformed("a code point without its digits");
   if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
-    return malformed("a number that is no code point");
+    return malformed("a number that is not a code point");
   }
   return value;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Oniguruma's syntax of regular expressions in RE2's. The two agree on what is written the same way
-// for a small language only, so a pattern is parsed and written anew, and nothing passes through
-// unread. Classes become lists of code points: RE2's own are ASCII's or of another Unicode.
+// Translates Oniguruma's regular expression syntax to RE2's. Both give the same meaning to only a
+// small common language. A pattern is therefore parsed completely and written anew. Classes become
+// lists of code points, because RE2's own classes are limited to ASCII or use another Unicode
+// version.
 
 #include <string>
 #include <string_view>
@@ -12,11 +13,11 @@ namespace signalbox::tokenizer {
 
 struct TranslatedRegex {
   std::string pattern;
-  bool may_be_empty;  // it may match no character
+  bool may_be_empty;  // it can match the empty string
 };
 
-/// Errors: kCorrupt (malformed), kUnsupported (not built), kTooLarge (nested too deep): "<pattern>:
-/// <what> at byte <where>".
+/// Errors: kCorrupt (malformed), kUnsupported, kTooLarge (nested too deeply): "<pattern>: <what> at
+/// byte <where>".
 Result<TranslatedRegex> to_re2(std::string_view pattern);
 
 }  // namespace signalbox::tokenizer

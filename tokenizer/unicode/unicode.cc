@@ -1,4 +1,4 @@
-// utf8proc's adapter, with the corrections that make it agree with the reference.
+// The adapter to utf8proc, with corrections that make it agree with the reference.
 
 #include "tokenizer/unicode/unicode.h"
 
@@ -17,8 +17,8 @@ struct Range {
   char32_t last;
 };
 
-// Code points that are Mn, P* or Cf now and were unassigned in Unicode 8. A range may run over
-// others between them.
+// Code points in Mn, P* or Cf that were unassigned in Unicode 8. A range may include other code
+// points between them.
 constexpr Range kCategorySinceUnicode9[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},   {0x09FD, 0x09FE},
     {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},   {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},
@@ -33,8 +33,8 @@ constexpr Range kCategorySinceUnicode9[] = {
     {0x1E944, 0x1E95F},
 };
 
-// Code points of category M, with a combining class or with a decomposition that were unassigned in
-// Unicode 9. A range may run over others without.
+// Code points in category M, with a combining class or with a decomposition, that were unassigned
+// in Unicode 9. A range may include other code points.
 constexpr Range kMarkSinceUnicode10[] = {
     {0x07FD, 0x07FD},   {0x0898, 0x08D3},   {0x09FE, 0x09FE},   {0x0AFA, 0x0AFF},
     {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},   {0x0CF3, 0x0D00},   {0x0D3B, 0x0D3C},
@@ -48,10 +48,11 @@ constexpr Range kMarkSinceUnicode10[] = {
     {0x1CF00, 0x1CF46}, {0x1E030, 0x1E4EF}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-// Of Hangul, whose syllables are computed (Unicode 15, section 3.12): a leading consonant, a vowel
-// and perhaps a trailing consonant.
+// Constants for Hangul, whose syllables are computed (Unicode 15, section 3.12): a leading
+// consonant, a vowel and an optional trailing consonant.
 constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTrails = 0x11A7;
-constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTrailCount = 28;  // no trail is one of them
+// kTrailCount includes "no trail"
+constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTrailCount = 28;
 
 struct CategoryRange {
   char32_t first;
@@ -59,7 +60,7 @@ struct CategoryRange {
   Category category;
 };
 
-// What Unicode 16 has assigned and utf8proc 2.8 has not.
+// Assigned in Unicode 16 but not in utf8proc 2.8.
 constexpr CategoryRange kCategoryInUnicode16[] = {
     {0x0897, 0x0897, Category::kMn},   {0x1B4E, 0x1B4F, Category::kPo},
     {0x1B7F, 0x1B7F, Category::kPo},   {0x1C89, 0x1C89, Category::kLu},
@@ -120,7 +121,7 @@ bool is_known_category(char32_t c) {
   return !contains(kCategorySinceUnicode9, c);
 }
 
-// Pairs of Unicode 16 and 17, which utf8proc 2.8 lacks; c itself otherwise.
+// Lower-case pairs of Unicode 16 and 17 that utf8proc 2.8 lacks. Returns c for other characters.
 char32_t to_lower_since_unicode16(char32_t c) {
   switch (c) {
     case 0xA7CB:
@@ -158,7 +159,7 @@ Expansion expand(char32_t c, int options) {
   const bool decomposes = property->decomp_seqindex != UINT16_MAX || is_syllable(c);
   if (!decomposes || contains(kMarkSinceUnicode10, c)) return single(c);
   std::array<utf8proc_int32_t, kExpansionMax> found;
-  int boundary_class = 0;  // asked for by the interface, used for grapheme clusters only
+  int boundary_class = 0;  // required by the interface, only used for grapheme clusters
   const auto size =
       utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), found.data(), found.size(),
                               static_cast<utf8proc_option_t>(options), &boundary_class);
@@ -169,7 +170,7 @@ Expansion expand(char32_t c, int options) {
   return out;
 }
 
-// None is U+0000, which nothing composes to.
+// Returns U+0000 if there is no composite; nothing composes to it.
 char32_t compose_hangul(char32_t first, char32_t second) {
   if (first >= kLeads && first < kLeads + kLeadCount && second >= kVowels &&
       second < kVowels + kVowelCount) {
@@ -204,7 +205,7 @@ Class class_of(char32_t c) {
 Category category(char32_t c) {
   static_assert(static_cast<int>(Category::kCo) == UTF8PROC_CATEGORY_CO);
   const utf8proc_category_t found = category_in_utf8proc(c);
-  // What is assigned stays what it is, but for one vowel sign of Ahom.
+  // Assigned code points keep their category, except for one vowel sign of Ahom.
   if (found == UTF8PROC_CATEGORY_CN && c <= std::rbegin(kCategoryInUnicode16)->last) {
     const auto after =
         std::upper_bound(std::begin(kCategoryInUnicode16), std::end(kCategoryInUnicode16), c,
@@ -238,15 +239,15 @@ bool is_punctuation(char32_t c) {
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
            (c >= '{' && c <= '~');
   }
-  // Punctuation until Unicode 10: a sign of Canadian syllabics, now a symbol, and of Sharada, now a
-  // mark.
+  // Punctuation until Unicode 10: a sign of Canadian syllabics (now a symbol) and one of Sharada
+  // (now a mark).
   if (c == 0x166D || c == 0x111C9) return true;
   const utf8proc_category_t found = category_in_utf8proc(c);
   return found >= UTF8PROC_CATEGORY_PC && found <= UTF8PROC_CATEGORY_PO && is_known_category(c);
 }
 
 bool is_nonspacing_mark(char32_t c) {
-  if (c == 0x1734) return true;  // Hanunoo's pamudpod: a spacing mark since Unicode 14
+  if (c == 0x1734) return true;  // Hanunoo sign pamudpod: a spacing mark since Unicode 14
   return category_in_utf8proc(c) == UTF8PROC_CATEGORY_MN && is_known_category(c);
 }
 
@@ -279,7 +280,7 @@ bool is_word(char32_t c) {
 }
 
 bool is_numeric(char32_t c) {
-  // Two scripts of Unicode 17.
+  // Numbers of two scripts added in Unicode 17.
   return is_number(category(c)) || (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
 }
 
@@ -289,8 +290,8 @@ const ClassTable& ClassTable::get() {
 }
 
 ClassTable::ClassTable() {
-  constexpr char32_t kClassedEnd = 0x33500;  // beyond the last letter: all other
-  pages_.push_back({});                      // all other
+  constexpr char32_t kClassedEnd = 0x33500;  // all code points from here on are kOther
+  pages_.push_back({});                      // page 0: all kOther
   for (char32_t first = 0; first < kClassedEnd; first += 0x100) {
     Page page{};
     for (char32_t i = 0; i < 0x100; ++i) {
@@ -319,7 +320,7 @@ Expansion decompose_compatible(char32_t c) {
 
 char32_t compose(char32_t first, char32_t second) {
   if (const char32_t syllable = compose_hangul(first, second)) return syllable;
-  // utf8proc composes buffers only. It takes U+11A7 for a trailing consonant, which it is not.
+  // utf8proc only composes buffers. It treats U+11A7 as a trailing consonant, which is wrong.
   if (second == kTrails) return 0;
   utf8proc_int32_t pair[] = {static_cast<utf8proc_int32_t>(first),
                              static_cast<utf8proc_int32_t>(second)};

@@ -1,5 +1,5 @@
-// Any bytes give a tree or an Error; limits small enough that a hostile input would show as time or
-// memory.
+// Any bytes must give a tree or an Error. The limits are small, so that a hostile input would be
+// noticed by its time or memory.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as text for small tokenizers of each family: ids and offsets must stay within their
-// bounds, whatever the limit. The first two bytes choose the tokenizer and the options.
+// Encodes any bytes with small tokenizers of each family. Ids and offsets must stay within their
+// bounds for every limit. The first two bytes select the tokenizer and the options.
 
 #include <array>
 #include <cstddef>

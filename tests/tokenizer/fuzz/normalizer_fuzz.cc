@@ -1,6 +1,6 @@
-// Any text through each normalizer: what it says about a text (that it keeps it, that it may be cut
-// in two) must be true, and its result well-formed. The first line, where there is one, is the
-// regular expression of a Replace.
+// Runs any text through each normalizer. Its claims about a text (unchanged, splittable) must be
+// true, and its result well-formed. The first line, if there is one, is the regular expression of a
+// Replace.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ const Normalizers& normalizers() {
   return steps;
 }
 
-// The program decodes bad bytes before it normalises.
+// The pipeline decodes bad bytes before normalising.
 std::string repaired(std::string_view bytes) {
   std::string out;
   for (size_t i = 0; i < bytes.size();) {

@@ -1,5 +1,5 @@
-// Any bytes as the table of a Precompiled normalizer: an error, or text that keeps its alignment
-// within bounds.
+// Reads any bytes as the table of a Precompiled normalizer. The result is an error, or text whose
+// alignment stays within bounds.
 
 #include <cstddef>
 #include <cstdint>

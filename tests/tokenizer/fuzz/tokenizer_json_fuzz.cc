@@ -1,4 +1,4 @@
-// Any bytes as a tokenizer.json: an error or a tokenizer that encodes.
+// Reads any bytes as a tokenizer.json. The result is an error or a working tokenizer.
 
 #include <cstddef>
 #include <cstdint>

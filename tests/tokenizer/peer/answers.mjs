@@ -1,5 +1,5 @@
-// What the peer and what `signalbox tokenize` answer to the same rows, in the same shape:
-// {ids, offsets, type_ids}, or {error} where there is none.
+// Collects the answers of the peer and of `signalbox tokenize` to the same rows in the same form: {ids, offsets,
+// type_ids}, or {error}.
 
 import { fork, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const kMillisecondsMax = 120_000;
 const kWorker = fileURLToPath(new URL("peer_worker.mjs", import.meta.url));
 
-/// Thrown when a side does not take the file.
+/// Thrown when a side rejects the file.
 export class Refused extends Error {
   constructor(side, message) {
     super(message);
@@ -18,8 +18,8 @@ export class Refused extends Error {
 const kFailuresMax = 4;
 const kLeft = "not asked";
 
-// A side answers all rows at once. Where some row ends it, they are asked one by one, and the rest is left when it has
-// ended too often: each start takes a while.
+// A side answers all rows at once. If a row crashes it, the rows are run one by one; after too many crashes the rest is
+// skipped, because each start takes a while.
 async function allAnswers(side, setting, rows) {
   const { answers, failure } = await side(setting, rows);
   if (!failure && answers.length === rows.length) return answers;
@@ -36,7 +36,7 @@ async function allAnswers(side, setting, rows) {
 
 let worker = null;
 
-/// Ends the process of the peer.
+/// Ends the peer's process.
 export function closePeer() {
   worker?.kill("SIGKILL");
   worker = null;
@@ -64,7 +64,7 @@ function ask(request) {
 
 const peer = ({ file, cut, specialTokens }, rows) => ask({ setting: { file, cut, specialTokens }, rows });
 
-/// What the peer's normalizer of a tokenizer.json makes of texts; none where it panics.
+/// Returns the results of the peer's normalizer from a tokenizer.json for texts; undefined where it panics.
 export async function normalForms(json, texts) {
   return (await ask({ json: JSON.stringify(json), texts })).answers;
 }
@@ -77,7 +77,7 @@ async function ours(setting, rows) {
   return outcome;
 }
 
-/// A setting as options of `signalbox tokenize`.
+/// Converts a setting to options of `signalbox tokenize`.
 export function asOptions({ file, cut, specialTokens }) {
   const options = ["--tokenizer", file];
   if (cut) {
@@ -97,7 +97,7 @@ function run({ program, ...setting }, rows) {
     let err = "";
     child.stdout.on("data", (bytes) => out.push(bytes));
     child.stderr.setEncoding("utf8").on("data", (text) => (err += text));
-    child.stdin.on("error", () => {}); // the program ended early, as its exit status will say
+    child.stdin.on("error", () => {}); // the program ended early; its exit status is reported below
     child.on("close", (code, signal) => {
       const lines = Buffer.concat(out).toString("utf8").split("\n").slice(0, -1);
       done({ answers: lines, failure: code === 0 ? "" : `${signal ?? `exit status ${code}`}: ${err.trim()}` });
@@ -106,11 +106,11 @@ function run({ program, ...setting }, rows) {
   });
 }
 
-// A row without an answer of the peer, because it panics or lacks an unknown token; or with one that special tokens
-// alone make longer than the limit, which ours always keeps.
+// A row without an answer from the peer, because it panics or lacks an unknown token; or whose special tokens alone
+// exceed the limit, which our limit always respects.
 const isNoQuestion = ({ cut }, { error, ids }) => error !== undefined || ids.length > (cut?.tokensMax ?? Infinity);
 
-// What differs first, in words, or "" where the answers are the same. Ours may still be text.
+// Describes the first difference, or returns "" if the answers are equal. Ours may still be JSON text.
 function difference(setting, theirs, mine) {
   if (isNoQuestion(setting, theirs) || mine.error === kLeft || JSON.stringify(theirs) === mine) return "";
   const answer = typeof mine === "string" ? JSON.parse(mine) : mine;
@@ -135,9 +135,9 @@ function firstOf(theirs, mine) {
   return "";
 }
 
-/// Tries rows, {text, pair?}, on {program, file, cut?, specialTokens}; `cut` is {tokensMax, strategy, side, stride?}, and a
-/// stride asks for all windows. `found` holds those whose answers differ: {row, peer, ours, what}; `asked` is how
-/// many the peer answered. Throws Refused where a side does not take the file.
+/// Compares rows, {text, pair?}, with the setting {program, file, cut?, specialTokens}. `cut` is {tokensMax, strategy,
+/// side, stride?}; a stride requests all windows. Returns `found`, the rows whose answers differ: {row, peer, ours,
+/// what}; and `asked`, the number of rows that the peer answered. Throws Refused if a side rejects the file.
 export async function compare(setting, rows) {
   const sides = await Promise.allSettled([allAnswers(peer, setting, rows), allAnswers(ours, setting, rows)]);
   for (const { reason } of sides) {

@@ -1,5 +1,5 @@
-// Random tokenizer.json files: a small model of one family, and around it whatever normalizers, pre-tokenizers, added
-// tokens and post-processors the dice give, in combinations that no published model has.
+// Generates random tokenizer.json files: a small model of one family with random normalizers, pre-tokenizers, added
+// tokens and post-processors, in combinations that no published model has.
 
 import { normalForms } from "./answers.mjs";
 import { idOf, size } from "./small_models.mjs";
@@ -8,7 +8,7 @@ const kBehaviours = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNex
 const kSchemes = ["always", "first", "never"];
 const kMark = "\u2581";
 
-// The patterns that published files hold, and strings.
+// Patterns from published files, and plain strings.
 const kGpt4 =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" +
   "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -112,7 +112,7 @@ const byteLevel = (random) => ({
   use_regex: random.flip(),
 });
 
-// A byte-level model reads words of GPT-2's alphabet only, so there ByteLevel comes last, and nowhere else.
+// A byte-level model only reads words in GPT-2's alphabet, so ByteLevel comes last there, and is not used elsewhere.
 function pretokenizer(random, family) {
   if (family !== "byte-level") {
     if (random.once(4)) return null;
@@ -157,7 +157,7 @@ function onePostprocessor(random, pieces) {
   }
 }
 
-// A sequence is as published files have it: offsets first, then what adds tokens, once.
+// A sequence has the order of published files: first offsets, then one step that adds tokens.
 function postprocessor(random, pieces) {
   if (random.once(4)) return null;
   const last = onePostprocessor(random, pieces);
@@ -170,8 +170,8 @@ const kContents = [
   ...[" ", "  ", "\n", "\u00A0", kMark, "\u2581a"],
 ];
 
-// The peer gives a token that is new the next id, whatever the file says; and two that normalise alike, or to nothing,
-// are a contradiction that we refuse.
+// The peer gives a new token the next id, regardless of the file. Two tokens that normalise to the same text, or to
+// nothing, are a contradiction that we reject.
 async function addedTokens(random, model, normalizer) {
   const contents = random.some(kContents, 6);
   const forms = await normalForms({ version: "1.0", added_tokens: [], normalizer, model }, contents);
@@ -214,7 +214,7 @@ function variant(random, family, model) {
   }
 }
 
-/// How a text is cut: {tokensMax, strategy, side}.
+/// Random truncation: {tokensMax, strategy, side}.
 export function truncation(random, tokensMaxMax) {
   return {
     tokensMax: 1 + random.below(tokensMaxMax),
@@ -223,7 +223,7 @@ export function truncation(random, tokensMaxMax) {
   };
 }
 
-/// A tokenizer.json as an object.
+/// Returns a tokenizer.json as an object.
 export async function configuration(random, family, smallModel, charsMap) {
   const model = variant(random, family, smallModel);
   const one = (dice) => oneNormalizer(dice, charsMap);

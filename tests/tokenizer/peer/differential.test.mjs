@@ -1,5 +1,5 @@
-// Signalbox against Hugging Face's own tokenizers library: ids, offsets and type ids of generated texts and pairs, over
-// the tokenizer files of files.txt and over random configurations. The same seed gives the same strings.
+// Compares Signalbox with Hugging Face's own tokenizers library: ids, offsets and type ids of generated texts and pairs, for
+// the tokenizer files of files.txt and for random configurations. The same seed gives the same strings.
 //
 // usage: tests/tokenizer/peer/run PROGRAM [--seed N] [--count N] [--only NAME]
 
@@ -28,10 +28,10 @@ const kCount = Number(options.count);
 assert.ok(Number.isInteger(kCount) && kCount > 0, `--count: expected a positive number, found "${options.count}"`);
 
 const kFolder = fileURLToPath(new URL("../../../build/tokenizers", import.meta.url));
-const kWork = `${kFolder}/random-${process.pid}`; // of this run; stays where something differed
+const kWork = `${kFolder}/random-${process.pid}`; // of this run; kept if there were differences
 mkdirSync(kWork, { recursive: true });
 
-// Shares of the whole: those that the project's own models use come first.
+// Shares of the total; the models used by the project come first.
 const kModels = { bert: 0.12, modernbert: 0.12, gemma2: 0.12, gpt2: 0.12, t5: 0.12 };
 const kWitnesses = ["cl100k", "deepseek", "llama2", "llama3", "mistral", "o200k", "qwen"];
 const kWitnessShare = 0.1 / kWitnesses.length;
@@ -40,8 +40,8 @@ const kRowsOfOneConfiguration = 50;
 const kReportsMax = 3;
 
 const rowsFor = (strings, count) => Array.from({ length: count }, () => strings.row());
-// "x.json: model.type: \"WordLevel\" is not built (built: BPE)": the component, without the path of the file.
-const kNotBuilt = /\.json: (.* is not built)/;
+// "x.json: model.type: \"WordLevel\" is not supported (supported: BPE)": the component, without the path of the file.
+const kUnsupported = /\.json: (.* is not supported)/;
 const isChosen = (name) => options.only === undefined || options.only === name;
 
 let isKept = false;
@@ -54,29 +54,29 @@ for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witn
   if (!isChosen(name)) continue;
   const file = `${kFolder}/${name}.json`;
   const count = Math.ceil(kCount * share);
-  const skip = existsSync(file) ? false : `${file} is not there`;
+  const skip = existsSync(file) ? false : `${file} does not exist`;
   test(`${name}: ${count} texts and pairs`, { skip }, async (t) => {
     const random = new Random(options.seed, name);
     const added = JSON.parse(readFileSync(file, "utf8")).added_tokens.map((token) => token.content);
     const strings = new Strings(random, added);
-    // A third is cut, somehow; a part of that into windows.
+    // A third is truncated in some way, part of it into windows.
     const [short, long] = [truncation(random, 12), truncation(random, 128)];
     let total = 0;
     const strategy = random.pick(["only_first", "only_first", "only_second"]);
-    // With room for text: without any, the peer's second window holds all of it.
+    // Leaves room for text: without any, the peer's second window contains all of it.
     const windows = { ...long, tokensMax: 10 + random.below(24), strategy, stride: random.below(6) };
     for (const [part, cut] of [[2 / 3], [1 / 9, short], [1 / 9, long], [1 / 9, windows]]) {
       const specialTokens = cut?.stride !== undefined || !random.once(4);
       const setting = { program: options.program, file, cut, specialTokens };
       const rows = rowsFor(strings, Math.ceil(count * part));
-      const { found, asked, notBuilt } = await compared(setting, rows);
+      const { found, asked, unsupported } = await compared(setting, rows);
       total += asked;
-      if (notBuilt) return t.skip(notBuilt);
+      if (unsupported) return t.skip(unsupported);
       if (found.length > 0) assert.fail(await report(name, setting, found, rows.length));
     }
-    // Where only the second text may be cut, a text alone has no answer.
+    // If only the second text may be truncated, a single text has no answer.
     assert.ok(total > count / 2, `the peer answered ${total} of ${count} rows`);
-    t.diagnostic(`${total} texts and pairs that the peer had an answer to`);
+    t.diagnostic(`the peer answered ${total} texts and pairs`);
   });
 }
 
@@ -85,13 +85,13 @@ async function compared(setting, rows) {
     return await compare(setting, rows);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const notBuilt = error.side === "ours" && kNotBuilt.exec(error.message)?.[1];
-    if (!notBuilt) throw error;
-    return { found: [], asked: 0, notBuilt };
+    const unsupported = error.side === "ours" && kUnsupported.exec(error.message)?.[1];
+    if (!unsupported) throw error;
+    return { found: [], asked: 0, unsupported };
   }
 }
 
-// T5's, for normalizers of type Precompiled.
+// T5's table, for normalizers of type Precompiled.
 function readCharsMap() {
   const file = `${kFolder}/t5.json`;
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).normalizer.precompiled_charsmap : null;
@@ -102,11 +102,11 @@ for (const family of kFamilies) {
   if (!isChosen(name)) continue;
   const count = Math.ceil((kCount * kRandomShare) / kRowsOfOneConfiguration);
   const model = smallModel(family, kFolder);
-  test(`${name}: ${count} configurations`, { skip: model ? false : "its file is not there" }, async (t) => {
+  test(`${name}: ${count} configurations`, { skip: model ? false : "its file does not exist" }, async (t) => {
     const random = new Random(options.seed, name);
     const charsMap = readCharsMap();
     const reports = [];
-    const passedOver = {};
+    const skipped = {};
     let total = 0;
     for (let i = 0; i < count && reports.length < kReportsMax; ++i) {
       const json = await configuration(random, family, model, charsMap);
@@ -120,13 +120,13 @@ for (const family of kFamilies) {
       const setting = { program: options.program, file, cut, specialTokens: !random.once(6), json, save };
       const strings = new Strings(random, json.added_tokens.map((token) => token.content));
       const rows = rowsFor(strings, kRowsOfOneConfiguration);
-      const { found, asked, notBuilt } = await compared(setting, rows);
+      const { found, asked, unsupported } = await compared(setting, rows);
       total += asked;
-      if (notBuilt) passedOver[notBuilt] = (passedOver[notBuilt] ?? 0) + 1;
+      if (unsupported) skipped[unsupported] = (skipped[unsupported] ?? 0) + 1;
       if (found.length > 0) reports.push(await report(`${name} ${i}`, setting, found, rows.length));
     }
-    t.diagnostic(`${total} texts and pairs that the peer had an answer to`);
-    for (const [what, times] of Object.entries(passedOver)) t.diagnostic(`passed over, ${times} times: ${what}`);
+    t.diagnostic(`the peer answered ${total} texts and pairs`);
+    for (const [what, times] of Object.entries(skipped)) t.diagnostic(`skipped ${times} times: ${what}`);
     isKept ||= reports.length > 0;
     if (reports.length > 0) assert.fail(reports.join("\n"));
   });

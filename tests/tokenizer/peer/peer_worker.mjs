@@ -1,11 +1,11 @@
-// The peer in a process of its own, which its panics end. It is sent {setting, rows}, or {json, texts} to be normalised,
-// and sends back {answers}, or {refused} where it does not take the file.
+// Runs the peer in its own process, because its panics end the process. Receives {setting, rows}, or {json, texts} to
+// normalise. Sends {answers}, or {refused} if it rejects the file.
 
 import { readFileSync } from "node:fs";
 
 import { Tokenizer } from "tokenizers";
 
-// The one opened last: a real file takes the peer a second, and rows are tried on one file many times.
+// The last opened file: a real file takes the peer a second, and many rows use the same file.
 const opened = { json: Buffer.alloc(0), tokenizer: null };
 
 const kStrategies = { longest_first: "LongestFirst", only_first: "OnlyFirst", only_second: "OnlySecond" };
@@ -17,7 +17,7 @@ function open({ file, cut }) {
     opened.json = json;
   }
   const { tokenizer } = opened;
-  // What a saved file holds of these is the habit of the program that saved it.
+  // The values stored in the file are settings of the program that saved it.
   tokenizer.disablePadding();
   tokenizer.disableTruncation();
   if (cut) truncate(tokenizer, cut);
@@ -35,9 +35,9 @@ const shape = (encoding) => ({
 });
 const withoutTypes = (encoding) => ({ ids: encoding.getIds(), offsets: encoding.getOffsets() });
 
-// The peer reads no text beyond its limit, so that its windows end there. All of them come of a whole encoding that is
-// cut when the special tokens are added. On that way type ids are lost, and "longest first" judges by whole lengths where
-// encoding judges by what was read.
+// The peer reads no text beyond its limit, so its windows end there. To get all windows, we encode the whole text and
+// truncate when the special tokens are added. This loses the type ids, and "longest first" then compares whole lengths,
+// while encoding compares the lengths that were read.
 async function windows(tokenizer, cut, rows) {
   const whole = async (texts) => tokenizer.encodeBatch(texts, { addSpecialTokens: false });
   tokenizer.disableTruncation();
@@ -62,7 +62,7 @@ async function answers(setting, rows) {
   try {
     return (await tokenizer.encodeBatch(inputs, options)).map(shape);
   } catch {
-    // Some row has no answer: find out which.
+    // Some row has no answer; find out which.
     const list = [];
     for (const { text, pair } of rows) {
       const answer = tokenizer.encode(text, pair ?? null, options);
@@ -72,7 +72,7 @@ async function answers(setting, rows) {
   }
 }
 
-// What a tokenizer.json's normalizer makes of texts.
+// Returns the results of a tokenizer.json's normalizer for texts.
 function normalForms(json, texts) {
   const normalizer = Tokenizer.fromString(json).getNormalizer();
   return texts.map((text) => normalizer?.normalizeString(text) ?? text);

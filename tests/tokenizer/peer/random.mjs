@@ -1,8 +1,8 @@
-// Numbers that a seed decides (mulberry32), so that what a run found can be found again.
+// Random numbers from a seed (mulberry32), so that a run can be repeated.
 
 export class Random {
   #state;
-  /// Streams of one seed under different names have nothing in common.
+  /// Streams with the same seed and different names are independent.
   constructor(seed, name = "") {
     this.#state = Number(seed) | 0;
     for (const c of name) this.#state = Math.imul(this.#state ^ c.codePointAt(0), 0x01000193);
@@ -13,11 +13,11 @@ export class Random {
     x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
     return (x ^ (x >>> 14)) >>> 0;
   }
-  /// An integer of [0, end).
+  /// Returns an integer in [0, end).
   below(end) {
     return Math.floor((this.#next() / 2 ** 32) * end);
   }
-  /// True once in `times`.
+  /// Returns true once in `times` on average.
   once(times) {
     return this.below(times) === 0;
   }
@@ -27,7 +27,7 @@ export class Random {
   pick(list) {
     return list[this.below(list.length)];
   }
-  /// Up to `most` different elements, in any order.
+  /// Returns up to `most` different elements in any order.
   some(list, most) {
     const rest = [...list];
     const some = [];

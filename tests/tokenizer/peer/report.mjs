@@ -1,16 +1,16 @@
-// A difference made small and readable: characters are taken from the row, and parts from the configuration, for as long
-// as the two answers still differ.
+// Reduces a difference to a small, readable case: removes characters from the row, and parts from the configuration, as
+// long as the two answers still differ.
 
 import { asOptions, compare } from "./answers.mjs";
 import { size } from "./small_models.mjs";
 
-const kRoundsMax = 60; // each loads the file once
+const kRoundsMax = 60; // each round loads the file once
 
-/// Text in visible ASCII, as a JSON or JavaScript string.
+/// Returns text in visible ASCII as a JSON or JavaScript string.
 export const escaped = (value) =>
   JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-// Every way to leave `length` code points out of one of the row's texts, or its pair.
+// Yields all variants with `length` code points removed from one of the row's texts, or without its pair.
 function* shorter(row, length) {
   if (row.pair !== undefined) yield { text: row.text };
   for (const key of Object.keys(row)) {
@@ -32,7 +32,7 @@ async function smallRow(setting, first) {
   return best;
 }
 
-// The same file with one part less.
+// Yields variants of the file with one part removed.
 function* simpler(json) {
   for (const section of ["normalizer", "pre_tokenizer", "post_processor"]) {
     if (json[section] === null) continue;
@@ -56,7 +56,7 @@ async function stillDiffers(setting, json, row) {
   try {
     return (await compare({ ...setting, ...setting.save(json) }, [row])).found[0];
   } catch {
-    return undefined; // one of the two refuses that file: another matter
+    return undefined; // one of the two rejects that file: a different problem
   }
 }
 
@@ -76,8 +76,8 @@ async function smallConfiguration(setting, json, found) {
   return best;
 }
 
-/// What to print about the first of some differences. `setting.json` is there where the configuration was made here,
-/// and `setting.save` puts one into a file and says which.
+/// Prints a report about the first of some differences. `setting.json` exists if the configuration was generated here;
+/// `setting.save` writes one to a file and returns the file's name.
 export async function report(name, setting, found, rows) {
   let json = setting.json;
   let small = found[0];
@@ -87,7 +87,7 @@ export async function report(name, setting, found, rows) {
     where = { ...setting, ...setting.save(json) };
   }
   small = await smallRow(where, small);
-  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, made small:`];
+  const lines = [`${name}: ${found.length} of ${rows} rows differ; the first, reduced:`];
   lines.push(`  options: ${asOptions(where).join(" ")}`);
   if (json) {
     const { model, added_tokens, normalizer, pre_tokenizer, post_processor } = json;

@@ -1,5 +1,5 @@
-// Models of a few thousand pieces, taken from the real files so that real text still splits well: a random configuration
-// is loaded by both sides for a few dozen rows only, and a whole vocabulary would take all of the time.
+// Models of a few thousand pieces taken from the real files, so that real text still splits well. Both sides load a
+// random configuration for only a few dozen rows, and loading a whole vocabulary would take all of the time.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -8,7 +8,7 @@ const isOneCodePoint = (piece) => [...piece].length === 1;
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 
-/// Pieces by id, without holes.
+/// Assigns consecutive ids to pieces.
 const numbered = (pieces) => Object.fromEntries(pieces.map((piece, id) => [piece, id]));
 
 function wordPiece(file) {
@@ -27,7 +27,7 @@ function wordPiece(file) {
   };
 }
 
-// Merges whose parts and product are all pieces, in their order; "a b" or ["a", "b"].
+// Merges whose parts and results are all pieces, in order; "a b" or ["a", "b"].
 const closed = (merges, vocab) =>
   merges.filter((merge) => {
     const [left, right] = typeof merge === "string" ? merge.split(" ") : merge;
@@ -66,17 +66,17 @@ const kMakers = {
 
 export const kFamilies = Object.keys(kMakers);
 
-/// The model of a family, or null where its file is missing from `folder`.
+/// Returns the model of a family, or null if its file is missing from `folder`.
 export function smallModel(family, folder) {
   const [name, make] = kMakers[family];
   const file = `${folder}/${name}.json`;
   return existsSync(file) ? make(file) : null;
 }
 
-/// How many ids a model has.
+/// Returns the number of ids in a model.
 export const size = (model) => (Array.isArray(model.vocab) ? model.vocab.length : Object.keys(model.vocab).length);
 
-/// The id of a piece, or undefined.
+/// Returns the id of a piece, or undefined.
 export function idOf(model, piece) {
   if (!Array.isArray(model.vocab)) return Object.hasOwn(model.vocab, piece) ? model.vocab[piece] : undefined;
   const id = model.vocab.findIndex(([other]) => other === piece);

@@ -1,10 +1,10 @@
-// Strings that a tokenizer may stumble over: real text of texts.mjs, cut, joined and spoiled.
+// Difficult strings for tokenizers: real text from texts.mjs, cut, joined and damaged.
 
 import { kTexts } from "./texts.mjs";
 
 const range = (first, last) => (random) => String.fromCodePoint(first + random.below(last - first + 1));
 
-/// Any code point that stands alone in UTF-8: all but the surrogates.
+/// Returns any code point that can be encoded in UTF-8, that is all except surrogates.
 function any(random) {
   const c = random.below(0x110000 - 0x800);
   return String.fromCodePoint(c < 0xd800 ? c : c + 0x800);
@@ -14,7 +14,7 @@ const of = (...list) => (random) => random.pick(list);
 
 const kFamily = "\u{1F468}\u200D\u{1F469}\u200D\u{1F467}";
 
-// Each yields a short piece to put somewhere.
+// Each function returns a short piece to insert.
 const kNoise = [
   range(0x20, 0x7e), // ASCII
   range(0x20, 0x7e),
@@ -89,7 +89,7 @@ export class Strings {
     return text;
   }
 
-  /// A text, or two of them for a pair.
+  /// Returns a text, or two for a pair.
   row() {
     const row = { text: this.next() };
     if (this.#random.once(5)) row.pair = this.next();
@@ -115,7 +115,7 @@ export class Strings {
     }
   }
 
-  // Longer than any buffer that a tokenizer may cut its work into.
+  // Returns a text longer than any buffer in which a tokenizer may process its input.
   #long() {
     const random = this.#random;
     const bytes = 1000 + random.below(7000);
@@ -174,7 +174,7 @@ export class Strings {
     }
   }
 
-  // An added token as it is, spaced, in another case, or broken.
+  // Returns an added token unchanged, with spaces, in another case, or broken.
   #token() {
     const random = this.#random;
     const token = random.pick(this.#added);

@@ -1,5 +1,5 @@
-// The real text that strings.mjs mutates: a few sentences in each of many scripts, and what else people paste into a
-// prompt. Emoji and marks that an editor would hide are written as escapes.
+// The real text that strings.mjs mutates: a few sentences in many scripts, and other content that people paste into
+// prompts. Emoji and marks that an editor would hide are written as escapes.
 
 const kFamily = "\u{1F468}\u200D\u{1F469}\u200D\u{1F467}\u200D\u{1F466}";
 const kFlags = "\u{1F1E9}\u{1F1EA}\u{1F1EB}\u{1F1F7}\u{1F1EF}";
@@ -58,7 +58,7 @@ export const kTexts = [
   "ⵜⴰⵎⴰⵣⵉⵖⵜ ⵜⵓⵜⵍⴰⵢⵜ, ߒߞߏ ߞߊ߲߫, ᏣᎳᎩ ꭰꭱꭲ, ᐃᓄᒃᑎᑐᑦ ᑎᑎᕋᐅᓯᖅ",
   "ᠮᠣᠩᠭᠣᠯ ᠪᠢᠴᠢᠭ᠌ \u180E ᠤ, ᚠᚢᚦᚨᚱᚲ, ᚛ᚑᚌᚐᚋ᚜, 𐌰𐌱𐌲, 𐐀𐐨 𞤀𞤢",
   "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝓶𝓪𝓽𝓱 𝟙𝟚𝟛 ∑∫√≠≤∞ ①②③ Ⅳ ⁵₆ ™ ℃ № …",
-  // Composed and decomposed, marks in an odd order
+  // Composed and decomposed characters, marks in an unusual order
   "Cafe\u0301 re\u0301sume\u0301 na\u0131\u0308ve A\u030Angstro\u0308m q\u0323\u0307 q\u0307\u0323 e\u0301\u0323\u0302",
   "\u0344 \u0958 \u2126 \u212B \uFB2C \u{1D15E} \u0F73\u0F71 \u0340\u0341 a\u0315\u0300\u05AE\u0300b \u1E9B\u0323",
   "Z\u0351\u036B\u0343\u036A\u0302\u036B\u033D\u034F\u0334\u0319\u0324\u031E\u0349\u035A\u032F\u031E\u0320\u034DA\u036B\u0357\u0334\u0362\u0335\u031C\u0330\u0354L",

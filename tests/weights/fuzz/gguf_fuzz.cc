@@ -1,5 +1,5 @@
-// Any bytes as a GGUF file: refused, or tensors whose bytes are all there, and a model directory's
-// texts made from the metadata.
+// Reads any bytes as a GGUF file. The result is an error, or tensors with all their bytes, and a
+// model directory's files generated from the metadata.
 
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Any bytes as an ONNX file: refused, or tensors whose bytes are all there.
+// Reads any bytes as an ONNX file. The result is an error or tensors with all their bytes.
 
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Touches every byte of every tensor, for a sanitizer to object.
+// Reads every byte of every tensor, so that a sanitizer can detect errors.
 
 #include <cstdint>
 

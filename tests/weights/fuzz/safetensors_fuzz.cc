@@ -1,4 +1,5 @@
-// Any bytes as a safetensors file: refused, or every tensor lies within the file.
+// Reads any bytes as a safetensors file. The result is an error, or every tensor is inside the
+// file.
 
 #include <cstdint>
 

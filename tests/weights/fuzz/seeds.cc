@@ -1,4 +1,4 @@
-// Writes the seeds of the fuzz targets of foreign formats: a folder a target under DIRECTORY.
+// Writes the seeds of the fuzz targets for foreign formats, one folder per target in DIRECTORY.
 // usage: foreign_seeds DIRECTORY
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Any bytes as the index of a model in several files: refused, or files that lie beside it.
+// Reads any bytes as the index of a model in several files. The result is an error, or file names
+// in the same directory.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes as a checkpoint of PyTorch, and as the pickle in one: refused, or tensors whose bytes
-// are all there.
+// Reads any bytes as a PyTorch checkpoint, and as the pickle in one. The result is an error or
+// tensors with all their bytes.
 
 #include <cstdint>
 #include <span>
