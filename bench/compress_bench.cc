@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace signalbox::router;
+using namespace signalbox;
 
 // Sentences of random words with a natural distribution of frequencies.
 std::string prose(std::string_view letters, size_t letter_bytes, std::string_view space,

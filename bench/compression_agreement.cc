@@ -83,8 +83,8 @@ class Prompts {
   std::mt19937_64 random_{20041231};
 };
 
-std::string decided(const router::Router& router, const router::ChatRequest& request) {
-  router::Evaluation evaluation = router.evaluate(request);
+std::string decided(const routing::Router& router, const request::ChatRequest& request) {
+  routing::Evaluation evaluation = router.evaluate(request);
   if (!evaluation.run_cheap()) {
     if (auto done = evaluation.run_needed(); !done) give_up(done.error());
   }
@@ -92,28 +92,28 @@ std::string decided(const router::Router& router, const router::ChatRequest& req
   return decision == nullptr ? "" : decision->name;
 }
 
-router::ChatRequest request_of(const std::string& text) {
+request::ChatRequest request_of(const std::string& text) {
   json::Writer out;
   out.begin_object().member("model", "auto").key("messages").begin_array();
   out.begin_object().member("role", "user").member("content", text).end_object();
-  auto request = router::ChatRequest::parse(out.end_array().end_object().take());
+  auto request = request::ChatRequest::parse(out.end_array().end_object().take());
   if (!request) give_up(request.error());
   return *std::move(request);
 }
 
-std::unique_ptr<const router::Router> make_router(const std::string& path, bool compresses,
-                                                  router::Models& models) {
+std::unique_ptr<const routing::Router> make_router(const std::string& path, bool compresses,
+                                                   models::Models& models) {
   auto loaded = config::load(path);
   if (!loaded) give_up(loaded.error());
   config::Config config = std::move(loaded->config);
   config.modules.prompt_compression.enabled = compresses;
   if (models.classifiers.empty() && models.embedder == nullptr) {
-    auto opened = router::open_models(config, router::MissingModels::kRefuse,
-                                      router::open_directly(config.http));
+    auto opened = models::open_models(config, models::MissingModels::kRefuse,
+                                      models::open_directly(config.http));
     if (!opened) give_up(opened.error());
     models = *std::move(opened);
   }
-  auto made = router::Router::create(std::move(config), models);
+  auto made = routing::Router::create(std::move(config), models);
   if (!made) give_up(made.error());
   return *std::move(made);
 }
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   }
   Labelled texts;
   for (int i = 3; i < argc; ++i) read(argv[i], texts);
-  router::Models models;
+  models::Models models;
   const auto whole = make_router(argv[1], false, models);
   const auto short_of = make_router(argv[1], true, models);
   Prompts prompts(texts);
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
     int agreed = 0;
     const int count = std::atoi(argv[2]);
     for (int i = 0; i < count; ++i) {
-      const router::ChatRequest request = request_of(prompts.make(kind));
+      const request::ChatRequest request = request_of(prompts.make(kind));
       const std::string of_whole = decided(*whole, request), of_short = decided(*short_of, request);
       agreed += of_whole == of_short ? 1 : 0;
       if (of_whole != of_short)

@@ -18,9 +18,9 @@ namespace {
 const std::vector<std::string> kLabels{"x", "y"};
 
 // Counts its passes, which block while the gate is shut.
-class Gated : public router::FakeClassifier {
+class Gated : public test::FakeClassifier {
  public:
-  Gated() : FakeClassifier(kLabels, HeadKind::kSequence, false) {}
+  Gated() : test::FakeClassifier(kLabels, HeadKind::kSequence, false) {}
 
   Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
     {
@@ -29,7 +29,7 @@ class Gated : public router::FakeClassifier {
       changed_.notify_all();
       changed_.wait(lock, [&] { return open_; });
     }
-    return FakeClassifier::answer(inputs);
+    return test::FakeClassifier::answer(inputs);
   }
   void open() {
     const std::lock_guard lock(mutex_);
@@ -59,7 +59,7 @@ std::vector<float> scores_of(const TextModel& model, std::string_view text) {
 }
 
 TEST(ServedModel, is_the_model) {
-  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto bare = std::make_shared<test::FakeClassifier>(kLabels, HeadKind::kSequence, false);
   const auto served = serve(bare, {});
   ASSERT_TRUE(served) << served.error().message;
   const TextModel& model = **served;
@@ -97,12 +97,12 @@ TEST(ServedModel, runs_together_what_waits_together) {
 }
 
 TEST(ServedModel, leaves_others_their_turn_between_the_texts_of_one_request) {
-  class Slow : public router::FakeClassifier {
+  class Slow : public test::FakeClassifier {
    public:
-    Slow() : FakeClassifier(kLabels, HeadKind::kSequence, false) {}
+    Slow() : test::FakeClassifier(kLabels, HeadKind::kSequence, false) {}
     Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      return FakeClassifier::answer(inputs);
+      return test::FakeClassifier::answer(inputs);
     }
   };
   const auto served = serve(std::make_shared<Slow>(), {.workers = 1, .batch_tokens = 1});
@@ -123,7 +123,7 @@ TEST(ServedModel, leaves_others_their_turn_between_the_texts_of_one_request) {
 }
 
 TEST(ServedModel, gives_many_texts_the_answers_of_each) {
-  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto bare = std::make_shared<test::FakeClassifier>(kLabels, HeadKind::kSequence, false);
   const auto served = serve(bare, {.requests_max = 1});
   ASSERT_TRUE(served);
   std::vector<Input> inputs;
@@ -160,7 +160,7 @@ TEST(ServedModel, lets_go_of_who_has_lost_patience) {
 }
 
 TEST(ServedModel, refuses_options_out_of_range) {
-  const auto bare = std::make_shared<router::FakeClassifier>(kLabels, HeadKind::kSequence, false);
+  const auto bare = std::make_shared<test::FakeClassifier>(kLabels, HeadKind::kSequence, false);
   const auto served = serve(bare, {.workers = 0});
   ASSERT_FALSE(served);
   EXPECT_EQ(served.error().code, Code::kInvalid);

@@ -31,7 +31,7 @@ inline std::string member_text(const json::Value& row, std::string_view key,
 /// true?, "raw": true?}}?
 inline models::Models models_of(const json::Value& row) {
   models::Models out;
-  if (!row.find("no_embedder")) out.embedder = std::make_unique<FakeEmbedder>();
+  if (!row.find("no_embedder")) out.embedder = std::make_unique<test::FakeEmbedder>();
   const auto classifiers = row.find("classifiers");
   if (!classifiers) return out;
   for (const json::Member& each : classifiers->members()) {
@@ -43,7 +43,7 @@ inline models::Models models_of(const json::Value& row) {
     const bool fails = each.value.find("fails").has_value();
     const auto scores = each.value.find("raw") ? engine::Scores::kRaw : engine::Scores::kSoftmax;
     out.classifiers.emplace(each.key,
-                            std::make_unique<FakeClassifier>(labels, kind, fails, scores));
+                            std::make_unique<test::FakeClassifier>(labels, kind, fails, scores));
   }
   return out;
 }

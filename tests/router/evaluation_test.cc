@@ -20,16 +20,16 @@ namespace signalbox::routing {
 namespace {
 
 // Counts its passes, and calls `in_pass` in each.
-class Watched : public FakeClassifier {
+class Watched : public test::FakeClassifier {
  public:
   Watched(std::vector<std::string> labels, engine::HeadKind kind,
           std::function<void()> in_pass = {})
-      : FakeClassifier(std::move(labels), kind, false), in_pass_(std::move(in_pass)) {}
+      : test::FakeClassifier(std::move(labels), kind, false), in_pass_(std::move(in_pass)) {}
 
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     ++passes;
     if (in_pass_) in_pass_();
-    return FakeClassifier::answer(inputs);
+    return test::FakeClassifier::answer(inputs);
   }
 
   mutable std::atomic<int> passes{0};
@@ -97,8 +97,9 @@ routing:
 TEST(Evaluation, asks_what_is_dearer_only_where_the_cheaper_leaves_it_open) {
   std::atomic<int> embedded{0};
   const auto model = classes({"other", "delta"});
-  const auto router = router_of(kThreeCosts, {.embedder = std::make_shared<FakeEmbedder>(&embedded),
-                                              .classifiers = {{"models/c", model}}});
+  const auto router =
+      router_of(kThreeCosts, {.embedder = std::make_shared<test::FakeEmbedder>(&embedded),
+                              .classifiers = {{"models/c", model}}});
   const auto costs = [&](std::string_view text) {
     embedded = 0;
     model->passes = 0;
@@ -181,11 +182,11 @@ TEST(Evaluation, runs_models_of_equal_cost_together_and_each_text_once) {
   EXPECT_EQ(decision_of(evaluation), "d");
 }
 
-TEST(signals::Inputs, run_a_model_once_however_many_threads_ask) {
+TEST(Inputs, run_a_model_once_however_many_threads_ask) {
   const auto model =
       classes({"x", "y"}, [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
   std::atomic<int> embedded{0};
-  const FakeEmbedder embedder(&embedded);
+  const test::FakeEmbedder embedder(&embedded);
   for (int round = 0; round < 20; ++round) {
     const request::ChatRequest request = request_with("x and more");
     signals::Inputs inputs(request, {}, &embedder);
@@ -214,8 +215,8 @@ TEST(Evaluation, tells_a_full_queue_before_other_errors) {
   const auto slow = classes({"yes", "no"}, [&] { const std::lock_guard wait(mutex); });
   const auto served = engine::serve(slow, {.workers = 1, .requests_max = 1});
   ASSERT_TRUE(served) << served.error().message;
-  const auto broken = std::make_shared<FakeClassifier>(std::vector<std::string>{"yes", "no"},
-                                                       engine::HeadKind::kSequence, true);
+  const auto broken = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"yes", "no"},
+                                                             engine::HeadKind::kSequence, true);
   const auto router =
       router_of(kTwoModels, {.classifiers = {{"models/a", broken}, {"models/b", *served}}});
   std::atomic<int> refused{0};
@@ -259,10 +260,10 @@ global: {model_catalog: {system: {pii_classifier: models/p}}}
 )";
 
 TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses) {
-  const auto fails = std::make_shared<FakeClassifier>(std::vector<std::string>{"PERSON"},
-                                                      engine::HeadKind::kTokens, true);
-  const auto works = std::make_shared<FakeClassifier>(std::vector<std::string>{"PERSON"},
-                                                      engine::HeadKind::kTokens, false);
+  const auto fails = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"PERSON"},
+                                                            engine::HeadKind::kTokens, true);
+  const auto works = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"PERSON"},
+                                                            engine::HeadKind::kTokens, false);
   const auto decide = [](const auto& model, std::string_view text) {
     const auto router = router_of(kGuardedScore, {.classifiers = {{"models/p", model}}});
     const request::ChatRequest request = request_with(text);
@@ -277,8 +278,8 @@ TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses) {
 }
 
 TEST(Evaluation, on_error_is_told) {
-  const auto fails = std::make_shared<FakeClassifier>(std::vector<std::string>{"x", "y"},
-                                                      engine::HeadKind::kSequence, true);
+  const auto fails = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"x", "y"},
+                                                            engine::HeadKind::kSequence, true);
   for (const std::string_view answer : {"match", "no_match"}) {
     const auto router = router_of(fmt::format(R"(
 routing:
@@ -306,7 +307,7 @@ routing:
 global: {model_catalog: {system: {prompt_guard: models/guard}}}
 )";
   const auto guard = classes({"benign", "jailbreak"});
-  const auto embedder = std::make_shared<FakeEmbedder>();
+  const auto embedder = std::make_shared<test::FakeEmbedder>();
   const auto notices = [&](models::Models models) {
     const auto router = router_of(kHybrid, std::move(models));
     return router->notices().empty() ? "none" : router->notices()[0];
@@ -327,7 +328,7 @@ routing:
   decisions: [{name: trusted, rules: {operator: NOT, conditions: [{type: jailbreak, name: j}]}}]
 global: {model_catalog: {system: {prompt_guard: models/guard}}}
 )",
-                                {.embedder = std::make_shared<FakeEmbedder>()});
+                                {.embedder = std::make_shared<test::FakeEmbedder>()});
   const request::ChatRequest request = request_with("how are you");
   Evaluation evaluation = router->evaluate(request);
   evaluation.run_cheap();
@@ -365,9 +366,9 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
 }
 
 // Is sure of every text, and more so of one that contains the label.
-class SureGuard : public FakeClassifier {
+class SureGuard : public test::FakeClassifier {
  public:
-  SureGuard() : FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
+  SureGuard() : test::FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     std::vector<engine::Answer> out;
     for (const engine::Input& input : inputs) {
@@ -403,13 +404,13 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
 }
 
 // Reads only the first bytes of a text; a byte is a token.
-class ShortEmbedder : public FakeEmbedder {
+class ShortEmbedder : public test::FakeEmbedder {
  public:
   int32_t tokens_max() const override { return 80; }
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
     std::vector<std::string_view> cut;
     for (const std::string_view text : texts) cut.push_back(text.substr(0, 78));
-    return FakeEmbedder::embed(cut, out);
+    return test::FakeEmbedder::embed(cut, out);
   }
 };
 
@@ -466,7 +467,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
       std::make_shared<Watched>(std::vector<std::string>{"PERSON"}, engine::HeadKind::kTokens);
   std::atomic<int> embedded{0};
   const auto router = Router::create(
-      std::move(loaded->config), {.embedder = std::make_shared<FakeEmbedder>(&embedded),
+      std::move(loaded->config), {.embedder = std::make_shared<test::FakeEmbedder>(&embedded),
                                   .classifiers = {{"fakes/domain", domain}, {"fakes/pii", pii}}});
   ASSERT_TRUE(router) << router.error().message;
   embedded = 0;

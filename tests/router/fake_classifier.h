@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 
-namespace signalbox::router {
+namespace signalbox::test {
 
 class FakeClassifier : public engine::TextModel {
  public:
@@ -90,4 +90,4 @@ class FakeClassifier : public engine::TextModel {
   bool fails_;
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::test

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 
-namespace signalbox::router {
+namespace signalbox::test {
 
 class FakeEmbedder : public engine::TextEmbedder {
  public:
@@ -47,4 +47,4 @@ class FakeEmbedder : public engine::TextEmbedder {
   std::atomic<bool>* fail_;
 };
 
-}  // namespace signalbox::router
+}  // namespace signalbox::test

@@ -43,8 +43,8 @@ class Cache : public testing::Test {
   ModelCache cache_{[this](const std::string& directory) -> Result<ModelCache::Model> {
     if (!fs::exists(directory)) return fail(Code::kNotFound, "{}: no such directory", directory);
     ++opened_;
-    return std::make_shared<const FakeClassifier>(std::vector<std::string>{"x", "y"},
-                                                  engine::HeadKind::kSequence, false);
+    return std::make_shared<const test::FakeClassifier>(std::vector<std::string>{"x", "y"},
+                                                        engine::HeadKind::kSequence, false);
   }};
 };
 

@@ -37,8 +37,8 @@ global: {{model_catalog: {}}}
 }
 
 Result<ModelCache::Model> open_fake(const std::string&) {
-  return std::make_shared<const FakeClassifier>(std::vector<std::string>{"jailbreak", "benign"},
-                                                engine::HeadKind::kSequence, false);
+  return std::make_shared<const test::FakeClassifier>(
+      std::vector<std::string>{"jailbreak", "benign"}, engine::HeadKind::kSequence, false);
 }
 
 /// Returns the reason why the configuration is refused, or "".

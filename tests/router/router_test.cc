@@ -73,8 +73,9 @@ class RouterTest : public ::testing::Test {
   void SetUp() override {
     auto loaded = config::parse(kConfig, "test.yaml");
     ASSERT_TRUE(loaded) << loaded.error().message;
-    auto router = Router::create(std::move(loaded->config),
-                                 {.embedder = std::make_unique<FakeEmbedder>(&calls_, &fail_)});
+    auto router =
+        Router::create(std::move(loaded->config),
+                       {.embedder = std::make_unique<test::FakeEmbedder>(&calls_, &fail_)});
     ASSERT_TRUE(router) << router.error().message;
     router_ = *std::move(router);
     calls_ = 0;

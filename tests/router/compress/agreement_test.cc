@@ -40,8 +40,8 @@ std::unique_ptr<const Router> router_that(bool compresses) {
       compresses, signals, decisions);
   auto loaded = config::parse(text, "agreement.yaml");
   SIGNALBOX_CHECK(loaded.has_value());
-  auto made =
-      Router::create(std::move(loaded->config), {.embedder = std::make_shared<FakeEmbedder>()});
+  auto made = Router::create(std::move(loaded->config),
+                             {.embedder = std::make_shared<test::FakeEmbedder>()});
   SIGNALBOX_CHECK(made.has_value());
   return *std::move(made);
 }
@@ -75,7 +75,7 @@ std::string decided(const Router& router, const request::ChatRequest& request) {
   return decision == nullptr ? "" : decision->name;
 }
 
-TEST(signals::Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
+TEST(Compression, leaves_at_least_95_of_100_decisions_as_they_are) {
   const auto whole = router_that(false), in_short = router_that(true);
   Prompts prompts;
   size_t same = 0;

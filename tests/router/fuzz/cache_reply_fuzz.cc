@@ -8,7 +8,7 @@
 #include "router/cache/guard.h"
 #include "router/cache/reply.h"
 
-namespace cache = signalbox::router::cache;
+namespace cache = signalbox::cache;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -71,15 +71,15 @@ const routing::Router& router() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  using namespace signalbox::router;
-  const auto request = ChatRequest::parse(std::string(reinterpret_cast<const char*>(data), size));
+  using namespace signalbox::routing;
+  const auto request = signalbox::request::ChatRequest::parse(std::string(reinterpret_cast<const char*>(data), size));
   if (!request) return 0;
-  Evaluation evaluation = router::router().evaluate(*request);
+  Evaluation evaluation = signalbox::request::router().evaluate(*request);
   SIGNALBOX_CHECK(evaluation.run_cheap());
   SIGNALBOX_CHECK(json::Document::parse(evaluation.explain_json()).has_value());
   const auto plan = evaluation.plan();
   if (!plan) return 0;
-  const auto planned = ChatRequest::parse(plan->body);
+  const auto planned = request::ChatRequest::parse(plan->body);
   SIGNALBOX_CHECK(planned.has_value());
   SIGNALBOX_CHECK(planned->model == plan->model->provider_model_id);
   SIGNALBOX_CHECK(planned->user_text() == request->user_text());

@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  namespace compress = router::compress;
+  namespace compress = signalbox::compress;
   if (size < 4) return 0;
   compress::Options options;
   options.tokens_max = data[0];

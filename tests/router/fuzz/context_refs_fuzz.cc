@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "router/contexts/refs.h"
 
-namespace context = signalbox::context;
+namespace contexts = signalbox::contexts;
 namespace json = signalbox::json;
 
 namespace {
@@ -25,14 +25,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const json::Value root = request->root();
   const auto messages = root.find("messages");
   if (!messages || !messages->is_array() || root.count("messages") != 1) return 0;
-  const auto ids = context::read_refs(*request, 3);
-  if (!ids || !context::has_refs(*request)) return 0;
+  const auto ids = contexts::read_refs(*request, 3);
+  if (!ids || !contexts::has_refs(*request)) return 0;
   const auto content = std::make_shared<const std::string>(R"({"a":1},{"b":2})");
   const std::vector<std::shared_ptr<const std::string>> contents(ids->size(), content);
-  const auto body = context::expand(*request, contents, 2 * size + 100);
+  const auto body = contexts::expand(*request, contents, 2 * size + 100);
   SIGNALBOX_CHECK(body.has_value());
   const auto expanded = json::Document::parse(*body);
-  SIGNALBOX_CHECK(expanded && !context::has_refs(*expanded));
+  SIGNALBOX_CHECK(expanded && !contexts::has_refs(*expanded));
   SIGNALBOX_CHECK(size_of(*expanded->root().find("messages")) ==
                   size_of(*messages) + 2 * contents.size());
   const std::string_view own = messages->raw().substr(1);

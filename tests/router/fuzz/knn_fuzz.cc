@@ -7,7 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  using namespace signalbox::router;
+  using namespace signalbox::selection;
   const auto made =
       selection::knn(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", 0, 2);
   if (!made) return 0;

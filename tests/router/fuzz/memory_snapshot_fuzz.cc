@@ -8,7 +8,7 @@
 #include "router/vector_index/snapshot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace signalbox::router::cache;
+  using namespace signalbox::cache;
   std::string bytes("sbanswer\1\0\0\0", 12);
   bytes.append(reinterpret_cast<const char*>(data), size);
   signalbox::vector_index::Checksum sum;

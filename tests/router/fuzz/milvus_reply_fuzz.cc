@@ -8,9 +8,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  namespace cache = router::cache;
+  namespace cache = signalbox::cache;
   const auto reply =
-      remote::read_milvus_reply(200, std::string(reinterpret_cast<const char*>(data), size));
+      stores::read_milvus_reply(200, std::string(reinterpret_cast<const char*>(data), size));
   if (!reply) {
     SIGNALBOX_CHECK(reply.error().message.size() < 1000);
     return 0;

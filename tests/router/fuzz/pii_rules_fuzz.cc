@@ -8,7 +8,7 @@
 #include "router/safety/pii/rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace signalbox::router;
+  using namespace signalbox::pii;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   size_t last = 0;
   for (const PiiEntity& entity : find_pii_by_rules(text)) {

@@ -8,7 +8,7 @@
 namespace {
 
 using namespace signalbox;
-using namespace signalbox::router;
+using namespace signalbox::replies;
 
 std::string streamed(std::string_view bytes, size_t piece, const ReplyMasks& masks) {
   StreamUnmasker unmasker(masks);
@@ -19,8 +19,8 @@ std::string streamed(std::string_view bytes, size_t piece, const ReplyMasks& mas
   return out;
 }
 
-std::string unmasked_in_pieces(std::string_view text, size_t piece, const MaskTable& masks) {
-  Unmasker unmasker(masks);
+std::string unmasked_in_pieces(std::string_view text, size_t piece, const pii::MaskTable& masks) {
+  pii::Unmasker unmasker(masks);
   std::string out;
   for (size_t at = 0; at < text.size(); at += piece) unmasker.push(text.substr(at, piece), out);
   unmasker.finish(out);

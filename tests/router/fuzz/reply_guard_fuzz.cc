@@ -12,11 +12,11 @@
 namespace {
 
 using namespace signalbox;
-using namespace signalbox::router;
+using namespace signalbox::replies;
 
 ReplyCheck check_of(const ReplyRules& rules) {
   static const auto kChecker =
-      std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+      std::make_shared<const grounding::GroundingChecker>(*grounding::GroundingChecker::create({}, {}));
   GroundTruth truth;
   truth.context = "The bridge of 1932 is 503 m long.";
   return {rules, std::move(truth), kChecker, {}, {}};

@@ -12,7 +12,7 @@
 namespace {
 
 using namespace signalbox;
-using namespace signalbox::surfaces;
+using namespace signalbox::dialects;
 using test::read;
 
 constexpr std::array<std::string_view, 4> kSurfaces = {"messages", "completions", "responses",

@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  namespace tools = router::tools;
+  namespace tools = signalbox::plugins;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto read = tools::parse_database(std::string(text));
   if (!read) {

@@ -9,7 +9,7 @@
 #include "router/vector_index/snapshot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace signalbox::cache;
+  using namespace signalbox::vector_index;
   constexpr std::string_view kBegin("sbvector\1\0\0\0\4\0\0\0\1\0\0\0\0\0\0\0", 24);
   std::string bytes(kBegin);
   bytes.append(reinterpret_cast<const char*>(data), size);

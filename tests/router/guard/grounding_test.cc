@@ -165,10 +165,10 @@ std::vector<std::pair<uint32_t, uint32_t>> words_of(std::string_view text) {
 }
 
 // Takes words for tokens, and a word of the pair that the text does not have for hallucinated.
-class FakeMarker : public FakeClassifier {
+class FakeMarker : public test::FakeClassifier {
  public:
   FakeMarker(std::vector<std::string> labels, int32_t tokens_max)
-      : FakeClassifier(std::move(labels), engine::HeadKind::kTokens, false),
+      : test::FakeClassifier(std::move(labels), engine::HeadKind::kTokens, false),
         tokens_max_(tokens_max) {}
 
   int32_t tokens_max() const override { return tokens_max_; }
@@ -200,10 +200,11 @@ class FakeMarker : public FakeClassifier {
 };
 
 // What is in the premise follows; where the premise has "never", all else is contradicted.
-class FakeInference : public FakeClassifier {
+class FakeInference : public test::FakeClassifier {
  public:
   explicit FakeInference(std::vector<std::string> labels)
-      : FakeClassifier(labels, engine::HeadKind::kSequence, false), labels_(std::move(labels)) {}
+      : test::FakeClassifier(labels, engine::HeadKind::kSequence, false),
+        labels_(std::move(labels)) {}
 
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     std::vector<engine::Answer> out(inputs.size());
@@ -317,7 +318,7 @@ TEST(GroundingModels, heads_and_labels_that_do_not_fit_are_refused) {
     return made ? "" : made.error().message;
   };
   const auto of = [](std::vector<std::string> labels, engine::HeadKind kind) {
-    return std::make_shared<FakeClassifier>(labels, kind, false);
+    return std::make_shared<test::FakeClassifier>(labels, kind, false);
   };
   using engine::HeadKind;
   EXPECT_EQ(message(routing::models_of(of({"O", "B-PERSON"}, HeadKind::kTokens), nullptr)),

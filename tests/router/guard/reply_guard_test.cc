@@ -64,8 +64,8 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   JailbreakJudge judge;
   judge.positive = {1};
   if (rules.jailbreak && !flag_of(row, "no_model")) {
-    judge.model = std::make_shared<FakeClassifier>(std::vector<std::string>{"benign", "jailbreak"},
-                                                   engine::HeadKind::kSequence, false);
+    judge.model = std::make_shared<test::FakeClassifier>(
+        std::vector<std::string>{"benign", "jailbreak"}, engine::HeadKind::kSequence, false);
   }
   return {rules,
           std::move(truth),

@@ -69,7 +69,7 @@ class Site {
     };
     daemon_ = started(text, adjust, [this](const config::Config&) {
       models::Models models;
-      models.embedder = std::make_shared<router::FakeEmbedder>(&embedded, &broken);
+      models.embedder = std::make_shared<test::FakeEmbedder>(&embedded, &broken);
       return Result<models::Models>(std::move(models));
     });
   }

@@ -18,7 +18,7 @@ namespace {
 
 using daemon::Daemon;
 using engine::HeadKind;
-using router::FakeClassifier;
+using test::FakeClassifier;
 
 constexpr std::string_view kHead = R"(
 version: v0.3
@@ -53,10 +53,10 @@ constexpr std::string_view kModels = R"(
 /// Returns all fake models, by directory.
 Result<models::Models> open_fakes(const config::Config&) {
   const auto make = [](std::vector<std::string> labels, HeadKind kind = HeadKind::kSequence) {
-    return std::make_shared<const FakeClassifier>(std::move(labels), kind, false);
+    return std::make_shared<const test::FakeClassifier>(std::move(labels), kind, false);
   };
   models::Models models;
-  models.embedder = std::make_shared<const router::FakeEmbedder>();
+  models.embedder = std::make_shared<const test::FakeEmbedder>();
   models.classifiers = {
       {"domain", make({"math", "law", "other"})},
       {"pii", make({"PERSON", "EMAIL"}, HeadKind::kTokens)},
@@ -436,7 +436,7 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
               models::Models models;
               models.open = [&](const std::string&) -> Result<models::ModelCache::Model> {
                 if (++opened == 1) return fail(Code::kCorrupt, "half a file");
-                return std::make_shared<const FakeClassifier>(
+                return std::make_shared<const test::FakeClassifier>(
                     std::vector<std::string>{"benign", "jailbreak"}, HeadKind::kSequence, false);
               };
               return Result<models::Models>(std::move(models));

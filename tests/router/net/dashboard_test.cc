@@ -105,8 +105,8 @@ TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_
   const auto open_failing = [](const config::Config&) -> Result<models::Models> {
     models::Models models;
     models.classifiers = {
-        {"broken", std::make_shared<const router::FakeClassifier>(
-                       std::vector<std::string>{"PERSON"}, engine::HeadKind::kTokens, true)}};
+        {"broken", std::make_shared<const test::FakeClassifier>(std::vector<std::string>{"PERSON"},
+                                                                engine::HeadKind::kTokens, true)}};
     return models;
   };
   const Reply failing = explained_with("broken", open_failing);

@@ -74,16 +74,16 @@ global:
 )";
 
 /// A classifier that can be made to wait.
-class Gate final : public router::FakeClassifier {
+class Gate final : public test::FakeClassifier {
  public:
-  Gate() : FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
+  Gate() : test::FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false) {}
 
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     std::unique_lock lock(mutex_);
     ++asked_;
     changed_.notify_all();
     changed_.wait_for(lock, kPatience, [this] { return !closed_; });
-    return FakeClassifier::answer(inputs);
+    return test::FakeClassifier::answer(inputs);
   }
   void close() {
     const std::lock_guard lock(mutex_);

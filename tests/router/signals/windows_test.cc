@@ -74,7 +74,7 @@ TEST(Windows, bytes_that_are_no_characters_do_not_hang) {
 }
 
 TEST(Windows, fit_a_model_whose_tokens_are_bytes) {
-  const FakeClassifier model({"a", "b"}, engine::HeadKind::kSequence, false);
+  const test::FakeClassifier model({"a", "b"}, engine::HeadKind::kSequence, false);
   const std::string text(3000, '.');
   size_t covered = 0;
   const auto windows = windows_of({text}, model);

@@ -11,7 +11,7 @@
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
 
-namespace signalbox::surfaces::test {
+namespace signalbox::dialects::test {
 
 inline constexpr dialects::Asking kAsking{"r-1", "0f", "me", 1000};
 
@@ -51,4 +51,4 @@ inline Streamed stream(dialects::ReplyTranslator& replies, std::string_view byte
   return out;
 }
 
-}  // namespace signalbox::surfaces::test
+}  // namespace signalbox::dialects::test

@@ -9,7 +9,7 @@
 #include "router/dialects/events.h"
 #include "tests/router/surfaces/case.h"
 
-namespace signalbox::surfaces::test {
+namespace signalbox::dialects::test {
 namespace {
 
 std::vector<json::Document> rows(const std::string& name) {
@@ -133,7 +133,7 @@ dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
   return {std::string(owner), std::string(bytes, 'r'), "", ""};
 }
 
-TEST(dialects::ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
+TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   dialects::ResponseStore store({10, 1 << 20, 60});
   store.put("a", stored("me", 10), 1000);
   EXPECT_TRUE(store.get("a", "me", 1059));
@@ -146,7 +146,7 @@ TEST(dialects::ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
-TEST(dialects::ResponseStore, forgets_the_oldest_where_there_is_no_room) {
+TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   dialects::ResponseStore store({3, 5000, 60});
   for (const char* id : {"a", "b", "c", "d"}) store.put(id, stored("me", 1000), 1000);
   EXPECT_EQ(store.size(), 3U);
@@ -163,7 +163,7 @@ TEST(dialects::ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   EXPECT_EQ(store.size(), 1U);
 }
 
-TEST(dialects::ResponseStore, lists_input_items) {
+TEST(ResponseStore, lists_input_items) {
   dialects::StoredResponse response;
   response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";
   EXPECT_EQ(
@@ -179,4 +179,4 @@ TEST(dialects::ResponseStore, lists_input_items) {
 }
 
 }  // namespace
-}  // namespace signalbox::surfaces::test
+}  // namespace signalbox::dialects::test
