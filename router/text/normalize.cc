@@ -72,7 +72,7 @@ bool is_space(char32_t c) {
 }
 
 // ASCII by itself: white space as a space, and in the second table upper case as lower.
-constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
+constexpr std::array<std::array<char, 128>, 2> kNormalizedAscii = [] {
   std::array<std::array<char, 128>, 2> tables{};
   for (int c = 0; c < 128; ++c) {
     const auto byte = static_cast<char>(c);
@@ -145,8 +145,8 @@ char32_t lower_case(char32_t c) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
-void fold(std::string_view text, bool lower, std::string& out) {
-  const std::array<char, 128>& ascii = kFolded[lower ? 1 : 0];
+void normalize(std::string_view text, bool lower, std::string& out) {
+  const std::array<char, 128>& ascii = kNormalizedAscii[lower ? 1 : 0];
   out.clear();
   out.reserve(text.size());
   bool in_space = false;

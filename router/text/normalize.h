@@ -19,7 +19,7 @@ char32_t lower_case(char32_t c);
 
 /// Writes `text` to `out` (replaced) with every run of white space as one space and, if `lower`,
 /// every code point by its simple lower-case mapping. Bytes that are not UTF-8 become U+FFFD.
-void fold(std::string_view text, bool lower, std::string& out);
+void normalize(std::string_view text, bool lower, std::string& out);
 
 /// The letters without case and marks: "Zürich" is "zurich", "Łódź" is "lodz". Not for scripts
 /// whose marks are vowels.

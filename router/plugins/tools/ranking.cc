@@ -1,4 +1,5 @@
-// Words are sorted lists: a request has hundreds of tools at most, each of a few dozen words.
+// Word sets are sorted vectors: a request has at most hundreds of tools with a few dozen words
+// each.
 
 #include "router/plugins/tools/ranking.h"
 
@@ -33,7 +34,7 @@ class Ranker {
     return !category_.empty() && lowered(tool.category) == category_;
   }
 
-  // Negative: the words in common are too few.
+  // Returns a negative number if too few words overlap.
   double score(const Candidate& candidate) const {
     if (by_meaning_alone_) return std::clamp(candidate.similarity, 0.0, 1.0);
     const Tool& tool = *candidate.tool;
