@@ -35,7 +35,7 @@ inline constexpr size_t kBytesRead = size_t{2} << 20;
 /// Weights are not negative; only their ratios matter.
 struct Options {
   uint32_t tokens_max = 512;  // of the skeleton, at least 32; 0: texts are not shortened
-  uint32_t bytes_min = 0;     // shorter texts and texts of this size are not shortened
+  uint32_t bytes_min = 0;     // texts up to this size are not shortened
   double textrank = 0.20;
   double position = 0.40;
   double tfidf = 0.35;

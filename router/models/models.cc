@@ -194,7 +194,8 @@ engine::Precision precision_of(config::ModelDtype dtype) {
 
 }  // namespace
 
-std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name) {
+std::vector<std::string> find_condition_labels(const config::Routing& routing,
+                                               std::string_view name) {
   std::vector<std::string> out;
   const std::string prefix = fmt::format("{}:", name);
   any_condition(routing, [&](std::string_view type, std::string_view class_name) {
@@ -236,10 +237,10 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
                                         const config::Routing& routing) {
   std::vector<ModelNeed> out;
   const auto add = [&](ConfiguredDirectory place, std::string_view type, bool declared,
-                       bool asked) {
-    if (place.directory.empty() || !(declared || asked)) return;
-    out.push_back(
-        {std::move(place.directory), std::move(place.key), fmt::format("{} signals", type), asked});
+                       bool is_required) {
+    if (place.directory.empty() || !(declared || is_required)) return;
+    out.push_back({std::move(place.directory), std::move(place.key),
+                   fmt::format("{} signals", type), is_required});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
     add(classifier_of(config, type), type, declared, asks_for(routing, type));
@@ -259,10 +260,11 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
                       std::any_of(models.begin(), models.end(), selection::restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {
     if (signal.method == config::JailbreakSignal::Method::kContrastive) continue;
-    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
-      return type == "jailbreak" && name == signal.name;
-    });
-    add(classifier_of(config, "jailbreak"), "jailbreak", true, asked);
+    const bool is_required =
+        any_condition(routing, [&](std::string_view type, std::string_view name) {
+          return type == "jailbreak" && name == signal.name;
+        });
+    add(classifier_of(config, "jailbreak"), "jailbreak", true, is_required);
   }
   // Without these models, replies are checked only for numbers and similar facts.
   for (const config::Decision& decision : decisions) {
@@ -283,11 +285,12 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
     const std::string labels = signal.name + ":";
-    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
-      return type == "classifier" && name.starts_with(labels);
-    });
+    const bool is_required =
+        any_condition(routing, [&](std::string_view type, std::string_view name) {
+          return type == "classifier" && name.starts_with(labels);
+        });
     add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
-        "classifier", true, asked);
+        "classifier", true, is_required);
   }
   return out;
 }
@@ -325,18 +328,18 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
   };
   MissingModelList absent(config.source);
   const auto report_missing = [&](const ModelNeed& need) {
-    if (need.asked && missing == MissingModels::kRefuse) absent.add(need);
+    if (need.is_required && missing == MissingModels::kRefuse) absent.add(need);
   };
   const std::string& path = config.embedding_model.path;
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
     if (models.embedder == nullptr && compares) {
-      const bool is_required = !routing->embeddings.empty();
-      if (is_there(path) || (is_required && missing == MissingModels::kLeaveOut)) {
+      const bool always_required = !routing->embeddings.empty();
+      if (is_there(path) || (always_required && missing == MissingModels::kLeaveOut)) {
         SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
       } else {
         report_missing({path, std::string(kEmbedderKey), "similarities of meaning",
-                        is_required || depends_on_embedder(config, *routing)});
+                        always_required || depends_on_embedder(config, *routing)});
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {

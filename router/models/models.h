@@ -27,7 +27,8 @@ struct Models {
 bool asks_for(const config::Routing& routing, std::string_view type);
 
 /// Returns the classes of a classifier signal that conditions name, once for each time.
-std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name);
+std::vector<std::string> find_condition_labels(const config::Routing& routing,
+                                               std::string_view name);
 
 /// Returns the directory of the classifier behind a signal type, behind "nli" (whether one text
 /// follows from another) or behind "hallucination" (marks unsupported text); "" if none is
@@ -47,7 +48,7 @@ struct ModelNeed {
   std::string key;   // the configuration key that names the directory
   std::string what;  // such as "pii signals"
   // A condition, a score or an algorithm depends on it; otherwise it is only declared.
-  bool asked = false;
+  bool is_required = false;
 };
 
 /// Returns the classifiers that the routing uses, without those that have no configured directory.

@@ -291,7 +291,7 @@ class Factory {
             task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
-      add_labels(models::labels_asked_of(routing_, signal.name));
+      add_labels(models::find_condition_labels(routing_, signal.name));
       types_.push_back(class_signals(std::move(task), std::move(choice)));
     }
     return {};
