@@ -39,8 +39,8 @@ struct ChatRequest {
   // everything in the parameters.
   std::string definitions;
 
-  /// Returns the text of the last message with role "user" or an unknown role; empty if there is
-  /// none.
+  /// Returns the text of the last message that has text and the role "user" or an unknown role;
+  /// empty if there is none.
   std::string_view user_text() const;
   /// Returns the texts of the messages with such a role, the last one first, without empty ones.
   std::vector<std::string_view> user_texts() const;

@@ -1,5 +1,4 @@
-// Signals of type complexity. Each has three readings, hard, medium and easy, exactly one of which
-// matches.
+// Signals of type complexity. Each has three readings, hard, medium and easy, one of which matches.
 
 #include <array>
 #include <cmath>

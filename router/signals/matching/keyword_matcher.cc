@@ -49,8 +49,8 @@ class Literals : public KeywordMatcher {
  private:
   struct Pattern {
     uint32_t bytes;
-    bool left_boundary;  // the pattern starts with a word character, so no word character may
-                         // precede it
+    bool
+        left_boundary;  // whether the pattern starts with a word character, and none may precede it
     bool right_boundary;
     std::vector<uint32_t> keywords;
   };

@@ -1,6 +1,6 @@
 #pragma once
 // Regular expressions of the configuration, in RE2's syntax: matching takes linear time for every
-// pattern. No other file of the router uses RE2.
+// pattern. No other part of the router uses RE2.
 
 #include <memory>
 #include <string_view>
