@@ -49,8 +49,8 @@ class Literals : public KeywordMatcher {
  private:
   struct Pattern {
     uint32_t bytes;
-    bool
-        left_boundary;  // whether the pattern starts with a word character, and none may precede it
+    // The pattern starts (ends) with a word character, so none may precede (follow) it.
+    bool left_boundary;
     bool right_boundary;
     std::vector<uint32_t> keywords;
   };
