@@ -153,7 +153,7 @@ OrFailure<std::string> pii_of(const serving::ServingState& state, std::string_vi
 OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text) {
   SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "jailbreak"));
   const std::vector<size_t> counted =
-      signals::attempt_labels(state.config().modules.prompt_guard, classifier.head.labels);
+      signals::find_jailbreak_labels(state.config().modules.prompt_guard, classifier.head.labels);
   if (counted.empty()) {
     return tl::unexpected<access::Failure>(
         access::Failure{503, "MODEL_NOT_AVAILABLE",
@@ -172,7 +172,7 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
       sum += all.front().scores[label];
       if (all.front().scores[label] > all.front().scores[best]) best = label;
     }
-    const double score = signals::attempt_among(windows.size(), sum);
+    const double score = signals::adjust_for_windows(windows.size(), sum);
     if (score <= risk.score) continue;
     risk.score = score;
     risk.label = classifier.head.labels[best];

@@ -95,7 +95,7 @@ void write_cost(json::Writer& out, const serving::ServingState& state, const Eva
     out.member("failed", run.failed).end_object();
   }
   out.end_object().key("passes").begin_array();
-  for (const signals::Inputs::Timed& pass : effort.passes) {
+  for (const signals::Inputs::ModelPass& pass : effort.passes) {
     out.begin_object().member("model", state.observer->meters().engine_name(pass.model));
     out.member("ms", ms_of(pass.ended - pass.began)).end_object();
   }

@@ -1,4 +1,5 @@
-// What stays: the ends, then the best that still fit.
+// Chooses the sentences that stay: first both ends of the text, then the best sentences that still
+// fit.
 
 #include "router/compress/compress.h"
 
@@ -12,14 +13,14 @@
 namespace signalbox::compress {
 namespace {
 
-// A text without full stops is cut into pieces of at most this: an eighth of a usual skeleton, and
-// not more than a quarter of a small one. A piece of kSentenceTokensMin fits into kTokensMin even
-// where it ends with a word of 64 bytes.
+// Text without full stops is cut into pieces of at most kSentenceTokensMax: an eighth of a typical
+// skeleton, and at most a quarter of a small one. A piece of kSentenceTokensMin fits into
+// kTokensMin even if it ends with a word of 64 bytes.
 constexpr float kSentenceTokensMax = 64;
 constexpr float kSentenceTokensMin = 16;
 constexpr uint32_t kTokensMin = 32;
 constexpr size_t kStretches = 32;     // between the first and the last
-constexpr uint32_t kGapBytesMax = 4;  // of white space that a range spans
+constexpr uint32_t kGapBytesMax = 4;  // white space that a range may span
 
 size_t character_start(std::string_view text, size_t at) {
   for (size_t back = 0; back < 4 && back < at && at < text.size(); ++back) {
@@ -28,7 +29,8 @@ size_t character_start(std::string_view text, size_t at) {
   return at;
 }
 
-// What is read of a text: all, or beginning, end and samples of what is between.
+// Returns the parts of a text that are read: all of it, or the beginning, the end and samples
+// between.
 std::vector<Stretch> stretches_of(std::string_view text) {
   if (text.size() <= kBytesRead) return {{0, text.size()}};
   constexpr size_t kEnd = kBytesRead / 4, kPiece = kBytesRead / 2 / kStretches;
@@ -46,7 +48,7 @@ std::vector<Stretch> stretches_of(std::string_view text) {
   return out;
 }
 
-// Which sentences stay, (sentences).
+// Chooses the sentences that stay, (sentences).
 class Choice {
  public:
   Choice(const Sentences& text, const std::vector<float>& scores, const Options& options,
@@ -54,14 +56,14 @@ class Choice {
       : text_(text), scores_(scores), room_(tokens_max), taken_(text.sentences.size(), false) {
     take_ends(options);
     take_best();
-    // Nothing but signs: no sentence is better than another.
+    // If the text has only punctuation, no sentence is better than another.
     const bool any = std::find(taken_.begin(), taken_.end(), true) != taken_.end();
     for (uint32_t i = 0; !any && i < taken_.size(); ++i) take(i);
   }
   const std::vector<bool>& taken() const { return taken_; }
 
  private:
-  // One from either end in turn, so that a small skeleton has both.
+  // Takes sentences from both ends in turn, so that a small skeleton has both.
   void take_ends(const Options& options) {
     std::vector<uint32_t> present;
     for (uint32_t i = 0; i < scores_.size(); ++i) {
@@ -84,7 +86,7 @@ class Choice {
     const auto better = [&](uint32_t a, uint32_t b) {
       return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
     };
-    // Sorted as far as the room goes: most texts are many times longer than that.
+    // Sorts only as many as may fit, because most texts are many times longer than the skeleton.
     for (size_t done = 0; done < left.size() && room_ >= 1;) {
       const size_t more = std::min(left.size(), done + kCandidates);
       std::partial_sort(left.begin() + static_cast<ptrdiff_t>(done),
@@ -102,7 +104,7 @@ class Choice {
 
   const Sentences& text_;
   const std::vector<float>& scores_;
-  float room_;  // tokens
+  float room_;  // tokens left
   std::vector<bool> taken_;
 };
 
@@ -142,7 +144,8 @@ std::optional<Options> profile(std::string_view name) {
 }
 
 std::optional<Skeleton> shorten(std::string_view text, const Options& options) {
-  const size_t bytes_min = std::max(options.bytes_min, options.tokens_max);  // a token has a byte
+  // A token has at least one byte.
+  const size_t bytes_min = std::max(options.bytes_min, options.tokens_max);
   if (options.tokens_max == 0 || text.size() <= bytes_min) return std::nullopt;
   text = text.substr(0, UINT32_MAX);
   const auto tokens_max = static_cast<float>(std::max(options.tokens_max, kTokensMin));
@@ -154,18 +157,18 @@ std::optional<Skeleton> shorten(std::string_view text, const Options& options) {
   const std::vector<float> scores = rank(sentences, options);
   const Choice choice(sentences, scores, options, tokens_max);
   Skeleton out;
-  size_t read = 0;
-  for (const Stretch& stretch : stretches) read += stretch.end - stretch.begin;
+  size_t bytes_read = 0;
+  for (const Stretch& stretch : stretches) bytes_read += stretch.end - stretch.begin;
   out.tokens_source = sentences.tokens * static_cast<double>(text.size()) /
-                      static_cast<double>(std::max<size_t>(read, 1));
-  uint32_t next = 0;  // the sentence that would go on the last range
+                      static_cast<double>(std::max<size_t>(bytes_read, 1));
+  uint32_t next = 0;  // the sentence that would extend the last range
   for (uint32_t i = 0; i < sentences.sentences.size(); ++i) {
     if (!choice.taken()[i]) continue;
     const Sentence& sentence = sentences.sentences[i];
     out.tokens += sentence.tokens;
-    const bool goes_on =
+    const bool extends_last =
         !out.kept.empty() && next == i && sentence.begin - out.kept.back().end <= kGapBytesMax;
-    if (goes_on) {
+    if (extends_last) {
       out.kept.back().end = sentence.end;
     } else {
       out.kept.push_back({sentence.begin, sentence.end});

@@ -1,6 +1,6 @@
-// Sparse rows of terms, a row a sentence; the cheap measures first, TextRank among what they put
-// first. Its similarities come out of an inverted index, and its power iteration adds whole rows,
-// which the compiler turns into vector code without changing the order of a sum.
+// Represents each sentence as a sparse row of term counts. Computes the cheap measures first, then
+// TextRank for the best candidates. An inverted index yields the similarities; the power iteration
+// adds whole rows, which the compiler can vectorise without changing the order of a sum.
 
 #include "router/compress/rank.h"
 
@@ -15,24 +15,25 @@ namespace {
 constexpr float kDamping = 0.85f;
 constexpr int kIterationsMax = 100;
 constexpr float kConverged = 1e-5f;
-constexpr size_t kEntropyTermsMin = 4;  // fewer may repeat each other
-constexpr float kFewTerms = 8;          // fewer are a fragment, which tells less
+constexpr size_t kEntropyTermsMin = 4;  // sentences with fewer terms may repeat them
+// Sentences with fewer terms are fragments, which carry less information.
+constexpr float kFewTerms = 8;
 
 struct Count {
   uint32_t term;
   float count;
 };
 
-// A row of counts for each sentence that is not left out.
+// One row of counts for each sentence that is not left out.
 struct Rows {
-  std::vector<uint32_t> sentences;  // (rows) which one
-  std::vector<uint32_t> begins{0};  // (rows + 1) of counts
+  std::vector<uint32_t> sentences;  // (rows): index of the sentence
+  std::vector<uint32_t> begins{0};  // (rows + 1): offsets into counts
   std::vector<Count> counts;
   std::vector<float> norms;  // (rows)
-  // (rows) what its words let a score count for: entropy of its terms, of the greatest that it
-  // could be, and less for a fragment
-  std::vector<float> worth;
-  std::vector<uint32_t> having;  // (vocabulary) rows that have the term
+  // (rows): factor of the score, the entropy of the row's terms divided by its maximum, and less
+  // for a fragment.
+  std::vector<float> quality;
+  std::vector<uint32_t> document_frequency;  // (vocabulary): number of rows that contain the term
   size_t size() const { return sentences.size(); }
   std::span<const Count> of(size_t row) const {
     return std::span(counts).subspan(begins[row], begins[row + 1] - begins[row]);
@@ -48,7 +49,8 @@ uint64_t hash_of(std::span<const uint32_t> terms) {
   return hash;
 }
 
-// The sentences that have terms and are the first with these. 64 bits tell them apart.
+// Returns the sentences that have terms, without exact repetitions. A 64-bit hash identifies the
+// terms.
 std::vector<uint32_t> distinct(const Sentences& text) {
   std::vector<std::pair<uint64_t, uint32_t>> hashed;
   hashed.reserve(text.sentences.size());
@@ -68,8 +70,9 @@ std::vector<uint32_t> distinct(const Sentences& text) {
 Rows rows_of(const Sentences& text) {
   Rows rows;
   rows.sentences = distinct(text);
-  rows.having.assign(text.vocabulary, 0);
-  std::vector<uint32_t> place(text.vocabulary);  // of the term in the row, where the row has it
+  rows.document_frequency.assign(text.vocabulary, 0);
+  // Position of the term in the current row, if it has one.
+  std::vector<uint32_t> place(text.vocabulary);
   for (const uint32_t sentence : rows.sentences) {
     const std::span<const uint32_t> terms = text.terms_of(text.sentences[sentence]);
     const auto begin = static_cast<uint32_t>(rows.counts.size());
@@ -81,7 +84,7 @@ Rows rows_of(const Sentences& text) {
       }
       place[term] = static_cast<uint32_t>(rows.counts.size());
       rows.counts.push_back({term, 1});
-      ++rows.having[term];
+      ++rows.document_frequency[term];
     }
     const auto n = static_cast<float>(terms.size());
     float squares = 0, entropy = std::log2(n);
@@ -92,7 +95,7 @@ Rows rows_of(const Sentences& text) {
     }
     rows.norms.push_back(std::sqrt(squares));
     const float evenness = terms.size() < kEntropyTermsMin ? 1 : entropy / std::log2(n);
-    rows.worth.push_back(evenness * std::min(1.0f, n / kFewTerms));
+    rows.quality.push_back(evenness * std::min(1.0f, n / kFewTerms));
     rows.begins.push_back(static_cast<uint32_t>(rows.counts.size()));
   }
   return rows;
@@ -107,14 +110,14 @@ std::vector<float> positions(size_t n, double depth) {
   return out;
 }
 
-// With a sentence's own counts, those that are off the subject would win: their words are the rare
-// ones. So a word counts for what it is to the text.
+// Counts within the sentence would favour sentences that are off the subject, because their words
+// are rare. So each term is weighted by its count in the whole text.
 std::vector<float> term_weights(const Rows& rows) {
   const auto n = static_cast<float>(rows.size());
-  std::vector<float> weight(rows.having.size(), 0);
+  std::vector<float> weight(rows.document_frequency.size(), 0);
   for (const Count& each : rows.counts) weight[each.term] += each.count;
   for (size_t term = 0; term < weight.size(); ++term) {
-    const float idf = std::log((n + 1) / (static_cast<float>(rows.having[term]) + 1));
+    const float idf = std::log((n + 1) / (static_cast<float>(rows.document_frequency[term]) + 1));
     weight[term] = std::sqrt(weight[term]) * idf;
   }
   std::vector<float> out(rows.size());
@@ -130,7 +133,7 @@ std::vector<float> term_weights(const Rows& rows) {
 }
 
 std::vector<float> novelties(const Rows& rows) {
-  std::vector<float> sums(rows.having.size(), 0);
+  std::vector<float> sums(rows.document_frequency.size(), 0);
   for (const Count& each : rows.counts) sums[each.term] += each.count;
   double squares = 0;
   for (const float sum : sums) squares += static_cast<double>(sum) * sum;
@@ -144,21 +147,21 @@ std::vector<float> novelties(const Rows& rows) {
   return out;
 }
 
-// Cosines of the chosen rows with each other, (chosen, chosen), 0 on the diagonal.
+// Returns the cosines of the chosen rows with each other, (chosen, chosen), with 0 on the diagonal.
 std::vector<float> similarities(const Rows& rows, std::span<const uint32_t> chosen) {
   struct Posting {
     uint32_t candidate;
     float weight;
   };
   const size_t n = chosen.size();
-  std::vector<uint32_t> ends(rows.having.size() + 1, 0);
+  std::vector<uint32_t> ends(rows.document_frequency.size() + 1, 0);
   for (const uint32_t row : chosen) {
     for (const Count& each : rows.of(row)) ++ends[each.term + 1];
   }
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::vector<Posting> index(ends.back());
   std::vector<float> out(n * n, 0);
-  // ends[term] runs on from where the term's postings begin to where they end.
+  // ends[term] grows from the start of the term's postings to their end.
   std::vector<uint32_t> begins(ends.begin(), ends.end() - 1);
   for (uint32_t i = 0; i < n; ++i) {
     for (const Count& each : rows.of(chosen[i])) {
@@ -174,7 +177,7 @@ std::vector<float> similarities(const Rows& rows, std::span<const uint32_t> chos
   return out;
 }
 
-// TextRank: a sentence shares its rank among those that it resembles. (chosen)
+// TextRank: each sentence distributes its rank among the sentences similar to it. Returns (chosen).
 std::vector<float> text_ranks(const Rows& rows, std::span<const uint32_t> chosen) {
   const size_t n = chosen.size();
   const std::vector<float> similar = similarities(rows, chosen);
@@ -187,9 +190,9 @@ std::vector<float> text_ranks(const Rows& rows, std::span<const uint32_t> chosen
   for (int iteration = 0; iteration < kIterationsMax; ++iteration) {
     std::fill(next.begin(), next.end(), 1 - kDamping);
     for (size_t i = 0; i < n; ++i) {
-      const float given = share[i] * rank[i];
+      const float shared_rank = share[i] * rank[i];
       const float* row = similar.data() + i * n;
-      for (size_t j = 0; j < n; ++j) next[j] += given * row[j];
+      for (size_t j = 0; j < n; ++j) next[j] += shared_rank * row[j];
     }
     float change = 0;
     for (size_t i = 0; i < n; ++i) change = std::max(change, std::abs(next[i] - rank[i]));
@@ -199,12 +202,12 @@ std::vector<float> text_ranks(const Rows& rows, std::span<const uint32_t> chosen
   return rank;
 }
 
-// Adds weight * measure, the measure divided by its greatest value.
+// Adds weight * measure / (maximum of the measure).
 void add(std::vector<float>& scores, const std::vector<float>& measure, double weight,
          std::span<const uint32_t> rows = {}) {
-  const float most = measure.empty() ? 0 : *std::max_element(measure.begin(), measure.end());
-  if (most <= 0) return;
-  const auto factor = static_cast<float>(weight) / most;
+  const float maximum = measure.empty() ? 0 : *std::max_element(measure.begin(), measure.end());
+  if (maximum <= 0) return;
+  const auto factor = static_cast<float>(weight) / maximum;
   for (size_t i = 0; i < measure.size(); ++i)
     scores[rows.empty() ? i : rows[i]] += factor * measure[i];
 }
@@ -219,7 +222,7 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
   add(scores, positions(rows.size(), options.position_depth), options.position * scale);
   add(scores, term_weights(rows), options.tfidf * scale);
   add(scores, novelties(rows), options.novelty * scale);
-  for (size_t row = 0; row < rows.size(); ++row) scores[row] *= rows.worth[row];
+  for (size_t row = 0; row < rows.size(); ++row) scores[row] *= rows.quality[row];
 
   if (options.textrank > 0 && rows.size() > 1) {
     std::vector<uint32_t> chosen(rows.size());
@@ -233,7 +236,7 @@ std::vector<float> rank(const Sentences& text, const Options& options) {
       std::sort(chosen.begin(), chosen.end());
     }
     std::vector<float> ranks = text_ranks(rows, chosen);
-    for (size_t i = 0; i < chosen.size(); ++i) ranks[i] *= rows.worth[chosen[i]];
+    for (size_t i = 0; i < chosen.size(); ++i) ranks[i] *= rows.quality[chosen[i]];
     add(scores, ranks, options.textrank * scale, chosen);
   }
   std::vector<float> out(text.sentences.size(), kLeftOut);

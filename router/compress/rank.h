@@ -1,5 +1,5 @@
 #pragma once
-// How much each sentence of a text tells of it.
+// Scores the sentences of a text by how much information they give about it.
 
 #include <vector>
 
@@ -8,10 +8,10 @@
 
 namespace signalbox::compress {
 
-/// Of a sentence that has no terms, or those of an earlier one in the same order.
+/// Score of a sentence that has no terms or repeats the terms of an earlier one.
 inline constexpr float kLeftOut = -1;
 
-/// (sentences) 0 to 1, or kLeftOut. Linear in the text (compress.h).
+/// Returns (sentences): 0 to 1, or kLeftOut. Takes linear time (compress.h).
 std::vector<float> rank(const Sentences& text, const Options& options);
 
 }  // namespace signalbox::compress

@@ -1,7 +1,7 @@
-// One pass, one hash of each word, no copy of the text. A table says what each ASCII byte is; the
-// rest goes through signals/fold. Rejected: Unicode's own rules for sentences (UAX 29), which end
-// no sentence at a line break and need three passes; lists of abbreviations, which are of one
-// language.
+// Splits a text in one pass, with one hash per word and without a copy. A table classifies ASCII
+// bytes; router/text/normalize.h classifies the rest. Rejected: Unicode's rules for sentences (UAX
+// 29), which do not end a sentence at a line break and need three passes; lists of abbreviations,
+// which work for one language only.
 
 #include "router/compress/sentences.h"
 
@@ -16,15 +16,15 @@ namespace {
 
 constexpr uint32_t kSentenceBytesMin = 16;
 constexpr size_t kWordBytesMax = 64;
-constexpr uint32_t kWordLettersMax = 24;  // longer ones are no words of a language
+constexpr uint32_t kWordLettersMax = 24;  // longer ones are not words of a language
 constexpr float kTokensWord = 1.3f;
 constexpr float kTokensIdeograph = 1.5f;
-constexpr float kTokensLetter = 0.5f;  // of Thai and its like
-constexpr float kBytesToken = 4;       // of what is no word
+constexpr float kTokensLetter = 0.5f;  // a letter of Thai and similar scripts
+constexpr float kBytesToken = 4;       // bytes per token outside words
 constexpr float kTokenBytesMax = 32;
 constexpr size_t kFewMarks = 4;  // bytes of punctuation that cost nothing
 
-// Full stops, question and exclamation marks that end a sentence whatever follows. Sorted.
+// Full stops, question marks and exclamation marks that always end a sentence. Sorted.
 constexpr auto kTerminators = std::to_array<char32_t>({
     0x0589, 0x05C3, 0x061E, 0x061F, 0x06D4, 0x0700, 0x0701, 0x0702, 0x07F9, 0x0837, 0x0964,
     0x0965, 0x0DF4, 0x0E5A, 0x0E5B, 0x0F0D, 0x0F0E, 0x104B, 0x1362, 0x1367, 0x1368, 0x166E,
@@ -38,10 +38,10 @@ enum class Kind : uint8_t {
   kLine,  // a line break
   kWord,
   kUnseparated,
-  kJoiner,      // belongs to a word if one goes on behind it
-  kPoint,       // ASCII's, which stand elsewhere as well
-  kTerminator,  // ends a sentence in any case
-  kCloser,      // quotes and brackets that end with the sentence
+  kJoiner,      // part of a word if a word character follows
+  kPoint,       // ASCII punctuation that may end a sentence
+  kTerminator,  // always ends a sentence
+  kCloser,      // quotes and brackets that may follow the end of a sentence
   kOther,
 };
 
@@ -95,7 +95,8 @@ struct Char {
 class Hash {
  public:
   void add(uint64_t value) { state_ = (state_ ^ value) * 0x100000001B3u; }
-  // FNV-1a leaves the upper bits of short words weak; the table takes the lower ones of this.
+  // FNV-1a mixes the upper bits of short words poorly, and the table uses the lower bits, so mix
+  // again.
   uint64_t get() const {
     uint64_t x = state_;
     x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15u;
@@ -106,7 +107,7 @@ class Hash {
   uint64_t state_ = 0xCBF29CE484222325u;
 };
 
-// Hashes to numbers, by open addressing.
+// Maps hashes to numbers, by open addressing.
 class Vocabulary {
  public:
   uint32_t number_of(uint64_t hash) {
@@ -195,7 +196,8 @@ class Splitter {
 
   void add_term(const Hash& hash) { out_.terms.push_back(vocabulary_.number_of(hash.get())); }
 
-  // Makes room for what begins at at_: what is too much for this sentence begins the next.
+  // Adds `tokens` for the text that begins at at_. If they do not fit, at_ begins the next
+  // sentence.
   void count(float tokens) {
     if (tokens_ > 0 && tokens_ + tokens > tokens_max_) finish(at_);
     tokens_ += tokens;
@@ -227,8 +229,8 @@ class Splitter {
       number = false;
       at += c.bytes;
     }
-    const bool plain = letters <= kWordLettersMax;
-    count(plain ? kTokensWord : static_cast<float>(at - at_) / kBytesToken);
+    const bool is_word = letters <= kWordLettersMax;
+    count(is_word ? kTokensWord : static_cast<float>(at - at_) / kBytesToken);
     add_term(number ? Hash() : hash);
     word_begin_ = at_;
     at_ = at;
@@ -278,7 +280,8 @@ class Splitter {
     if (ends || !only_this || !abbreviates) may_finish();
   }
 
-  // Whether the word before at_ is a capital, or a letter behind another point: J. Smith, e.g. this
+  // Returns whether the word before at_ is a single capital, or a letter after another point, as in
+  // "J. Smith" and "e.g. this".
   bool ends_abbreviation() const {
     if (word_begin_ < begin_ || word_begin_ + 1 != at_) return false;
     const char letter = text_[word_begin_];
@@ -309,14 +312,14 @@ class Splitter {
     if (line_end - begin_ >= kSentenceBytesMin) finish(line_end);
   }
 
-  // Latin, Greek, Cyrillic, Armenian and Georgian letters come in two cases.
+  // Latin, Greek, Cyrillic, Armenian and Georgian letters have two cases.
   static bool has_cases(char32_t c) { return c < 0x0590 || (c >= 0x10A0 && c < 0x1100); }
 
   void may_finish() {
     if (at_ - begin_ >= kSentenceBytesMin) finish(at_);
   }
 
-  // A sentence ends before `end`; the next begins there.
+  // Ends the sentence before `end` and begins the next one there.
   void finish(size_t end) {
     size_t first = begin_, last = end;
     while (first < last && is_blank(text_[first])) ++first;
@@ -340,10 +343,10 @@ class Splitter {
   std::string_view text_;
   float tokens_max_, bytes_max_;
   size_t at_ = 0, begin_ = 0, end_ = 0;
-  size_t word_begin_ = 0;  // of the last word
-  size_t marks_ = 0;       // bytes of punctuation in a row
-  uint32_t terms_ = 0;     // first of this sentence
-  float tokens_ = 0;       // of this sentence
+  size_t word_begin_ = 0;  // start of the last word
+  size_t marks_ = 0;       // bytes of consecutive punctuation
+  uint32_t terms_ = 0;     // first term of this sentence
+  float tokens_ = 0;       // tokens of this sentence
   Vocabulary vocabulary_;
   Sentences out_;
 };

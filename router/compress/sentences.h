@@ -1,5 +1,5 @@
 #pragma once
-// A text as sentences, and sentences as terms, in one pass over its bytes.
+// Splits a text into sentences, and sentences into terms, in one pass over its bytes.
 
 #include <cstdint>
 #include <span>
@@ -9,19 +9,19 @@
 namespace signalbox::compress {
 
 struct Sentence {
-  uint32_t begin, end;              // bytes of the source, no ASCII white space around; begin < end
-  uint32_t terms_begin, terms_end;  // of Sentences::terms
+  uint32_t begin, end;  // bytes of the source, without ASCII white space at the ends; begin < end
+  uint32_t terms_begin, terms_end;  // range of Sentences::terms
   float tokens;                     // estimated
 };
 
-/// Terms are words in lower case (all numbers are one: lines that differ in them say the same), and
-/// pairs of neighbours where a script puts no spaces between
-/// words. They are told apart by 64 bits of hash.
+/// Terms are words in lower case and, for scripts without spaces between words, pairs of
+/// neighbouring characters. All numbers are one term, because lines that differ only in numbers
+/// have the same content. A 64-bit hash identifies a term.
 struct Sentences {
   std::vector<Sentence> sentences;  // in the order of the source
-  std::vector<uint32_t> terms;      // below vocabulary, in the order of the source
+  std::vector<uint32_t> terms;      // values below `vocabulary`, in the order of the source
   uint32_t vocabulary = 0;
-  double tokens = 0;  // of what was read
+  double tokens = 0;  // of the text that was read
 
   std::span<const uint32_t> terms_of(const Sentence& sentence) const {
     return std::span(terms).subspan(sentence.terms_begin,
@@ -29,18 +29,18 @@ struct Sentences {
   }
 };
 
-/// A part of the source that is read; nothing spans two of them.
+/// A part of the source that is read. No sentence spans two of them.
 struct Stretch {
   size_t begin, end;
 };
 
-/// A sentence ends at a full stop, question or exclamation mark of any script, at an empty line and
-/// at a line break unless the next line goes on in lower case; not at the point of a number, of a
-/// single capital or of an abbreviation with points inside, and not before its 16th byte. What has
-/// no end is cut between words before it has more than `tokens_max` tokens, a word of more than 64
-/// bytes anywhere between characters. A token has at most 32 bytes, so that nothing, white space
-/// neither, makes a sentence longer than 32 * tokens_max + 80 bytes. Stretches are in order, within
-/// the text, and end below 4 GiB.
+/// A sentence ends at a full stop, question mark or exclamation mark of any script, at an empty
+/// line, and at a line break unless the next line begins in lower case. It does not end at the
+/// point of a number, of a single capital or of an abbreviation with inner points, nor before its
+/// 16th byte. Text without such an end is cut between words before it exceeds `tokens_max` tokens,
+/// and a word of more than 64 bytes between any two characters. A token has at most 32 bytes, so
+/// that no input, not even white space, makes a sentence longer than 32 * tokens_max + 80 bytes.
+/// The stretches must be in order, within the text, and end below 4 GiB.
 Sentences split_sentences(std::string_view text, std::span<const Stretch> stretches,
                           float tokens_max);
 

@@ -1,5 +1,5 @@
-// Directories are walked rather than three files named: weights come in shards, and a head may have
-// a folder of its own.
+// The identity covers all files below a directory instead of a fixed list, because weights may be
+// split into shards and a head may have a folder of its own.
 
 #include "router/models/model_cache.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Models have a dozen files; beyond this somebody named the wrong directory.
+/// A model has about a dozen files; a directory with more than this is probably not a model.
 constexpr size_t kFilesMax = 1000;
 constexpr int kDepthMax = 2;
 
@@ -51,15 +51,17 @@ Result<ModelCache::Model> ModelCache::open_text_model(const std::string& directo
 Result<ModelCache::Model> ModelCache::get(const std::string& directory) {
   SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
   const std::string name = path.model().string();
-  // Under the lock: two that ask for one model at a time would else both read it.
+  // The lock is held while the model is read, so that two callers that need the same model do not
+  // both read it.
   const std::lock_guard lock(mutex_);
-  // Looked at first: of files that change while they are read, the next call finds others.
+  // The identity is computed before the model is read. If files change during the read, the next
+  // call sees another identity and reads the model again.
   std::string identity = identity_of(path.trunk);
   if (!path.adapter.empty()) identity += identity_of(path.adapter);
   if (!path.apart.empty()) identity += identity_of(path.apart);
   Entry& entry = entries_[name];
   if (entry.identity == identity) {
-    if (Model known = entry.model.lock()) return known;
+    if (Model cached = entry.model.lock()) return cached;
   }
   SIGNALBOX_TRY(Model model, open_(name));
   entry = {std::move(identity), model};
@@ -68,7 +70,7 @@ Result<ModelCache::Model> ModelCache::get(const std::string& directory) {
 
 Result<ModelCache::Model> ModelShelf::get(const std::string& directory) const {
   const std::lock_guard lock(mutex_);
-  if (const auto known = models_.find(directory); known != models_.end()) return known->second;
+  if (const auto cached = models_.find(directory); cached != models_.end()) return cached->second;
   std::error_code ignored;
   if (!open_ || !fs::exists(directory, ignored))
     return fail(Code::kNotFound, "there is no model at {}", directory);

@@ -1,6 +1,6 @@
 #pragma once
-// Models by the files they were read from, so that a configuration that is read again takes over
-// what the one before it has loaded.
+// Caches models by the identity of their files, so that a reloaded configuration reuses the models
+// that the previous one has loaded.
 
 #include <filesystem>
 #include <functional>
@@ -13,20 +13,21 @@
 
 namespace signalbox::models {
 
-/// What says that the files below a directory are the same as before: path, device, inode, size and
-/// time of change of each, symbolic links followed. "" when there is no such directory.
+/// Returns a string that changes if the files below a directory change: path, device, inode, size
+/// and modification time of each, following symbolic links. "" if the directory does not exist.
 std::string identity_of(const std::filesystem::path& directory);
 
-/// Holds nothing alive: what no configuration uses any longer is gone. Thread-safe.
+/// The cache does not keep models alive: a model that no configuration uses is freed. Thread-safe.
 class ModelCache {
  public:
   using Model = std::shared_ptr<const engine::TextModel>;
   using Open = std::function<Result<Model>(const std::string& directory)>;
-  /// `open` reads a model; tests bring their own.
+  /// `open` reads a model; tests pass their own function.
   explicit ModelCache(Open open = open_text_model) : open_(std::move(open)) {}
 
-  /// The model of a directory, read only when it is not there or its files are others by now; an
-  /// adapter and its heads are one model. Errors are those of `open` and of engine::find_model.
+  /// Returns the model of a directory. Reads it only if it is not cached or its files have changed;
+  /// an adapter and its heads are one model. Returns the errors of `open` and of
+  /// engine::find_model.
   Result<Model> get(const std::string& directory);
 
  private:
@@ -41,15 +42,15 @@ class ModelCache {
   std::map<std::string, Entry> entries_;  // by engine::ModelPath::model()
 };
 
-/// Models that are opened when they are first asked for, and then kept. Thread-safe; who asks while
-/// one is being opened waits.
+/// Opens each model on first use and then keeps it. Thread-safe; other callers wait while a model
+/// is being opened.
 class ModelShelf {
  public:
-  /// An empty `open` opens nothing.
+  /// With an empty `open`, no model can be opened.
   explicit ModelShelf(ModelCache::Open open) : open_(std::move(open)) {}
 
-  /// Errors: kNotFound for a directory that is not there or when nothing is opened, those of
-  /// `open`, which is asked again the next time.
+  /// Errors: kNotFound if the directory does not exist or `open` is empty; the errors of `open`,
+  /// which the next call tries again.
   Result<ModelCache::Model> get(const std::string& directory) const;
 
  private:

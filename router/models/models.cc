@@ -1,4 +1,4 @@
-// Which models a configuration's signals ask for, and where they lie.
+// Finds the models that a configuration's signals and plugins use, and opens them.
 
 #include "router/models/models.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Condition = std::function<bool(std::string_view type, std::string_view name)>;
 
-// Classes of a classifier of one's own are NAME:LABEL.
+// The name of a custom classifier's class is NAME:LABEL.
 bool holds(const config::Rule& rule, const Condition& condition) {
   const std::string name =
       rule.label.empty() ? rule.name : fmt::format("{}:{}", rule.name, rule.label);
@@ -26,7 +26,8 @@ bool holds(const config::Rule& rule, const Condition& condition) {
                      [&](const config::Rule& each) { return holds(each, condition); });
 }
 
-// Whether a condition of a decision, or what conditions are made of, is such a one.
+// Returns whether `condition` holds for a condition of a decision, or of a difficulty case, a
+// composer or a score that decisions may use.
 bool any_condition(const config::Routing& routing, const Condition& condition) {
   for (const config::Decision& decision : routing.decisions) {
     if (holds(decision.rules, condition)) return true;
@@ -45,8 +46,8 @@ bool any_condition(const config::Routing& routing, const Condition& condition) {
   return false;
 }
 
-/// A directory, and the key it stands in.
-struct Named {
+/// A model directory and the configuration key that names it.
+struct ConfiguredDirectory {
   std::string directory;
   std::string key;
 };
@@ -76,26 +77,27 @@ std::string system_model(const config::SystemModels& models, std::string_view re
   return "";
 }
 
-Named named_by(const config::Config& config, std::string_view module,
-               const config::ClassifierModel& model, std::string_view default_ref) {
+ConfiguredDirectory directory_of_module(const config::Config& config, std::string_view module,
+                                        const config::ClassifierModel& model,
+                                        std::string_view default_ref) {
   if (!model.enabled) return {};
   const auto of_system = [&](std::string_view ref) {
-    return Named{system_model(config.system_models, ref),
-                 fmt::format("global.model_catalog.system.{}", ref)};
+    return ConfiguredDirectory{system_model(config.system_models, ref),
+                               fmt::format("global.model_catalog.system.{}", ref)};
   };
   if (!model.model_ref.empty()) {
-    Named named = of_system(model.model_ref);
-    if (!named.directory.empty()) return named;
+    ConfiguredDirectory found = of_system(model.model_ref);
+    if (!found.directory.empty()) return found;
   }
   if (model.model_id.empty()) return of_system(default_ref);
   return {model.model_id, fmt::format("global.model_catalog.modules.{}.model_id", module)};
 }
 
-Named classifier_of(const config::Config& config, std::string_view type) {
+ConfiguredDirectory classifier_of(const config::Config& config, std::string_view type) {
   const config::Modules& m = config.modules;
   const auto by = [&](std::string_view module, const config::ClassifierModel& model,
                       std::string_view default_ref) {
-    return named_by(config, module, model, default_ref);
+    return directory_of_module(config, module, model, default_ref);
   };
   if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
@@ -122,14 +124,15 @@ Named classifier_of(const config::Config& config, std::string_view type) {
   return {};
 }
 
-// For its cache, which does with less where there is no model.
-bool compares_questions(const config::Decision& decision) {
+// Such a decision compares questions for its response cache, which works with exact matches if
+// there is no embedder.
+bool has_semantic_cache(const config::Decision& decision) {
   const std::optional<config::ResponseCachePlugin>& cache = decision.response_cache;
   return cache && cache->enabled && cache->mode != config::ResponseCachePlugin::Mode::kExact;
 }
 
-// Whether a decision rests on similarities of meaning.
-bool rests_on_embedder(const config::Config& config, const config::Routing& routing) {
+// Returns whether a decision depends on similarities of meaning.
+bool depends_on_embedder(const config::Config& config, const config::Routing& routing) {
   const auto& decisions = routing.decisions;
   if (std::any_of(decisions.begin(), decisions.end(), compares_cards)) return true;
   const auto contrastive = [&](std::string_view name) {
@@ -152,21 +155,22 @@ bool is_there(const std::string& directory) {
   return std::filesystem::exists(directory, ignored);
 }
 
-/// Gathers what is missing, so that it is told at once.
-class Missing {
+/// Collects the missing models, so that one error reports all of them.
+class MissingModelList {
  public:
-  explicit Missing(const std::string& source) : source_(source) {}
+  explicit MissingModelList(const std::string& source) : source_(source) {}
 
   void add(const ModelNeed& need) {
     const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", and decisions rest on {}; "
-        "`signalbox models pull` fetches the router's own, --missing-models ignore serves without",
+        "{}: {}: there is no model at \"{}\", but decisions depend on {}; "
+        "`signalbox models pull` downloads the router's own models; --missing-models ignore serves "
+        "without them",
         source_, need.key, need.directory, need.what);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
   }
 
-  Result<void> verdict() const {
+  Result<void> result() const {
     if (lines_.empty()) return {};
     return fail(Code::kInvalid, "{}", lines_);
   }
@@ -190,12 +194,13 @@ engine::Precision precision_of(config::ModelDtype dtype) {
 
 }  // namespace
 
-std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name) {
+std::vector<std::string> find_condition_labels(const config::Routing& routing,
+                                               std::string_view name) {
   std::vector<std::string> out;
   const std::string prefix = fmt::format("{}:", name);
-  any_condition(routing, [&](std::string_view type, std::string_view asked) {
-    if (type == "classifier" && asked.starts_with(prefix))
-      out.emplace_back(asked.substr(prefix.size()));
+  any_condition(routing, [&](std::string_view type, std::string_view class_name) {
+    if (type == "classifier" && class_name.starts_with(prefix))
+      out.emplace_back(class_name.substr(prefix.size()));
     return false;
   });
   return out;
@@ -223,7 +228,7 @@ bool selects_tools(const config::Config& config, const config::Routing& routing)
 bool needs_embedder(const config::Routing& r) {
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
-         std::any_of(r.decisions.begin(), r.decisions.end(), compares_questions) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
          !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }
@@ -231,10 +236,11 @@ bool needs_embedder(const config::Routing& r) {
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
                                         const config::Routing& routing) {
   std::vector<ModelNeed> out;
-  const auto add = [&](Named named, std::string_view type, bool declared, bool asked) {
-    if (named.directory.empty() || !(declared || asked)) return;
-    out.push_back(
-        {std::move(named.directory), std::move(named.key), fmt::format("{} signals", type), asked});
+  const auto add = [&](ConfiguredDirectory place, std::string_view type, bool declared,
+                       bool is_required) {
+    if (place.directory.empty() || !(declared || is_required)) return;
+    out.push_back({std::move(place.directory), std::move(place.key),
+                   fmt::format("{} signals", type), is_required});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
     add(classifier_of(config, type), type, declared, asks_for(routing, type));
@@ -243,7 +249,8 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   add_type("fact_check", !routing.fact_check.empty());
   add_type("user_feedback", !routing.user_feedbacks.empty());
   add_type("modality", !routing.modality.empty());
-  // A model whose pii_policy cannot be seen to gets no requests: that fails closed by itself.
+  // A missing PII model needs no check here for pii_policy: a model with a policy that cannot be
+  // checked receives no requests.
   const auto& models = config.providers.models;
   const auto& decisions = routing.decisions;
   const bool masks = std::any_of(decisions.begin(), decisions.end(), [](const auto& decision) {
@@ -253,12 +260,13 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
                       std::any_of(models.begin(), models.end(), selection::restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {
     if (signal.method == config::JailbreakSignal::Method::kContrastive) continue;
-    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
-      return type == "jailbreak" && name == signal.name;
-    });
-    add(classifier_of(config, "jailbreak"), "jailbreak", true, asked);
+    const bool is_required =
+        any_condition(routing, [&](std::string_view type, std::string_view name) {
+          return type == "jailbreak" && name == signal.name;
+        });
+    add(classifier_of(config, "jailbreak"), "jailbreak", true, is_required);
   }
-  // Without these replies are held against numbers and the like alone.
+  // Without these models, replies are checked only for numbers and similar facts.
   for (const config::Decision& decision : decisions) {
     const auto& plugin = decision.hallucination;
     if (!plugin || !plugin->enabled) continue;
@@ -277,11 +285,12 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
     const std::string labels = signal.name + ":";
-    const bool asked = any_condition(routing, [&](std::string_view type, std::string_view name) {
-      return type == "classifier" && name.starts_with(labels);
-    });
+    const bool is_required =
+        any_condition(routing, [&](std::string_view type, std::string_view name) {
+          return type == "classifier" && name.starts_with(labels);
+        });
     add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
-        "classifier", true, asked);
+        "classifier", true, is_required);
   }
   return out;
 }
@@ -299,8 +308,8 @@ OpenModel open_directly(const config::HttpLimits& limits) {
 Result<Models> open_models(const config::Config& config, MissingModels missing,
                            const OpenModel& open) {
   Models models;
-  std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>>
-      opened;  // an adapter's heads are one
+  // The heads of an adapter share one model.
+  std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>> opened;
   const auto open_once =
       [&](const std::string& path) -> Result<std::shared_ptr<const engine::TextModel>> {
     SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(path));
@@ -317,20 +326,20 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     if (!model) return fail_in(fmt::format("{}: {}", config.source, key), std::move(model).error());
     return model;
   };
-  Missing absent(config.source);
-  const auto miss = [&](const ModelNeed& need) {
-    if (need.asked && missing == MissingModels::kRefuse) absent.add(need);
+  MissingModelList absent(config.source);
+  const auto report_missing = [&](const ModelNeed& need) {
+    if (need.is_required && missing == MissingModels::kRefuse) absent.add(need);
   };
   const std::string& path = config.embedding_model.path;
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
     if (models.embedder == nullptr && compares) {
-      const bool insists = !routing->embeddings.empty();
-      if (is_there(path) || (insists && missing == MissingModels::kLeaveOut)) {
+      const bool always_required = !routing->embeddings.empty();
+      if (is_there(path) || (always_required && missing == MissingModels::kLeaveOut)) {
         SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
       } else {
-        miss({path, std::string(kEmbedderKey), "similarities of meaning",
-              insists || rests_on_embedder(config, *routing)});
+        report_missing({path, std::string(kEmbedderKey), "similarities of meaning",
+                        always_required || depends_on_embedder(config, *routing)});
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
@@ -338,18 +347,19 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
       if (is_there(need.directory)) {
         SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, need.directory));
       } else {
-        miss(need);
+        report_missing(need);
       }
     }
   }
-  SIGNALBOX_TRY_VOID(absent.verdict());
+  SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;
 }
 
 OpenModel open_served(const config::HttpLimits& limits) {
-  const uint32_t asked = limits.model_threads;
-  const uint32_t threads = asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+  const uint32_t configured = limits.model_threads;
+  const uint32_t threads =
+      configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency());
   engine::SchedulerOptions options;
   options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
   options.requests_max = static_cast<int32_t>(limits.model_queue_max);

@@ -13,69 +13,70 @@
 
 namespace signalbox::models {
 
-/// Any may be absent; signals that need one are then unavailable. Shared, so that two
-/// configurations that name a model have it once.
+/// Each may be absent; signals that need it are then unavailable. Models are shared, so that two
+/// configurations that name the same model hold it once.
 struct Models {
   std::shared_ptr<const engine::TextEmbedder> embedder = {};
   /// By the directory that the configuration names.
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
-  /// Opens a model that no signal needs, for those who ask for it by other ways. Empty: none can
-  /// be.
+  /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 };
 
-/// Whether a condition or a projection of the routing asks for signals of the type.
+/// Returns whether a condition or a projection of the routing uses signals of the type.
 bool asks_for(const config::Routing& routing, std::string_view type);
 
-/// The classes of a classifier signal that conditions name, each as often as they do.
-std::vector<std::string> labels_asked_of(const config::Routing& routing, std::string_view name);
+/// Returns the classes of a classifier signal that conditions name, once for each time.
+std::vector<std::string> find_condition_labels(const config::Routing& routing,
+                                               std::string_view name);
 
-/// The directory of the classifier behind a type of signals, of "nli", which judges whether one
-/// text follows from another, or of "hallucination", which marks what nothing supports; "" when
-/// none is configured.
+/// Returns the directory of the classifier behind a signal type, behind "nli" (whether one text
+/// follows from another) or behind "hallucination" (marks unsupported text); "" if none is
+/// configured.
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
-/// Whether a signal or an algorithm of the routing compares meanings.
+/// Returns whether a signal, an algorithm or a cache of the routing compares meanings.
 bool needs_embedder(const config::Routing& routing);
 
-/// Whether a decision of the routing, or the configuration for all, selects tools by similarity.
+/// Returns whether a decision of the routing, or the global configuration, selects tools by
+/// similarity.
 bool selects_tools(const config::Config& config, const config::Routing& routing);
 
-/// A model that a routing has a use for.
+/// A model that a routing can use.
 struct ModelNeed {
   std::string directory;
-  std::string key;     // of the configuration, where the directory is named
-  std::string what;    // "pii signals"
-  bool asked = false;  // a condition, a score or an algorithm rests on it; else it is only declared
+  std::string key;   // the configuration key that names the directory
+  std::string what;  // such as "pii signals"
+  // A condition, a score or an algorithm depends on it; otherwise it is only declared.
+  bool is_required = false;
 };
 
-/// The classifiers that signals of the routing ask for; those that are configured nowhere are left
-/// out.
+/// Returns the classifiers that the routing uses, without those that have no configured directory.
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
                                         const config::Routing& routing);
 
-/// One model by its directory.
+/// Opens one model by its directory.
 using OpenModel = ModelCache::Open;
 using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 
-/// Opens models for one request at a time, in the configuration's model_dtype. Errors are
-/// engine::TextModel's.
+/// Opens models that run one request at a time, with the configured model_dtype. Returns the errors
+/// of engine::TextModel.
 OpenModel open_directly(const config::HttpLimits& limits);
 
-/// What becomes of a configured model that decisions rest on and that is not there. Who serves
-/// refuses: a guard without its model lets everything pass.
+/// Selects the reaction to a missing directory of a model that decisions depend on. The
+/// daemon refuses to start, because a guard without its model would admit everything.
 enum class MissingModels : uint8_t { kRefuse, kLeaveOut };
 
-/// Opens what the configuration's signals need, of every routing, each once. Directories that are
-/// not there and that no decision rests on are left out either way, and the router says so;
-/// embedding signals insist on their model. Errors are those of `open`, and kInvalid that names
-/// every missing directory with the key it stands in, one a line.
+/// Opens the models that all routings of the configuration need, each once. A missing directory
+/// that no decision depends on is skipped in either case, and the router logs it; embedding signals
+/// always need their model. Returns the errors of `open`; kInvalid with one line per missing
+/// directory, which names its key.
 Result<Models> open_models(const config::Config& config, MissingModels missing,
                            const OpenModel& open);
 
-/// Opens models for a process that serves many requests at once: each stands behind a queue
-/// (model_queue_max; what comes then fails with kOverloaded) and threads of its own
-/// (model_threads), which run together what waits together.
+/// Opens models for a process that serves many requests at once. Each model has its own threads
+/// (model_threads), which run waiting requests in batches, and a queue (model_queue_max); a request
+/// that finds the queue full fails with kOverloaded.
 OpenModel open_served(const config::HttpLimits& limits);
 
 }  // namespace signalbox::models

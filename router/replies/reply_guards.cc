@@ -128,8 +128,8 @@ Result<void> ReplyGuards::add_judge(const models::Models& models) {
                 signals::choose_head(*found->second, directory, engine::HeadKind::kSequence,
                                      guard.mapping_path));
   judge_.head = choice.head;
-  judge_.positive = signals::attempt_labels(guard, choice.labels);
-  judge_.threshold = guard.threshold > 0 ? guard.threshold : signals::kAttemptThreshold;
+  judge_.positive = signals::find_jailbreak_labels(guard, choice.labels);
+  judge_.threshold = guard.threshold > 0 ? guard.threshold : signals::kJailbreakThreshold;
   if (!judge_.positive.empty()) judge_.model = found->second;
   return {};
 }

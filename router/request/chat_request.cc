@@ -1,5 +1,5 @@
-// Reads `model`, `stream`, what is said and how many tools and images there are; everything else
-// stays bytes.
+// Reads `model`, `stream`, the text, and the numbers of tools and images. Everything else stays
+// unparsed.
 
 #include "router/request/chat_request.h"
 
@@ -15,24 +15,24 @@ namespace {
 using json::Value;
 
 template <class... Args>
-tl::unexpected<Error> wrong(std::string_view path, fmt::format_string<Args...> format,
-                            Args&&... args) {
+tl::unexpected<Error> invalid(std::string_view path, fmt::format_string<Args...> format,
+                              Args&&... args) {
   return fail(Code::kInvalid, "{}: {}", path, fmt::format(format, std::forward<Args>(args)...));
 }
 
-tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
-                                 const Value& found) {
-  return wrong(path, "expected {}, found {}", expected, json::type_name(found.type()));
+tl::unexpected<Error> invalid_type(std::string_view path, std::string_view expected,
+                                   const Value& found) {
+  return invalid(path, "expected {}, found {}", expected, json::type_name(found.type()));
 }
 
-// The members that routing reads, found in one pass; a repeated one is refused.
+// Finds the members that routing reads in one pass; rejects a repeated one.
 template <size_t N>
 Result<void> find_once(const Value& object, std::string_view path,
                        const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
   for (const json::Member& member : object.members()) {
     for (const auto& [key, slot] : wanted) {
       if (member.key != key) continue;
-      if (*slot) return wrong(fmt::format("{}{}", path, key), "given more than once");
+      if (*slot) return invalid(fmt::format("{}{}", path, key), "given more than once");
       *slot = member.value;
     }
   }
@@ -45,20 +45,19 @@ bool is_image(std::string_view type) {
 
 Result<void> append_part(const Value& part, const std::string& path, ChatMessage& message) {
   std::string& out = message.text;
-  if (!part.is_object()) return wrong_type(path, "an object", part);
+  if (!part.is_object()) return invalid_type(path, "an object", part);
   std::optional<Value> type, text, refusal;
   SIGNALBOX_TRY_VOID(
       find_once(part, path + ".", {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
-  if (!type || !type->is_string()) return wrong(path + ".type", "expected a string");
+  if (!type || !type->is_string()) return invalid(path + ".type", "expected a string");
   if (is_image(type->text())) ++message.images;
   if (type->text() == "text" && (!text || !text->is_string()))
-    return wrong(path + ".text", "expected a string");
-  // Whatever a part is called, a server may show its words to the model: nothing that guards hides
-  // in one.
-  for (const auto& words : {text, refusal}) {
-    if (!words || !words->is_string()) continue;
+    return invalid(path + ".text", "expected a string");
+  // A server may show the text of any part to the model, whatever its type, so guards must read it.
+  for (const auto& each : {text, refusal}) {
+    if (!each || !each->is_string()) continue;
     if (!out.empty()) out.push_back('\n');
-    out += words->text();
+    out += each->text();
   }
   return {};
 }
@@ -70,7 +69,7 @@ Result<void> read_content(const std::optional<Value>& content, const std::string
     message.text = content->text();
     return {};
   }
-  if (!content->is_array()) return wrong_type(path, "a string, an array or null", *content);
+  if (!content->is_array()) return invalid_type(path, "a string, an array or null", *content);
   size_t index = 0;
   for (const Value& part : content->items()) {
     SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), message));
@@ -86,28 +85,28 @@ uint32_t count_items(const std::optional<Value>& list) {
 }
 
 Result<ChatMessage> read_message(const Value& message, const std::string& path) {
-  if (!message.is_object()) return wrong_type(path, "an object", message);
+  if (!message.is_object()) return invalid_type(path, "an object", message);
   std::optional<Value> role, content, tool_calls;
   SIGNALBOX_TRY_VOID(find_once(
       message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
-  if (!role) return wrong(path + ".role", "missing");
-  if (!role->is_string()) return wrong_type(path + ".role", "a string", *role);
+  if (!role) return invalid(path + ".role", "missing");
+  if (!role->is_string()) return invalid_type(path + ".role", "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
   SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
   out.tool_calls = count_items(tool_calls);
-  each_word_of_message(message, [&](const Word& word) {
-    // A content is read as it stands.
-    if (word.kind == Word::Kind::kContent) {
-      append_escaped(word.text, out.aside);
+  visit_message_text(message, [&](const TextPiece& piece) {
+    // The content is read separately, so only its escaped text is added.
+    if (piece.kind == TextPiece::Kind::kContent) {
+      append_escaped(piece.text, out.aside);
     } else {
-      append_word(word, out.aside);
+      append_text(piece, out.aside);
     }
   });
   return out;
 }
 
-// Of a role that is none we know, the user is the one to distrust.
-bool is_users(const ChatMessage& message) {
+// A message with an unknown role is treated as the user's, whose text guards trust least.
+bool is_from_user(const ChatMessage& message) {
   constexpr std::array<std::string_view, 5> kOthers = {"system", "developer", "assistant", "tool",
                                                        "function"};
   return std::ranges::find(kOthers, message.role) == kOthers.end();
@@ -124,7 +123,7 @@ void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
 
 std::string_view ChatRequest::user_text() const {
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (is_users(*message) && !message->text.empty()) return message->text;
+    if (is_from_user(*message) && !message->text.empty()) return message->text;
   }
   return {};
 }
@@ -132,22 +131,22 @@ std::string_view ChatRequest::user_text() const {
 std::vector<std::string_view> ChatRequest::user_texts() const {
   std::vector<std::string_view> out;
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (is_users(*message) && !message->text.empty()) out.push_back(message->text);
+    if (is_from_user(*message) && !message->text.empty()) out.push_back(message->text);
   }
   return out;
 }
 
 std::vector<std::string_view> ChatRequest::turn_texts() const {
   std::vector<std::string_view> out;
-  bool is_new = true;
+  bool is_current_turn = true;
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (is_users(*message) && !message->text.empty()) {
+    if (is_from_user(*message) && !message->text.empty()) {
       out.insert(out.begin(), message->text);
       if (!message->aside.empty()) out.push_back(message->aside);
       break;
     }
-    if (is_new) add_texts(*message, out);
-    if (message->role == "assistant") is_new = false;
+    if (is_current_turn) add_texts(*message, out);
+    if (message->role == "assistant") is_current_turn = false;
   }
   if (!attached.empty()) out.push_back(attached);
   return out;
@@ -186,11 +185,11 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
                                 {"stream", &stream},
                                 {"tools", &tools},
                                 {"metadata", &metadata}}));
-  if (!model) return wrong("model", "missing");
-  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  if (!model) return invalid("model", "missing");
+  if (!model->is_string()) return invalid_type("model", "a string", *model);
   request.model = model->text();
   if (stream && !stream->is_null()) {
-    if (!stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
+    if (!stream->is_bool()) return invalid_type("stream", "a boolean", *stream);
     request.stream = stream->boolean();
   }
   if (tools) {
@@ -200,11 +199,11 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   for (const json::Member& member : root.members()) {
     const std::optional<Place> place = place_of(member.key);
     if (!place) continue;
-    std::string& said = *place == Place::kAttachment ? request.attached : request.definitions;
-    each_word(member.value, *place, [&](const Word& word) { append_word(word, said); });
+    std::string& target = *place == Place::kAttachment ? request.attached : request.definitions;
+    visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
   }
-  if (!messages) return wrong("messages", "missing");
-  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
+  if (!messages) return invalid("messages", "missing");
+  if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
   for (const Value& item : messages->items()) {
     SIGNALBOX_TRY(ChatMessage message,
                   read_message(item, fmt::format("messages[{}]", request.messages.size())));

@@ -1,4 +1,5 @@
-// A backslash or a quote of well-formed JSON is where a string is, so no grammar is needed.
+// In well-formed JSON, backslashes and quotes occur only in and around strings, so finding strings
+// needs no grammar.
 
 #include "router/request/json_text.h"
 
@@ -10,7 +11,7 @@
 namespace signalbox::request {
 namespace {
 
-constexpr size_t kUnitBytes = 6;  // "\u0041"
+constexpr size_t kUnitBytes = 6;  // as in "\u0041"
 
 char32_t unit_at(std::string_view source, size_t at) {
   char32_t unit = 0;
@@ -25,7 +26,7 @@ bool is_structure(char c) {
   return std::string_view(" \t\r\n,:[]{}\"").find(c) != std::string_view::npos;
 }
 
-bool says_something(std::string_view text) {
+bool has_word(std::string_view text) {
   return std::any_of(text.begin(), text.end(), ascii::is_word_byte);
 }
 
@@ -58,9 +59,9 @@ void JsonText::keep(size_t begin, size_t end) {
   text_ += source_.substr(begin, end - begin);
 }
 
-// The bytes of the escape.
+// Appends the character of the escape at `at`. Returns the number of bytes of the escape.
 size_t JsonText::unescape(size_t at) {
-  constexpr std::string_view kShort = "bfnrt", kMeant = "\b\f\n\r\t";
+  constexpr std::string_view kShort = "bfnrt", kResolved = "\b\f\n\r\t";
   const char kind = source_[at + 1];
   const size_t place = text_.size();
   size_t bytes = 2;
@@ -73,8 +74,8 @@ size_t JsonText::unescape(size_t at) {
     }
     utf8::append(text_, code);
   } else {
-    const size_t known = kShort.find(kind);
-    text_.push_back(known == std::string_view::npos ? kind : kMeant[known]);
+    const size_t found = kShort.find(kind);
+    text_.push_back(found == std::string_view::npos ? kind : kResolved[found]);
   }
   pieces_.push_back({place, at, bytes});
   return bytes;
@@ -101,15 +102,15 @@ std::vector<JsonText::Part> JsonText::parts(size_t begin, size_t end) const {
   for (; begin < end && string != strings_.end() && string->begin < end; ++string) {
     add_numbers(begin, string->begin, out);
     const size_t from = std::max(begin, string->begin), to = std::min(end, string->end);
-    if (from < to && says_something(text().substr(from, to - from)))
-      out.push_back({from, to, true});
+    if (from < to && has_word(text().substr(from, to - from))) out.push_back({from, to, true});
     begin = std::max(begin, string->end);
   }
   add_numbers(begin, end, out);
   return out;
 }
 
-// Of what is between strings. One that is cut is taken whole: a half that is replaced is no JSON.
+// Adds the numbers outside strings that overlap [begin, end). A number that the range cuts is added
+// whole, because replacing a part of it would not leave valid JSON.
 void JsonText::add_numbers(size_t begin, size_t end, std::vector<Part>& out) const {
   const std::string_view all = text();
   for (size_t at = begin; at < end;) {

@@ -1,6 +1,6 @@
 #pragma once
-// A text that is JSON, as those read it who open it, and the way back to its bytes: what is found
-// can be replaced where it stands, and the rest keeps its bytes.
+// Resolves the escapes of a text that is JSON and maps positions back to its bytes, so that a match
+// can be replaced in place while the rest keeps its bytes.
 
 #include <cstddef>
 #include <string>
@@ -11,30 +11,30 @@ namespace signalbox::request {
 
 class JsonText {
  public:
-  /// The source is well-formed JSON and outlives this.
+  /// `source` must be well-formed JSON and outlive this object.
   explicit JsonText(std::string_view source);
 
-  /// The source with the escapes of its strings resolved; the source itself where it has none.
+  /// Returns the source with the escapes of its strings resolved; the source itself if it has none.
   std::string_view text() const { return pieces_.empty() ? source_ : std::string_view(text_); }
 
   struct Part {
     size_t begin, end;  // in text()
-    bool is_string;     // else a whole number
+    bool is_string;     // otherwise a complete number
   };
-  /// What of text()[begin, end) strings say, and the numbers that reach into it, in order.
+  /// Returns the parts of strings in text()[begin, end), and the numbers that overlap it, in order.
   std::vector<Part> parts(size_t begin, size_t end) const;
 
   struct Range {
     size_t begin, end;
   };
-  /// Where a part stands in the source.
+  /// Returns the position of a part in the source.
   Range origin(size_t begin, size_t end) const;
 
  private:
   struct Piece {
     size_t at;      // in text_
     size_t from;    // in source_
-    size_t escape;  // its bytes there; 0: what follows stands there as it is
+    size_t escape;  // length of the escape in source_; 0: the text is copied unchanged
   };
 
   size_t unescape(size_t at);
@@ -44,8 +44,8 @@ class JsonText {
 
   std::string_view source_;
   std::string text_;
-  std::vector<Piece> pieces_;   // in order; none where there is no escape
-  std::vector<Range> strings_;  // between their quotes, in text()
+  std::vector<Piece> pieces_;   // in order; empty if there is no escape
+  std::vector<Range> strings_;  // the contents of the strings, in text()
 };
 
 }  // namespace signalbox::request

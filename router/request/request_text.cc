@@ -1,6 +1,6 @@
-// Recursion is as deep as the parser lets a document nest, and what is asked of an object is asked
-// once, so the time is linear. Escapes are resolved on the way, also those of the JSON within a
-// text: written \u0069gnore a word would be read by the model alone.
+// Visits the text of a request. The recursion is as deep as the parser lets a document nest, and
+// each object is visited once, so the time is linear. Escapes are resolved, also in JSON inside a
+// text; otherwise a word written as \u0069gnore would reach the model but not the guards.
 
 #include "router/request/request_text.h"
 
@@ -13,11 +13,12 @@ namespace signalbox::request {
 namespace {
 
 using json::Value;
-using Kind = Word::Kind;
+using Kind = TextPiece::Kind;
 
 constexpr size_t kIdentifierMax = 64;
-constexpr size_t kTellingDigits = 9;  // of a social security number; the shortest that has rules
-constexpr size_t kDataMin = 64;       // shorter is no picture, and might be a number of somebody's
+// Digits of a social security number, the shortest number that a rule detects.
+constexpr size_t kIdentifyingDigits = 9;
+constexpr size_t kDataMin = 64;  // shorter data is no picture, and might be a personal number
 
 // Members of a request.
 constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix", "documents",
@@ -30,7 +31,7 @@ constexpr std::array<std::string_view, 5> kLabels = {"id", "type", "role", "tool
 constexpr std::array<std::string_view, 3> kAddresses = {"image_url", "video_url", "audio_url"};
 constexpr std::array<std::string_view, 5> kData = {"data", "file_data", "signature",
                                                    "thought_signature", "encrypted_content"};
-// Objects whose members are labels, and such whose `name` is a function's.
+// Objects whose members are labels, and objects whose `name` is that of a function.
 constexpr std::array<std::string_view, 5> kLabelled = {"image_url", "video_url", "audio_url",
                                                        "input_audio", "cache_control"};
 constexpr std::array<std::string_view, 3> kCalls = {"function", "function_call", "custom"};
@@ -46,12 +47,13 @@ bool is_identifier(std::string_view text) {
          });
 }
 
-bool is_telling(std::string_view text) {
+bool is_identifying(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), ascii::is_digit)) >=
-         kTellingDigits;
+         kIdentifyingDigits;
 }
 
-/// Base64 of either alphabet, with or without what `data:` URLs have before it.
+/// Returns whether the text is base64 in either alphabet, with or without the prefix of a `data:`
+/// URL.
 bool is_base64(std::string_view text) {
   constexpr std::string_view kMark = ";base64,";
   constexpr size_t kBeforeMax = 128;  // a media type
@@ -68,55 +70,55 @@ bool is_base64(std::string_view text) {
 
 class Walk {
  public:
-  /// Without a place all of it counts.
-  Walk(std::optional<Place> place, const Hear& hear) : place_(place), hear_(hear) {}
+  /// Without a place, every string is kText and none is left out.
+  Walk(std::optional<Place> place, const VisitText& visit) : place_(place), visit_(visit) {}
 
   void value(const Value& value, std::string_view key) const {
-    if (value.is_string()) hear_({Kind::kText, value.text(), value});
-    if (value.is_number() && place_ != Place::kDefinition && is_telling(value.raw()))
-      hear_({Kind::kNumber, value.raw(), value});
+    if (value.is_string()) visit_({Kind::kText, value.text(), value});
+    if (value.is_number() && place_ != Place::kDefinition && is_identifying(value.raw()))
+      visit_({Kind::kNumber, value.raw(), value});
     for (const Value& item : value.items()) this->value(item, key);
     members(value, key);
   }
 
   void members(const Value& object, std::string_view parent) const {
-    const bool names_function = holds(kCalls, parent);
+    const bool name_is_function = holds(kCalls, parent);
     for (const json::Member& member : object.members())
-      this->member(member, parent, names_function);
+      this->member(member, parent, name_is_function);
   }
 
-  void member(const json::Member& member, std::string_view parent, bool names_function) const {
-    if (!is_identifier(member.key) || is_telling(member.key))
-      hear_({Kind::kKey, member.key, member.value});
+  void member(const json::Member& member, std::string_view parent, bool name_is_function) const {
+    if (!is_identifier(member.key) || is_identifying(member.key))
+      visit_({Kind::kKey, member.key, member.value});
     if (!member.value.is_string()) return value(member.value, member.key);
     const std::string_view text = member.value.text();
-    if (is_left_out(parent, member.key, text)) return;
-    hear_({kind_of(parent, member.key, names_function), text, member.value});
+    if (is_skipped(parent, member.key, text)) return;
+    visit_({kind_of(parent, member.key, name_is_function), text, member.value});
   }
 
  private:
-  bool is_left_out(std::string_view parent, std::string_view key, std::string_view text) const {
+  bool is_skipped(std::string_view parent, std::string_view key, std::string_view text) const {
     if (!place_ || place_ == Place::kDefinition) return false;
     const bool address = holds(kAddresses, key) || (key == "url" && holds(kAddresses, parent));
     if (place_ == Place::kMessage && address) return true;
     return holds(kData, key) && is_base64(text);
   }
 
-  Kind kind_of(std::string_view parent, std::string_view key, bool names_function) const {
+  Kind kind_of(std::string_view parent, std::string_view key, bool name_is_function) const {
     if (!place_) return Kind::kText;
     if (holds(kLabels, key) || holds(kLabelled, parent)) return Kind::kLabel;
-    if (key == "name" && names_function) return Kind::kName;
+    if (key == "name" && name_is_function) return Kind::kName;
     return Kind::kText;
   }
 
   std::optional<Place> place_;
-  const Hear& hear_;
+  const VisitText& visit_;
 };
 
-/// Every word of the JSON that a text is; false, and none, when it is not JSON.
-bool each_word_within(std::string_view text, const Hear& hear) {
+/// Visits all text of a text that is JSON. Returns false, without a visit, if it is not JSON.
+bool visit_embedded_json(std::string_view text, const VisitText& visit) {
   const auto document = json_within(text);
-  if (document) Walk(std::nullopt, hear).value(document->root(), "");
+  if (document) Walk(std::nullopt, visit).value(document->root(), "");
   return document.has_value();
 }
 
@@ -134,22 +136,22 @@ std::optional<Place> place_of(std::string_view key) {
   return std::nullopt;
 }
 
-void each_word_of_message(const Value& message, const Hear& hear) {
-  const Walk walk(Place::kMessage, hear);
+void visit_message_text(const Value& message, const VisitText& visit) {
+  const Walk walk(Place::kMessage, visit);
   const auto role = message.find("role");
-  const bool is_functions =
+  const bool is_function_result =
       role && role->is_string() && (role->text() == "tool" || role->text() == "function");
   for (const json::Member& member : message.members()) {
     if (member.key != "content") {
-      walk.member(member, "", is_functions);
+      walk.member(member, "", is_function_result);
       continue;
     }
-    if (member.value.is_string()) hear({Kind::kContent, member.value.text(), member.value});
+    if (member.value.is_string()) visit({Kind::kContent, member.value.text(), member.value});
     for (const Value& part : member.value.items()) {
       for (const json::Member& each : part.members()) {
-        const bool said = each.key == "text" || each.key == "refusal";
-        if (said && each.value.is_string()) {
-          hear({Kind::kContent, each.value.text(), each.value});
+        const bool is_content = each.key == "text" || each.key == "refusal";
+        if (is_content && each.value.is_string()) {
+          visit({Kind::kContent, each.value.text(), each.value});
         } else {
           walk.member(each, "", false);
         }
@@ -158,8 +160,8 @@ void each_word_of_message(const Value& message, const Hear& hear) {
   }
 }
 
-void each_word(const Value& value, Place place, const Hear& hear) {
-  Walk(place, hear).value(value, "");
+void visit_text(const Value& value, Place place, const VisitText& visit) {
+  Walk(place, visit).value(value, "");
 }
 
 std::optional<json::Document> json_within(std::string_view text) {
@@ -171,20 +173,20 @@ std::optional<json::Document> json_within(std::string_view text) {
   return *std::move(document);
 }
 
-void append_word(const Word& word, std::string& out) {
-  if (word.kind == Kind::kLabel && is_identifier(word.text)) return;
-  const bool heard = word.kind != Kind::kKey && each_word_within(word.text, [&](const Word& each) {
-                       append_line(each.text, out);
-                     });
-  if (!heard) append_line(word.text, out);
+void append_text(const TextPiece& piece, std::string& out) {
+  if (piece.kind == Kind::kLabel && is_identifier(piece.text)) return;
+  const bool was_json =
+      piece.kind != Kind::kKey &&
+      visit_embedded_json(piece.text, [&](const TextPiece& each) { append_line(each.text, out); });
+  if (!was_json) append_line(piece.text, out);
 }
 
 void append_escaped(std::string_view text, std::string& out) {
   if (text.find('\\') == std::string_view::npos) return;
-  each_word_within(text, [&](const Word& word) {
-    const size_t quoted = word.value.end() - word.value.begin();
-    if (word.kind == Kind::kKey || (word.value.is_string() && quoted != word.text.size() + 2))
-      append_line(word.text, out);
+  visit_embedded_json(text, [&](const TextPiece& piece) {
+    const size_t quoted = piece.value.end() - piece.value.begin();
+    if (piece.kind == Kind::kKey || (piece.value.is_string() && quoted != piece.text.size() + 2))
+      append_line(piece.text, out);
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a piece of JSON says to a model that is shown it. Guards, policies and masks ask here alone
-// what of a request is text, so that none of them overlooks what another sees.
+// Finds the text in a request that reaches the model. Guards, policies and masks all use this file,
+// so that none of them overlooks text that another one reads.
 
 #include <cstdint>
 #include <functional>
@@ -12,48 +12,49 @@
 
 namespace signalbox::request {
 
-/// Something that is said, by what it is there for.
-struct Word {
+/// One piece of text, with its role in the request.
+struct TextPiece {
   enum class Kind : uint8_t {
     kText,
     kContent,  // the text of a message's content: a string, or `text` and `refusal` of its parts
-    kNumber,   // of so many digits that it could be somebody's; its bytes
-    kName,     // of a function
-    kLabel,    // a role, a kind, an id
-    kKey,      // of a member, where it is more than an identifier
+    kNumber,   // the bytes of a number with so many digits that it could be personal data
+    kName,     // name of a function
+    kLabel,    // a role, a type, an id
+    kKey,      // key of a member that is more than an identifier
   };
   Kind kind;
   std::string_view text;
-  json::Value value;  // that says it; of a key, the member's
+  json::Value value;  // the value with this text; for a key, the member's value
 };
-using Hear = std::function<void(const Word&)>;
+using VisitText = std::function<void(const TextPiece&)>;
 
-/// Where a value stands.
+/// The location of a value.
 enum class Place : uint8_t {
   kMessage,     // in a message
-  kAttachment,  // beside the messages, and said with them
-  kDefinition,  // beside them, and of the application: tools, schemas
+  kAttachment,  // outside the messages, but sent to the model with them
+  kDefinition,  // outside the messages, written by the application: tools, schemas
 };
 
-/// Of a request's members, which a model is shown with the messages or before them; none of others.
+/// Returns the place of a request member that the model receives besides the messages; nullopt for
+/// other members.
 std::optional<Place> place_of(std::string_view key);
 
-/// Tells every word of a message, in the order of the source. Left out: addresses of images, videos
-/// and sounds; data in base64.
-void each_word_of_message(const json::Value& message, const Hear& hear);
+/// Visits every text of a message, in the order of the source, except addresses of images, videos
+/// and sounds, and data in base64.
+void visit_message_text(const json::Value& message, const VisitText& visit);
 
-/// The same of another value. Numbers of a definition are bounds, and left out.
-void each_word(const json::Value& value, Place place, const Hear& hear);
+/// Does the same for another value. Skips the numbers of a definition, because they are limits.
+void visit_text(const json::Value& value, Place place, const VisitText& visit);
 
-/// The JSON that a text is, as the arguments of a call are, white space around it or not.
+/// Parses a text that is JSON, such as the arguments of a call; white space around it is allowed.
 std::optional<json::Document> json_within(std::string_view text);
 
-/// Appends a word to `out` on a line of its own. A text that is JSON itself is opened once, and
-/// then all of it counts. Left out: labels that are identifiers.
-void append_word(const Word& word, std::string& out);
+/// Appends the text to `out` on a line of its own. If the text is JSON, appends all text in it
+/// instead, one level deep. Skips labels that are identifiers.
+void append_text(const TextPiece& piece, std::string& out);
 
-/// Of a text that is JSON, what only who opens it reads: strings with escapes, and keys that are
-/// more than identifiers, each on a line of its own.
+/// For a text that is JSON, appends the text that is visible only after parsing it: strings with
+/// escapes, and keys that are more than identifiers, each on a line of its own.
 void append_escaped(std::string_view text, std::string& out);
 
 }  // namespace signalbox::request

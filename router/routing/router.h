@@ -75,7 +75,7 @@ class Evaluation {
       bool failed;
     };
     std::vector<Signals> signals;  // those that were read, in the configuration's order
-    std::vector<signals::Inputs::Timed> passes;
+    std::vector<signals::Inputs::ModelPass> passes;
     std::chrono::nanoseconds deciding;   // by rules alone
     TimePoint rules_began, rules_ended;  // the last time
   };

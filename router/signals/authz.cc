@@ -1,4 +1,5 @@
-// Roles are what is asked for, so several bindings of one role are one signal.
+// Signals of type authz: the role of the requester. A condition names a role, so all bindings of
+// one role form one signal.
 
 #include <algorithm>
 
@@ -58,8 +59,8 @@ class RoleSignals : public SignalType {
 
 }  // namespace
 
-MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
-                          const config::Authz& authz) {
+SignalTypeResult authz_signals(const std::vector<config::RoleBinding>& bindings,
+                               const config::Authz& authz) {
   return std::make_unique<RoleSignals>(bindings, authz);
 }
 

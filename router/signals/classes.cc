@@ -1,5 +1,6 @@
-// Signals that are the classes of a sequence classifier: domains, need of facts, feedback, kind of
-// answer, classifiers of the user's own. Which classes a signal stands for is all that differs.
+// Signals that stand for classes of a sequence classifier: domains, need for fact checking, user
+// feedback, kind of reply, and classifiers that the configuration defines. They differ only in the
+// classes that each signal stands for.
 
 #include <algorithm>
 
@@ -9,8 +10,9 @@
 namespace signalbox::signals {
 namespace {
 
-// Lower case, one way of joining words, and the short names of older models.
-std::string normal(std::string_view label) {
+// Normalizes a label: lower case, words joined by spaces, and the short names of older models
+// replaced by the current ones.
+std::string normalize_label(std::string_view label) {
   std::string out;
   for (const char c : label) {
     const bool joins = c == '-' || c == '_';
@@ -28,10 +30,11 @@ class ClassSignals : public SignalType {
     for (const ClassTask::Signal& signal : task_.signals) {
       std::vector<size_t>& classes = classes_.emplace_back();
       for (size_t i = 0; i < classifier_.labels.size(); ++i) {
-        const std::string label = normal(classifier_.labels[i]);
-        const bool meant = std::any_of(signal.classes.begin(), signal.classes.end(),
-                                       [&](const auto& each) { return normal(each) == label; });
-        if (meant) classes.push_back(i);
+        const std::string label = normalize_label(classifier_.labels[i]);
+        const bool is_named =
+            std::any_of(signal.classes.begin(), signal.classes.end(),
+                        [&](const auto& each) { return normalize_label(each) == label; });
+        if (is_named) classes.push_back(i);
       }
     }
   }
@@ -57,8 +60,8 @@ class ClassSignals : public SignalType {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     const std::string_view text = inputs.digest(type(), inputs.request().user_text());
-    SIGNALBOX_TRY(const auto said, inputs.classes(*classifier_.model, text));
-    const std::vector<float>& scores = said[classifier_.head];
+    SIGNALBOX_TRY(const auto head_scores, inputs.classes(*classifier_.model, text));
+    const std::vector<float>& scores = head_scores[classifier_.head];
     if (scores.empty()) return {};
     const auto best =
         static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
@@ -84,7 +87,7 @@ class ClassSignals : public SignalType {
 
   ClassTask task_;
   ModelChoice classifier_;
-  std::vector<std::vector<size_t>> classes_;  // (signals) labels
+  std::vector<std::vector<size_t>> classes_;  // (signals): indices of labels
 };
 
 }  // namespace

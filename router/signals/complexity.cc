@@ -1,4 +1,4 @@
-// Three readings a signal: hard, medium, easy; one of them matches.
+// Signals of type complexity. Each has three readings, hard, medium and easy, one of which matches.
 
 #include <array>
 #include <cmath>
@@ -68,9 +68,9 @@ class ComplexitySignals : public SignalType {
 
 }  // namespace
 
-MadeSignals complexity_signals(const std::vector<config::ComplexitySignal>& signals,
-                               const config::PrototypeScoring& scoring,
-                               const engine::TextEmbedder& embedder) {
+SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>& signals,
+                                    const config::PrototypeScoring& scoring,
+                                    const engine::TextEmbedder& embedder) {
   auto made = std::make_unique<ComplexitySignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder, scoring));
   return made;

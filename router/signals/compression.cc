@@ -1,4 +1,4 @@
-// A profile has weights for everything; the configuration's own go before.
+// A profile sets every weight; weights that the configuration sets replace those of the profile.
 
 #include "router/signals/compression.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 compress::Options options_of(const config::PromptCompression& config) {
   const auto profile = compress::profile(config.profile);
-  SIGNALBOX_CHECK(profile.has_value());  // the reader knows the same names
+  SIGNALBOX_CHECK(profile.has_value());  // the configuration reader accepts the same names
   compress::Options out = *profile;
   out.tokens_max = config.max_tokens;
   out.bytes_min = config.min_length;

@@ -1,5 +1,6 @@
 #pragma once
-// Which signals read a long text's skeleton instead of the text (`prompt_compression`).
+// Decides which signal types read a shortened version (skeleton) of a long text instead of the text
+// (`prompt_compression`).
 
 #include <optional>
 #include <string>
@@ -11,17 +12,17 @@
 
 namespace signalbox::signals {
 
-/// Those that run a model over what the user says: its class, its meaning. Keywords, structure,
-/// language and lengths are told of the whole text; so are jailbreaks and personal data, whatever
-/// skip_signals holds, since a guard that reads a summary can be talked past. Immutable and
-/// thread-safe.
+/// Compression applies to signals that run a model over the user's text to find its class or
+/// meaning. Keywords, structure, language and length are computed from the whole text. Jailbreak
+/// and personal data signals also read the whole text, whatever `skip_signals` contains, because an
+/// attacker could hide text from a guard that reads a summary. Immutable and thread-safe.
 class Compression {
  public:
   explicit Compression(const config::PromptCompression& config);
 
-  /// Whether signals of the type may be given a skeleton.
+  /// Returns whether signals of this type may read a skeleton.
   bool concerns(std::string_view type) const;
-  /// Nothing when the text is short enough as it is.
+  /// Returns nullopt if the text is short enough.
   std::optional<compress::Skeleton> shorten(std::string_view text) const {
     return compress::shorten(text, options_);
   }

@@ -1,4 +1,5 @@
-// Bytes by four, as upstream counts before it has seen a model's own counts.
+// Signals of type context: the length of the request. Estimates tokens as bytes / 4, as upstream
+// does before it has received token counts from a model.
 
 #include "router/signals/types.h"
 
@@ -33,7 +34,7 @@ class ContextSignals : public NamedSignals<config::ContextSignal> {
 
 }  // namespace
 
-MadeSignals context_signals(const std::vector<config::ContextSignal>& signals) {
+SignalTypeResult context_signals(const std::vector<config::ContextSignal>& signals) {
   return std::make_unique<ContextSignals>(signals);
 }
 

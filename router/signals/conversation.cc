@@ -1,4 +1,4 @@
-// The shape of a conversation, counted.
+// Signals of type conversation: counts of messages, tools, tool calls and images.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 
 using ConversationSource = config::ConversationSignal::Source;
 
-// Tools are at work when the last message is a tool's answer, or a call that waits for one.
+// A tool loop is active if the last message is a tool's result, or a call that waits for one.
 uint32_t in_tool_loop(const request::ChatRequest& request) {
   if (request.messages.empty()) return 0;
   const request::ChatMessage& last = request.messages.back();
@@ -105,7 +105,7 @@ class ConversationSignals : public NamedSignals<config::ConversationSignal> {
 
 }  // namespace
 
-MadeSignals conversation_signals(const std::vector<config::ConversationSignal>& signals) {
+SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals) {
   auto made = std::make_unique<ConversationSignals>(signals);
   SIGNALBOX_TRY_VOID(made->check());
   return made;

@@ -1,4 +1,4 @@
-// The text is embedded once for all signals; what remains is one dot product a prototype.
+// The text is embedded once for all signals; each prototype then costs one dot product.
 
 #include "router/signals/embedding.h"
 
@@ -66,7 +66,7 @@ class EmbeddedExamples : public EmbeddingSignals {
   }
 
  private:
-  // The mean of cosines is the cosine with the mean.
+  // The mean of the cosines equals the dot product with the mean vector.
   static std::vector<float> mean_of(std::span<const float> rows, size_t dim) {
     std::vector<float> mean(dim, 0.0f);
     const auto n = static_cast<float>(rows.size() / dim);
@@ -74,7 +74,7 @@ class EmbeddedExamples : public EmbeddingSignals {
     return mean;
   }
 
-  // Thresholds, then soft matching, then top_k.
+  // Applies the thresholds, then soft matching, then top_k.
   void choose(std::span<Reading> out) const {
     std::vector<uint32_t> ranked;
     for (uint32_t i = 0; i < signals_.size(); ++i) {

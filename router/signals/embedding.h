@@ -1,5 +1,5 @@
 #pragma once
-// Signals of type embedding: is the user's last message close in meaning to one of some examples.
+// Signals of type embedding: the user's last message is close in meaning to one of some examples.
 
 #include <memory>
 #include <vector>
@@ -10,15 +10,16 @@
 
 namespace signalbox::signals {
 
-/// A signal's score is the similarity (cosine) of the text to its candidates: the mean over them
-/// for `mean`; for `max` and `any`, as upstream computes both, 0.75 * best + 0.25 * mean of the
-/// best two prototypes, a prototype standing for the candidates within cosine 0.9 of it. A signal
-/// matches from its threshold up. When none does and soft matching is on, those from soft_threshold
-/// up match. Of the matches the top_k best remain. Confidence is the score, cut to [0, 1]. A
-/// request without user text matches nothing.
+/// The score of a signal is the cosine similarity of the text to its candidates. For `mean` it is
+/// the mean over them. For `max` and `any`, which upstream computes alike, it is 0.75 * best + 0.25
+/// * mean of the two best prototypes; a prototype represents the candidates within cosine 0.9 of
+/// it. A signal matches if its score reaches its threshold. If none does and soft matching is on,
+/// the signals that reach soft_threshold match. Only the top_k best matches remain. The confidence
+/// is the score, clamped to [0, 1]. A request without user text matches nothing.
 class EmbeddingSignals : public SignalType {
  public:
-  /// Embeds all candidates. Errors are the embedder's. Both arguments outlive the result.
+  /// Embeds all candidates. Returns the embedder's errors. `signals` and `model` must outlive the
+  /// result.
   static Result<std::unique_ptr<const SignalType>> create(
       const std::vector<config::EmbeddingSignal>& signals, const config::EmbeddingModel& model,
       const engine::TextEmbedder& embedder);

@@ -1,4 +1,5 @@
-// Each criterion of a signal is a keyword signal of its own inside: any of its words.
+// Signals of type event. Each criterion of a signal is implemented as a keyword signal that any of
+// its words matches.
 
 #include <array>
 
@@ -13,7 +14,7 @@ constexpr std::array<std::string_view, 8> kUrgency{"urgent",         "immediate"
                                                    "deadline",       "time-sensitive", "now",
                                                    "time sensitive", "critical window"};
 
-const config::KeywordSignal kPlainWord;
+const config::KeywordSignal kDefaultKeyword;
 
 class EventSignals : public NamedSignals<config::EventSignal> {
  public:
@@ -26,16 +27,16 @@ class EventSignals : public NamedSignals<config::EventSignal> {
       SIGNALBOX_TRY_VOID(add(i, signal.action_codes));
       std::vector<std::string_view> severities;
       for (const std::string& each : signal.severities) {
-        SIGNALBOX_TRY(const std::string folded, folded_keyword(each, true));
+        SIGNALBOX_TRY(const std::string normalized, normalize_keyword(each, true));
         for (const std::string_view known : kSeverities) {
-          if (folded == known) severities.push_back(known);
+          if (normalized == known) severities.push_back(known);
         }
       }
       SIGNALBOX_TRY_VOID(add(i, severities));
       if (!signal.temporal) continue;
       SIGNALBOX_TRY_VOID(add(i, kUrgency));
     }
-    return words_->finish();
+    return matcher_->finish();
   }
 
   std::string_view type() const override { return "event"; }
@@ -49,17 +50,17 @@ class EventSignals : public NamedSignals<config::EventSignal> {
     std::vector<uint32_t> matched(criteria_.size(), 0);
     std::vector<Evidence> found;
     KeywordHits hits(keywords_, seen, matched, found);
-    words_->match(text, hits);
+    matcher_->match(text, hits);
     for (const Evidence& each : found)
       evidence.push_back({criteria_[each.signal], each.text, each.score});
-    std::vector<uint32_t> given(signals_.size(), 0), held(signals_.size(), 0);
+    std::vector<uint32_t> configured(signals_.size(), 0), met(signals_.size(), 0);
     for (size_t c = 0; c < criteria_.size(); ++c) {
-      ++given[criteria_[c]];
-      held[criteria_[c]] += matched[c] > 0 ? 1 : 0;
+      ++configured[criteria_[c]];
+      met[criteria_[c]] += matched[c] > 0 ? 1 : 0;
     }
     for (size_t i = 0; i < signals_.size(); ++i) {
-      if (held[i] == 0) continue;
-      const double share = held[i] / static_cast<double>(given[i]);
+      if (met[i] == 0) continue;
+      const double share = met[i] / static_cast<double>(configured[i]);
       out[i] = {true, 0.5 + 0.5 * share, share};
     }
     return {};
@@ -72,7 +73,7 @@ class EventSignals : public NamedSignals<config::EventSignal> {
     const auto criterion = static_cast<uint32_t>(criteria_.size());
     criteria_.push_back(signal);
     for (const std::string_view word : words) {
-      auto added = words_->add(static_cast<uint32_t>(keywords_.size()), word, kPlainWord);
+      auto added = matcher_->add(static_cast<uint32_t>(keywords_.size()), word, kDefaultKeyword);
       if (!added) {
         return fail_in(fmt::format("event signal \"{}\"", signals_[signal].name),
                        std::move(added).error());
@@ -82,14 +83,14 @@ class EventSignals : public NamedSignals<config::EventSignal> {
     return {};
   }
 
-  std::unique_ptr<KeywordMatcher> words_ = literal_matcher(true);
-  std::vector<Keyword> keywords_;   // of criteria
-  std::vector<uint32_t> criteria_;  // signals
+  std::unique_ptr<KeywordMatcher> matcher_ = literal_matcher(true);
+  std::vector<Keyword> keywords_;   // (keywords), each with its criterion
+  std::vector<uint32_t> criteria_;  // (criteria): index of the signal
 };
 
 }  // namespace
 
-MadeSignals event_signals(const std::vector<config::EventSignal>& signals) {
+SignalTypeResult event_signals(const std::vector<config::EventSignal>& signals) {
   auto made = std::make_unique<EventSignals>(signals);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;

@@ -1,4 +1,5 @@
-// The order is that of the configuration's keys, which explanations follow.
+// Creates the signal types in the order of the configuration's keys. Explanations use the same
+// order.
 
 #include "router/signals/factory.h"
 #include "engine/model_path.h"
@@ -26,7 +27,7 @@ std::vector<std::string> names_of(const std::vector<Signal>& signals) {
   return names;
 }
 
-// A file that names classes by their numbers: {"idx_to_label": {"0": "benign"}}.
+// Reads a file that maps class numbers to names: {"idx_to_label": {"0": "benign"}}.
 Result<std::vector<std::string>> mapped_labels(const std::string& path, size_t count) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
   auto document = json::Document::parse(std::string(file.text()));
@@ -56,14 +57,14 @@ class Factory {
     const config::Routing& r = routing_;
     SIGNALBOX_TRY_VOID(add(r.keywords, [&] { return KeywordSignals::create(r.keywords); }));
     SIGNALBOX_TRY_VOID(add(r.embeddings, [&] { return embeddings(); }));
-    SIGNALBOX_TRY_VOID(meaning("intent", r.intents, [&](const auto& embedder) {
+    SIGNALBOX_TRY_VOID(add_embedded("intent", r.intents, [&](const auto& embedder) {
       return intent_signals(r.intents, embedder);
     }));
     SIGNALBOX_TRY_VOID(domains());
     SIGNALBOX_TRY_VOID(fact_check());
     SIGNALBOX_TRY_VOID(user_feedback());
     SIGNALBOX_TRY_VOID(
-        meaning("reask", r.reasks, [&](const auto&) { return reask_signals(r.reasks); }));
+        add_embedded("reask", r.reasks, [&](const auto&) { return reask_signals(r.reasks); }));
     SIGNALBOX_TRY_VOID(preferences());
     SIGNALBOX_TRY_VOID(add(r.language, [&] { return language_signals(r.language); }));
     SIGNALBOX_TRY_VOID(add(r.context, [&] { return context_signals(r.context); }));
@@ -79,15 +80,15 @@ class Factory {
     SIGNALBOX_TRY_VOID(add(r.events, [&] { return event_signals(r.events); }));
     SIGNALBOX_TRY_VOID(add(r.metadata, [&] { return metadata_signals(r.metadata); }));
     SIGNALBOX_TRY_VOID(classifiers());
-    return std::move(made_);
+    return std::move(types_);
   }
 
   Result<ModelChoice> classifier_of(std::string_view type) const {
     const config::ClassifierModules& modules = config_.modules.classifier;
     const bool pii = type == "pii";
-    return choose(models::classifier_directory(config_, type),
-                  pii ? engine::HeadKind::kTokens : engine::HeadKind::kSequence,
-                  (pii ? modules.pii : modules.domain).mapping_path);
+    return choose_classifier(models::classifier_directory(config_, type),
+                             pii ? engine::HeadKind::kTokens : engine::HeadKind::kSequence,
+                             (pii ? modules.pii : modules.domain).mapping_path);
   }
 
  private:
@@ -95,23 +96,23 @@ class Factory {
   Result<void> add(const List& signals, const Make& make) {
     if (signals.empty()) return {};
     SIGNALBOX_TRY(auto type, make());
-    made_.push_back(std::move(type));
+    types_.push_back(std::move(type));
     return {};
   }
 
-  // Signals that compare meanings.
+  // Adds signals that compare meanings, or unavailable ones if there is no embedder.
   template <class List, class Make>
-  Result<void> meaning(std::string_view type, const List& signals, const Make& make) {
-    return add(signals, [&]() -> MadeSignals {
+  Result<void> add_embedded(std::string_view type, const List& signals, const Make& make) {
+    return add(signals, [&]() -> SignalTypeResult {
       if (models_.embedder != nullptr) return make(*models_.embedder);
       return unavailable_signals(type, names_of(signals), std::string(kNoEmbedder));
     });
   }
 
-  MadeSignals embeddings() const {
+  SignalTypeResult embeddings() const {
     if (models_.embedder == nullptr) {
       return fail(Code::kInvalid,
-                  "{}: embedding signals are configured and no embedding model is given",
+                  "{}: embedding signals are configured, but there is no embedding model",
                   config_.source);
     }
     return EmbeddingSignals::create(routing_.embeddings, config_.embedding_model,
@@ -120,10 +121,11 @@ class Factory {
 
   Result<void> preferences() {
     const config::PreferenceModel& model = config_.modules.classifier.preference;
-    return add(routing_.preferences, [&]() -> MadeSignals {
+    return add(routing_.preferences, [&]() -> SignalTypeResult {
       const auto names = names_of(routing_.preferences);
       if (!model.use_contrastive)
-        return unavailable_signals("preference", names, "to ask a language model is not built");
+        return unavailable_signals("preference", names,
+                                   "preferences by a language model are not supported");
       if (models_.embedder == nullptr)
         return unavailable_signals("preference", names, std::string(kNoEmbedder));
       return preference_signals(routing_.preferences, model.prototype_scoring, *models_.embedder);
@@ -131,7 +133,7 @@ class Factory {
   }
 
   Result<void> complexity() {
-    return add(routing_.complexity, [&]() -> MadeSignals {
+    return add(routing_.complexity, [&]() -> SignalTypeResult {
       if (models_.embedder != nullptr) {
         return complexity_signals(routing_.complexity, config_.modules.complexity.prototype_scoring,
                                   *models_.embedder);
@@ -156,16 +158,16 @@ class Factory {
       if (!opened) return tl::unexpected<Error>(std::move(opened).error());
       bases.push_back(*std::move(opened));
     }
-    if (!routing_.kb.empty()) made_.push_back(kb_signals(routing_.kb, bases));
-    if (!bases.empty()) made_.push_back(kb_metrics(bases));
+    if (!routing_.kb.empty()) types_.push_back(kb_signals(routing_.kb, bases));
+    if (!bases.empty()) types_.push_back(kb_metrics(bases));
     return {};
   }
 
   // --- classifiers ---
 
-  Result<ModelChoice> choose(const std::string& directory, engine::HeadKind kind,
-                             const std::string& mapping) const {
-    if (directory.empty()) return ModelChoice{.why = "no model is configured for them"};
+  Result<ModelChoice> choose_classifier(const std::string& directory, engine::HeadKind kind,
+                                        const std::string& mapping) const {
+    if (directory.empty()) return ModelChoice{.why = "no model is configured for this type"};
     const auto found = models_.classifiers.find(directory);
     if (found == models_.classifiers.end())
       return ModelChoice{.why = fmt::format("there is no model at {}", directory)};
@@ -173,20 +175,21 @@ class Factory {
   }
 
   Result<void> add_classes(ClassTask task, const std::string& mapping) {
-    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, task.type),
-                                             engine::HeadKind::kSequence, mapping));
-    made_.push_back(class_signals(std::move(task), std::move(choice)));
+    SIGNALBOX_TRY(ModelChoice choice,
+                  choose_classifier(models::classifier_directory(config_, task.type),
+                                    engine::HeadKind::kSequence, mapping));
+    types_.push_back(class_signals(std::move(task), std::move(choice)));
     return {};
   }
 
-  // Classes that conditions may ask for without naming them among the signals.
+  // Conditions may name a class that no signal declares, so the type may be needed without signals.
   template <class List>
-  bool is_asked_for(std::string_view type, const List& signals) const {
+  bool is_used(std::string_view type, const List& signals) const {
     return !signals.empty() || models::asks_for(routing_, type);
   }
 
   Result<void> domains() {
-    if (!is_asked_for("domain", routing_.domains)) return {};
+    if (!is_used("domain", routing_.domains)) return {};
     const config::ClassifierModel& model = config_.modules.classifier.domain;
     ClassTask task{.type = "domain", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.5;
@@ -205,7 +208,7 @@ class Factory {
   }
 
   Result<void> fact_check() {
-    if (!is_asked_for("fact_check", routing_.fact_check)) return {};
+    if (!is_used("fact_check", routing_.fact_check)) return {};
     const config::ClassifierModel& model = config_.modules.hallucination_mitigation.fact_check;
     ClassTask task{.type = "fact_check", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.6;
@@ -216,7 +219,7 @@ class Factory {
   }
 
   Result<void> user_feedback() {
-    if (!is_asked_for("user_feedback", routing_.user_feedbacks)) return {};
+    if (!is_used("user_feedback", routing_.user_feedbacks)) return {};
     const config::ClassifierModel& model = config_.modules.feedback_detector;
     ClassTask task{.type = "user_feedback", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.7;
@@ -228,7 +231,7 @@ class Factory {
   }
 
   Result<void> modality() {
-    if (!is_asked_for("modality", routing_.modality)) return {};
+    if (!is_used("modality", routing_.modality)) return {};
     const config::ModalityDetection& detection = config_.modules.modality_detector;
     const std::string directory = models::classifier_directory(config_, "modality");
     const bool words = !detection.keywords.empty() || !detection.both_keywords.empty() ||
@@ -251,8 +254,9 @@ class Factory {
   Result<void> jailbreak() {
     if (routing_.jailbreak.empty()) return {};
     const config::ClassifierModel& guard = config_.modules.prompt_guard;
-    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, "jailbreak"),
-                                             engine::HeadKind::kSequence, guard.mapping_path));
+    SIGNALBOX_TRY(ModelChoice choice,
+                  choose_classifier(models::classifier_directory(config_, "jailbreak"),
+                                    engine::HeadKind::kSequence, guard.mapping_path));
     return add(routing_.jailbreak, [&] {
       return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),
                                models_.embedder.get());
@@ -262,20 +266,23 @@ class Factory {
   Result<void> pii() {
     if (routing_.pii.empty()) return {};
     const config::ClassifierModel& model = config_.modules.classifier.pii;
-    SIGNALBOX_TRY(ModelChoice choice, choose(models::classifier_directory(config_, "pii"),
-                                             engine::HeadKind::kTokens, model.mapping_path));
+    SIGNALBOX_TRY(ModelChoice choice,
+                  choose_classifier(models::classifier_directory(config_, "pii"),
+                                    engine::HeadKind::kTokens, model.mapping_path));
     return add(routing_.pii,
                [&] { return pii_signals(routing_.pii, model.threshold, std::move(choice)); });
   }
 
-  // A signal for each label, NAME:LABEL; for those of its model where it lists none.
+  // Creates one signal per label, named NAME:LABEL. A signal that lists no labels uses those of its
+  // model.
   Result<void> classifiers() {
     for (const config::ClassifierSignal& signal : routing_.classifiers) {
       ClassTask task{.type = "classifier", .signals = {}, .threshold = 0};
       ModelChoice choice;
-      choice.why = "to prompt another model is not built";
+      choice.why = "classifiers that prompt a language model are not supported";
       if (signal.type == config::ClassifierSignal::Type::kLocal) {
-        SIGNALBOX_TRY(choice, choose(signal.model_path, engine::HeadKind::kSequence, ""));
+        SIGNALBOX_TRY(choice,
+                      choose_classifier(signal.model_path, engine::HeadKind::kSequence, ""));
       }
       std::set<std::string> known;
       const auto add_labels = [&](const std::vector<std::string>& labels) {
@@ -284,8 +291,8 @@ class Factory {
             task.signals.push_back({fmt::format("{}:{}", signal.name, label), {label}});
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
-      add_labels(models::labels_asked_of(routing_, signal.name));
-      made_.push_back(class_signals(std::move(task), std::move(choice)));
+      add_labels(models::find_condition_labels(routing_, signal.name));
+      types_.push_back(class_signals(std::move(task), std::move(choice)));
     }
     return {};
   }
@@ -295,7 +302,7 @@ class Factory {
   const config::Config& config_;
   const config::Routing& routing_;
   const models::Models& models_;
-  SignalTypes made_;
+  SignalTypes types_;
 };
 
 }  // namespace
@@ -306,16 +313,15 @@ Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view
   auto head = engine::find_head(model, path.head, kind);
   if (!head) return fail_in(directory, std::move(head).error());
   if (kind == engine::HeadKind::kSequence && model.heads()[*head].scores == engine::Scores::kRaw) {
-    return fail(Code::kInvalid, "{}: its head gives numbers as they are, not probabilities",
-                directory);
+    return fail(Code::kInvalid, "{}: its head outputs raw scores, not probabilities", directory);
   }
   ModelChoice choice{&model, *head, model.heads()[*head].labels};
   const bool nameless = std::all_of(choice.labels.begin(), choice.labels.end(),
                                     [](const auto& label) { return label.starts_with("LABEL_"); });
   if (nameless && !mapping.empty() && kind == engine::HeadKind::kTokens) {
     return fail(Code::kInvalid,
-                "{}: names for a head that marks tokens are read when it is opened; expected them "
-                "in {}/pii_type_mapping.json",
+                "{}: label names of a token head are read when the model is opened; put them into "
+                "{}/pii_type_mapping.json",
                 mapping, directory);
   }
   if (nameless && !mapping.empty()) {

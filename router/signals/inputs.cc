@@ -1,4 +1,4 @@
-// Short lists, searched in order: a request has few texts that models look at.
+// The lists are short and searched linearly: a request has few texts that models read.
 
 #include "router/signals/inputs.h"
 
@@ -12,8 +12,8 @@ template <class T>
 Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* model,
                                  std::string_view text) {
   const std::lock_guard lock(mutex_);
-  for (Pass<T>& known : passes) {
-    if (known.is_of(model, text)) return known;
+  for (Pass<T>& pass : passes) {
+    if (pass.is_of(model, text)) return pass;
   }
   return passes.emplace_back(model, text);
 }
@@ -38,8 +38,8 @@ Result<std::span<const float>> Inputs::embedding(std::string_view text) {
   return std::span<const float>(*pass.result);
 }
 
-std::vector<Inputs::Timed> Inputs::passes() const {
-  std::vector<Timed> out;
+std::vector<Inputs::ModelPass> Inputs::passes() const {
+  std::vector<ModelPass> out;
   const auto add = [&out](const auto& passes) {
     for (const auto& pass : passes) {
       std::optional<Code> error;
@@ -66,16 +66,16 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
 Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextModel& model,
                                                             std::string_view text) {
   Pass<std::vector<std::vector<float>>>& pass = pass_of(classified_, &model, text);
-  const auto ask =
+  const auto answer_windows =
       [&](std::span<const std::string_view> windows) -> Result<std::vector<engine::Answer>> {
     std::vector<engine::Answer> out;  // (windows, heads)
     for (const std::string_view window : windows) {
-      SIGNALBOX_TRY(const auto said, answers(model, window));
-      out.insert(out.end(), said.begin(), said.end());
+      SIGNALBOX_TRY(const auto results, answers(model, window));
+      out.insert(out.end(), results.begin(), results.end());
     }
     return out;
   };
-  pass.run([&] { return text_classes(model, {&text, 1}, ask); });
+  pass.run([&] { return text_classes(model, {&text, 1}, answer_windows); });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const std::vector<float>>(*pass.result);
 }
@@ -88,8 +88,8 @@ std::span<const std::vector<float>> Inputs::known_classes(std::string_view type,
     const auto found = std::find_if(shortened_.begin(), shortened_.end(), is_of_text);
     if (found != shortened_.end() && *found->result) text = (*found->result)->text;
   }
-  for (const Pass<std::vector<std::vector<float>>>& known : classified_) {
-    if (known.is_of(&model, text) && known.result) return *known.result;
+  for (const Pass<std::vector<std::vector<float>>>& pass : classified_) {
+    if (pass.is_of(&model, text) && pass.result) return *pass.result;
   }
   return {};
 }

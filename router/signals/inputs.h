@@ -1,6 +1,6 @@
 #pragma once
-// One request as signals see it, and the work that several of them share: a text is embedded and
-// classified once, however many signals look at it, one after the other or at the same time.
+// One request as the signals see it, and the model results that several of them share: each text is
+// embedded and classified once, however many signals use it, sequentially or in parallel.
 
 #include <chrono>
 #include <functional>
@@ -17,12 +17,14 @@
 
 namespace signalbox::signals {
 
-/// The value of a request's header field by its name in lower case. Empty: there are none.
+/// Returns the value of a request header field by its lower-case name. Empty: the request has no
+/// headers.
 using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// digest(), embedding(), answers() and classes() are thread-safe: who asks for what another thread
-/// is at waits for it, and shares its error too. The request, what `headers` looks at, the embedder
-/// and the compression outlive it.
+/// digest(), embedding(), answers() and classes() are thread-safe. A caller that needs a result
+/// that another thread is computing waits for it and receives the same result or error. The
+/// request, the data that `headers` refers to, the embedder and the compression must outlive this
+/// object.
 class Inputs {
  public:
   Inputs(const request::ChatRequest& request, HeaderLookup headers,
@@ -32,7 +34,7 @@ class Inputs {
         embedder_(embedder),
         compression_(compression) {}
 
-  /// How long models may let this request wait. Before anybody asks for a pass.
+  /// Sets how long models may let this request wait. Call before the first model pass.
   void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
 
   const request::ChatRequest& request() const { return request_; }
@@ -40,41 +42,42 @@ class Inputs {
     return headers_ ? headers_(name) : std::nullopt;
   }
 
-  /// What signals of the type read of a text of the request: the text, or its skeleton where it is
-  /// long and the configuration says so. Lives as long as this.
+  /// Returns the text that signals of the type read instead of a text of the request: its skeleton
+  /// if the text is long and the configuration enables compression for the type, otherwise the text
+  /// itself. The result lives as long as this object.
   std::string_view digest(std::string_view type, std::string_view text);
 
-  /// The L2-normalised embedding of a text of the request or of its digest, (dim). Precondition:
-  /// the router has an embedder. Errors are the embedder's.
+  /// Returns the L2-normalised embedding, (dim), of a text of the request or of its digest.
+  /// Precondition: the router has an embedder. Returns the embedder's errors.
   Result<std::span<const float>> embedding(std::string_view text);
 
-  /// What each head of the model says of a text of the request or of its digest. Errors are the
-  /// model's.
+  /// Returns the result of each head of the model for a text of the request or its digest. Returns
+  /// the model's errors.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
 
-  /// What each head of the model says of a text of the request or of its digest however long it is,
-  /// (heads), as text_classes(). Errors are the model's.
+  /// Returns the class scores of each head, (heads), for a text of the request or its digest of any
+  /// length; see text_classes(). Returns the model's errors.
   Result<std::span<const std::vector<float>>> classes(const engine::TextModel& model,
                                                       std::string_view text);
-  /// What signals of the type have found out of a text of the request or of its digest so; empty
-  /// where they have not. Not while others ask.
+  /// Returns the class scores that signals of the type have already computed for a text of the
+  /// request or its digest; empty if there are none. Must not run concurrently with other calls.
   std::span<const std::vector<float>> known_classes(std::string_view type,
                                                     const engine::TextModel& model,
                                                     std::string_view text) const;
 
-  /// A text that went through a model, and how long that took, its wait included.
-  struct Timed {
+  /// One pass of a model over a text. The time includes waiting.
+  struct ModelPass {
     const engine::TextEmbedder* model;
     std::chrono::steady_clock::time_point began, ended;
     std::optional<Code> error;
   };
-  /// All so far. Not while others ask.
-  std::vector<Timed> passes() const;
+  /// Returns all passes so far. Must not run concurrently with other calls.
+  std::vector<ModelPass> passes() const;
 
  private:
-  // A pass of a model, or of none, run by the first who asks for it. Texts of a request stay where
-  // they are, so their address tells them apart.
+  // A computation, with or without a model, that the first caller runs. The texts of a request do
+  // not move, so their address identifies them.
   template <class T>
   struct Pass {
     Pass(const engine::TextEmbedder* by, std::string_view of) : model(by), text(of) {}
@@ -87,7 +90,7 @@ class Inputs {
     bool is_of(const engine::TextEmbedder* by, std::string_view what) const {
       return model == by && text.data() == what.data() && text.size() == what.size();
     }
-    /// Once, whoever comes first.
+    /// Runs `how` once, for the first caller.
     template <class Run>
     void run(const Run& how) {
       std::call_once(once, [&] {
@@ -108,7 +111,7 @@ class Inputs {
   const engine::TextEmbedder* embedder_;
   const Compression* compression_;
   engine::Patience patience_;
-  std::mutex mutex_;  // of the lists, not of what their entries hold
+  std::mutex mutex_;  // guards the lists, not the contents of their entries
   Passes<std::optional<compress::Skeleton>> shortened_;
   Passes<std::vector<float>> embedded_;
   Passes<std::vector<engine::Answer>> answered_;

@@ -1,5 +1,6 @@
-// The nearest examples of all intents vote, each with its similarity. A vote needs no training and
-// no threshold per intent, and a new intent is a few lines of examples.
+// Signals of type intent. The nearest examples of all intents vote, each weighted by its
+// similarity. A vote needs no training and no threshold per intent; a new intent is a few lines of
+// examples.
 
 #include <algorithm>
 #include <numeric>
@@ -77,15 +78,15 @@ class IntentSignals : public NamedSignals<config::IntentSignal> {
   }
 
   size_t dim_ = 0;
-  std::vector<uint32_t> owners_;         // (examples) signals
+  std::vector<uint32_t> owners_;         // (examples): index of the signal
   std::vector<std::string_view> texts_;  // (examples)
   std::vector<float> vectors_;           // (examples, dim)
 };
 
 }  // namespace
 
-MadeSignals intent_signals(const std::vector<config::IntentSignal>& signals,
-                           const engine::TextEmbedder& embedder) {
+SignalTypeResult intent_signals(const std::vector<config::IntentSignal>& signals,
+                                const engine::TextEmbedder& embedder) {
   auto made = std::make_unique<IntentSignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder));
   return made;

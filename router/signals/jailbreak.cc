@@ -1,5 +1,5 @@
-// A classifier, the similarity to attempts less that to what only looks like one, or the higher of
-// both.
+// Signals of type jailbreak. The score is the probability of a classifier, or the similarity to
+// known jailbreaks minus the similarity to benign lookalikes, or the higher of both.
 
 #include <algorithm>
 
@@ -13,11 +13,13 @@ namespace {
 
 using JailbreakMethod = config::JailbreakSignal::Method;
 
-constexpr double kCertain = 0.995;  // no surer window is looked for, but for a higher threshold
+// The search stops at a window of this probability, unless the threshold is higher.
+constexpr double kCertain = 0.995;
 constexpr double kContrastiveThreshold = 0.1;
-// An attempt is a sentence or two; among much else in one vector it would not be seen.
+// A jailbreak attempt is a sentence or two; in one vector for much text it would not stand out.
 constexpr int32_t kEmbeddedBytes = 504;
-constexpr int32_t kSpecialTokens = 8;  // more than a text gets
+// Upper bound of the special tokens that the model adds to a text.
+constexpr int32_t kSpecialTokens = 8;
 
 class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
  public:
@@ -28,7 +30,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         classifier_(std::move(classifier)),
         has_embedder_(has_embedder) {
     if (classifier_.model == nullptr) return;
-    positive_ = attempt_labels(guard, classifier_.labels);
+    positive_ = find_jailbreak_labels(guard, classifier_.labels);
     if (positive_.empty()) {
       classifier_.why = "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
@@ -36,7 +38,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   }
 
   Result<void> embed(const engine::TextEmbedder& embedder) {
-    // A token has a byte or more.
+    // A token has at least one byte.
     embedded_bytes_ =
         static_cast<size_t>(std::clamp(embedder.tokens_max() - kSpecialTokens, 1, kEmbeddedBytes));
     std::vector<const std::vector<std::string>*> examples;
@@ -60,21 +62,21 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   Wording wording() const override { return {"score", "nearest"}; }
   std::optional<double> threshold(size_t signal) const override {
     if (signals_[signal].method == JailbreakMethod::kHybrid) return {};
-    return signals_[signal].method == JailbreakMethod::kContrastive ? least_margin(signal)
-                                                                    : least_probability(signal);
+    return signals_[signal].method == JailbreakMethod::kContrastive ? margin_threshold(signal)
+                                                                    : probability_threshold(signal);
   }
   std::string_view unavailable(size_t signal) const override {
     if (compares(signal) || classifies(signal)) return "";
     const config::JailbreakSignal& config = signals_[signal];
     if (config.method == JailbreakMethod::kClassifier) return classifier_.why;
-    return why_not_compared(signal);
+    return reason_not_compared(signal);
   }
 
   std::string_view lacks(size_t signal) const override {
     if (signals_[signal].method != JailbreakMethod::kHybrid ||
         compares(signal) == classifies(signal))
       return "";
-    return compares(signal) ? classifier_.why : why_not_compared(signal);
+    return compares(signal) ? classifier_.why : reason_not_compared(signal);
   }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
@@ -88,20 +90,22 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
       }
       if (classifies(i)) {
-        SIGNALBOX_TRY(const Reading said, classify(i, texts, inputs, whole));
-        const bool surer = said.matched != best.matched ? said.matched : said.score > best.score;
-        if (!compares(i) || surer) best = said;
+        SIGNALBOX_TRY(const Reading classified, classify(i, texts, inputs, whole));
+        const bool is_better =
+            classified.matched != best.matched ? classified.matched : classified.score > best.score;
+        if (!compares(i) || is_better) best = classified;
       }
       out[i] = best;
-      // Nothing said by half of a hybrid, or in a part of the text, is not nothing.
-      out[i].known = best.matched || !is_half(i);
+      // If half of a hybrid signal or a part of the text is missing, "no match" is not a reliable
+      // result.
+      out[i].known = best.matched || !lacks_a_half(i);
       out[i].whole = best.matched || whole;
     }
     return {};
   }
 
  private:
-  std::string_view why_not_compared(size_t signal) const {
+  std::string_view reason_not_compared(size_t signal) const {
     return signals_[signal].jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
                                                        : "there is no embedding model";
   }
@@ -109,23 +113,23 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return has_embedder_ && signals_[signal].method != JailbreakMethod::kClassifier &&
            !signals_[signal].jailbreak_patterns.empty();
   }
-  // A hybrid of which one part should be there and is not.
-  bool is_half(size_t signal) const {
+  // Returns whether one half of a hybrid signal is configured but cannot run.
+  bool lacks_a_half(size_t signal) const {
     return !lacks(signal).empty() && !signals_[signal].jailbreak_patterns.empty();
   }
   bool classifies(size_t signal) const {
     return classifier_.model != nullptr && signals_[signal].method != JailbreakMethod::kContrastive;
   }
 
-  double least_margin(size_t signal) const {
+  double margin_threshold(size_t signal) const {
     const bool hybrid = signals_[signal].method == JailbreakMethod::kHybrid;
     const double own = hybrid ? 0 : signals_[signal].threshold;
     return own > 0 ? own : kContrastiveThreshold;
   }
-  double least_probability(size_t signal) const {
+  double probability_threshold(size_t signal) const {
     const double own = signals_[signal].threshold;
     if (own > 0) return own;
-    return guard_.threshold > 0 ? guard_.threshold : kAttemptThreshold;
+    return guard_.threshold > 0 ? guard_.threshold : kJailbreakThreshold;
   }
 
   Result<Reading> compare(uint32_t signal, const std::vector<std::string_view>& texts,
@@ -136,14 +140,14 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     whole = whole && windows.whole;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
-      const PrototypeBank::Score attempt = banks_[2 * signal].score(query);
-      const double margin = attempt.score - banks_[2 * signal + 1].score(query).score;
+      const PrototypeBank::Score pattern = banks_[2 * signal].score(query);
+      const double margin = pattern.score - banks_[2 * signal + 1].score(query).score;
       if (!nearest.empty() && margin <= out.score) continue;
       out.score = margin;
-      nearest = attempt.nearest;
+      nearest = pattern.nearest;
     }
     if (!nearest.empty()) evidence.push_back({signal, nearest, out.score});
-    out.matched = !nearest.empty() && out.score >= least_margin(signal);
+    out.matched = !nearest.empty() && out.score >= margin_threshold(signal);
     if (out.matched) out.confidence = std::clamp(out.score, 0.0, 1.0);
     return out;
   }
@@ -153,17 +157,17 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     Reading out;
     SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
     whole = whole && windows.whole;
-    std::vector<size_t> count(texts.size(), 0);  // of windows
+    std::vector<size_t> count(texts.size(), 0);  // (texts): number of windows
     for (const size_t text : windows.of) ++count[text];
-    const double enough = std::max(kCertain, least_probability(signal));
+    const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, attempt_among(count[windows.of[w]], sum));
-      if (out.score >= enough) break;
+      out.score = std::max(out.score, adjust_for_windows(count[windows.of[w]], sum));
+      if (out.score >= stop_at) break;
     }
-    out.matched = out.score >= least_probability(signal);
+    out.matched = out.score >= probability_threshold(signal);
     if (out.matched) out.confidence = std::min(out.score, 1.0);
     return out;
   }
@@ -171,16 +175,16 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   const config::ClassifierModel& guard_;
   ModelChoice classifier_;
   bool has_embedder_;
-  std::vector<size_t> positive_;      // labels that count as an attempt
-  std::vector<PrototypeBank> banks_;  // (signals, 2): attempts, benign
+  std::vector<size_t> positive_;      // labels that count as a jailbreak
+  std::vector<PrototypeBank> banks_;  // (signals, 2): jailbreak patterns, benign patterns
   size_t embedded_bytes_ = kEmbeddedBytes;
 };
 
 }  // namespace
 
-MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
-                              const config::ClassifierModel& guard, ModelChoice classifier,
-                              const engine::TextEmbedder* embedder) {
+SignalTypeResult jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
+                                   const config::ClassifierModel& guard, ModelChoice classifier,
+                                   const engine::TextEmbedder* embedder) {
   auto made = std::make_unique<JailbreakSignals>(signals, guard, std::move(classifier),
                                                  embedder != nullptr);
   if (embedder == nullptr) return made;

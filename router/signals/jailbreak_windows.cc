@@ -1,5 +1,5 @@
-// Labels are compared without case, and with one joint between words: models of one task differ in
-// both.
+// Labels are compared without case and with one separator between words, because models for the
+// same task differ in both.
 
 #include "router/signals/jailbreak_windows.h"
 
@@ -15,8 +15,8 @@ constexpr size_t kCountedMax = 12;
 
 }  // namespace
 
-std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
-                                   std::span<const std::string> labels) {
+std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
+                                          std::span<const std::string> labels) {
   std::vector<std::string> positive;
   for (const std::string& label : guard.positive_labels)
     positive.push_back(ascii::snake_case(label));
@@ -29,7 +29,7 @@ std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
   return out;
 }
 
-double attempt_among(size_t windows, double probability) {
+double adjust_for_windows(size_t windows, double probability) {
   const auto count = static_cast<double>(std::clamp<size_t>(windows, 1, kCountedMax));
   return probability / (probability + count * std::max(0.0, 1 - probability));
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Which classes of a classifier are attempts to override instructions, and what they say of a text
-// of several windows.
+// Finds the jailbreak classes of a classifier and combines its results over the windows of a text.
 
 #include <cstddef>
 #include <span>
@@ -11,18 +10,18 @@
 
 namespace signalbox::signals {
 
-/// Of this probability an attempt is one where nothing else is configured.
-inline constexpr double kAttemptThreshold = 0.7;
+/// Default threshold of the probability.
+inline constexpr double kJailbreakThreshold = 0.7;
 
-/// Indices of the labels that the guard's positive_labels name, or "jailbreak", in any
-/// case, words joined by _, - or a space.
-std::vector<size_t> attempt_labels(const config::ClassifierModel& guard,
-                                   std::span<const std::string> labels);
+/// Returns the indices of the labels that the guard's `positive_labels` name ("jailbreak" if that
+/// is empty). Ignores case; "_", "-" and a space are equal separators.
+std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
+                                          std::span<const std::string> labels);
 
-/// That a text of `windows` windows holds an attempt whose surest window says so with
-/// `probability`. A classifier's odds are for a text by itself; each further window is a further
-/// chance to be mistaken, so they are divided by the number of windows, and by no more than 12, so
-/// that no length hides what is sure.
-double attempt_among(size_t windows, double probability);
+/// Returns the probability that a text of `windows` windows holds a jailbreak attempt if
+/// `probability` is the highest probability of a single window. The classifier is calibrated for
+/// one text, and each further window is a further chance of a false positive. So the odds are
+/// divided by the number of windows, at most by 12, so that no length hides a sure match.
+double adjust_for_windows(size_t windows, double probability);
 
 }  // namespace signalbox::signals

@@ -1,4 +1,4 @@
-// Two types over the same knowledge bases: signals that conditions ask for, and the metrics that
+// Two signal types over the same knowledge bases: signals that conditions use, and metrics that
 // projections add up.
 
 #include <algorithm>
@@ -27,8 +27,7 @@ class KnowledgeSignals : public NamedSignals<config::KbSignal> {
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view unavailable(size_t signal) const override {
     return find_base(bases_, signals_[signal].kb) == nullptr
-               ? "its knowledge base is not in global.model_catalog.kbs, or its manifest is not "
-                 "there"
+               ? "its knowledge base is not in global.model_catalog.kbs, or its manifest is missing"
                : "";
   }
 
@@ -41,15 +40,17 @@ class KnowledgeSignals : public NamedSignals<config::KbSignal> {
     for (const auto& base : bases_) {
       const KnowledgeBase::Reading reading = base->read(query);
       for (uint32_t i = 0; i < signals_.size(); ++i) {
-        if (signals_[i].kb == base->config().name) out[i] = judge(i, *base, reading, evidence);
+        if (signals_[i].kb == base->config().name)
+          out[i] = evaluate_target(i, *base, reading, evidence);
       }
     }
     return {};
   }
 
  private:
-  Reading judge(uint32_t signal, const KnowledgeBase& base, const KnowledgeBase::Reading& reading,
-                std::vector<Evidence>& evidence) const {
+  Reading evaluate_target(uint32_t signal, const KnowledgeBase& base,
+                          const KnowledgeBase::Reading& reading,
+                          std::vector<Evidence>& evidence) const {
     using Target = config::KbSignal::Target;
     const config::KbSignal& config = signals_[signal];
     const std::string& value = config.target.value;

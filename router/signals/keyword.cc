@@ -1,5 +1,5 @@
-// Keywords are numbered over all signals; each goes to the matcher of its method, and of its way
-// with upper and lower case. A matcher sees the text once however many keywords it has.
+// Keywords are numbered over all signals. Each keyword goes to the matcher of its method and case
+// sensitivity. A matcher scans the text once, however many keywords it has.
 
 #include "router/signals/keyword.h"
 
@@ -13,11 +13,11 @@ namespace {
 using Operator = config::KeywordSignal::Operator;
 using KeywordMethod = config::KeywordSignal::Method;
 
-// Work space of a request, reused by a thread.
+// Per-request work space that a thread reuses.
 struct Scratch {
   KeywordText text;
   std::vector<bool> seen;         // (keywords)
-  std::vector<uint32_t> matched;  // (signals) keywords that occur
+  std::vector<uint32_t> matched;  // (signals) number of keywords that occur
 };
 
 class IndexedKeywords : public KeywordSignals {
@@ -68,7 +68,8 @@ class IndexedKeywords : public KeywordSignals {
       if (each) each->match(scratch.text, hits);
     }
     if (patterns_) patterns_->match(scratch.text, hits);
-    for (size_t i = 0; i < signals_.size(); ++i) out[i] = read(signals_[i], scratch.matched[i]);
+    for (size_t i = 0; i < signals_.size(); ++i)
+      out[i] = reading_of(signals_[i], scratch.matched[i]);
     return {};
   }
 
@@ -96,20 +97,20 @@ class IndexedKeywords : public KeywordSignals {
     return *slot;
   }
 
-  static Reading read(const config::KeywordSignal& signal, uint32_t matched) {
+  static Reading reading_of(const config::KeywordSignal& signal, uint32_t matched) {
     const size_t all = signal.keywords.size() + signal.patterns.size();
     const double share = all == 0 ? 0 : matched / static_cast<double>(all);
     switch (signal.op) {
       case Operator::kAnd:
-        return reading(matched == all, 0.5 + 0.5 * share, share);
+        return make_reading(matched == all, 0.5 + 0.5 * share, share);
       case Operator::kOr:
-        return reading(matched > 0, 0.5 + 0.5 * share, share);
+        return make_reading(matched > 0, 0.5 + 0.5 * share, share);
       case Operator::kNor:
-        return reading(matched == 0, 1, share);
+        return make_reading(matched == 0, 1, share);
     }
     return {};
   }
-  static Reading reading(bool matched, double confidence, double share) {
+  static Reading make_reading(bool matched, double confidence, double share) {
     return {matched, matched ? confidence : 0, share};
   }
 

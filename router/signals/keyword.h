@@ -1,5 +1,5 @@
 #pragma once
-// Signals of type keyword: words and phrases in the last message of the user.
+// Signals of type keyword: words and phrases in the user's last message.
 
 #include <memory>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace signalbox::signals {
 
-/// With method regex (the name is upstream's) a keyword matches as a whole word, upper and lower
-/// case alike unless case_sensitive, and white space in it matches any white space. A boundary is
-/// asked for only where the keyword itself ends in a character of a script that separates words, so
-/// "c++" and Chinese keywords match inside longer text. The other methods and `patterns` are
-/// described in keyword_matcher.h; fuzzy_match adds the fuzzy method to another. Confidence is
-/// 0.5 + 0.5 * occurring / all keywords for AND and OR; 1 for NOR, which matches when nothing
-/// occurs. Score: the share of keywords that occur.
+/// With method regex (upstream's name), a keyword matches as a whole word. Upper and lower case are
+/// equal unless case_sensitive is set, and white space in a keyword matches any white space. A word
+/// boundary is required only at an end of the keyword that is a word character of a script that
+/// separates words, so "c++" and Chinese keywords match inside longer text. keyword_matcher.h
+/// describes the other methods and `patterns`; fuzzy_match adds the fuzzy method to another method.
+/// Confidence: 0.5 + 0.5 * occurring / all keywords for AND and OR; 1 for NOR, which matches if no
+/// keyword occurs. Score: the share of keywords that occur.
 class KeywordSignals : public SignalType {
  public:
-  /// kTooLarge when there are too many keywords; kInvalid for one that is nothing but white space
-  /// and for a pattern that RE2 refuses.
+  /// kTooLarge if there are too many keywords; kInvalid for a keyword of white space only and for a
+  /// pattern that RE2 rejects.
   static Result<std::unique_ptr<const SignalType>> create(
       const std::vector<config::KeywordSignal>& signals);
 };

@@ -1,4 +1,4 @@
-// Groups score as their best label does; a metric is a difference of groups.
+// The score of a group is the score of its best label; a metric is the difference of two groups.
 
 #include "router/signals/knowledge_base.h"
 

@@ -11,32 +11,34 @@
 
 namespace signalbox::signals {
 
-/// Immutable and thread-safe. The configuration outlives it.
+/// Immutable and thread-safe. The configuration must outlive it.
 class KnowledgeBase {
  public:
   static constexpr size_t kManifestBytesMax = size_t{16} << 20;
 
   /// Reads {"labels": {LABEL: {"exemplars": [TEXT, ...]}}} from the source's path and manifest
-  /// (labels.json), relative to `base` if it is there and to the working directory otherwise.
-  /// Errors name the file: kNotFound, kIo, kTooLarge, kInvalid, and the embedder's.
+  /// (default labels.json). The path is relative to `base` if the file exists there, otherwise to
+  /// the working directory. Errors name the file: kNotFound, kIo, kTooLarge, kInvalid; also the
+  /// embedder's errors.
   static Result<std::unique_ptr<const KnowledgeBase>> open(const config::KnowledgeBase& config,
                                                            const std::string& base,
                                                            const engine::TextEmbedder& embedder);
 
   struct Reading {
     std::map<std::string_view, PrototypeBank::Score> labels;
-    std::map<std::string_view, double> groups;  // the best of their labels
-    std::string_view best_label, best_group;    // of those that reach their threshold; "" for none
+    std::map<std::string_view, double> groups;  // the score of the group's best label
+    // The best that reach their threshold; "" if none does.
+    std::string_view best_label, best_group;
   };
   Reading read(std::span<const float> query) const;
 
-  /// The label's own threshold, or that of the base.
+  /// The label's own threshold, or that of the knowledge base.
   double threshold(std::string_view label) const;
-  /// Whether a label of the group reaches its threshold.
+  /// Returns whether a label of the group reaches its threshold.
   bool reaches(const Reading& reading, std::string_view group) const;
-  /// best_score, best_matched_score, or a metric of the configuration.
+  /// Returns best_score, best_matched_score, or a metric of the configuration; 0 for another name.
   double metric(const Reading& reading, std::string_view name) const;
-  /// The names that metric() knows.
+  /// The names that metric() accepts.
   std::vector<std::string_view> metrics() const;
   const config::KnowledgeBase& config() const { return config_; }
 

@@ -1,6 +1,7 @@
-// A letter's script leaves one language or a few; where it leaves several, letters that only some
-// of them have or their frequent words decide. No table of n-grams: it would be larger than all of
-// this file, and requests that are routed by language have a few words at least.
+// Detects languages. The script of a letter leaves one language or a few. If it leaves several,
+// letters that only some of them have, or their frequent words, decide. A table of n-grams was
+// rejected: it would be larger than this whole file, and requests that are routed by language have
+// at least a few words.
 
 #include "router/signals/language.h"
 
@@ -18,21 +19,21 @@ namespace signalbox::signals {
 namespace {
 
 constexpr double kDefaultShare = 0.3;
-constexpr double kGuess = 0.5;  // of English, where nothing speaks for or against it
-// The beginning says it; a long text would only take longer.
+constexpr double kGuess = 0.5;  // share of English if the text gives no evidence
+// The beginning is enough; reading all of a long text would only take longer.
 constexpr size_t kReadBytesMax = size_t{16} << 10;
-// A letter that English lacks says so much of what a frequent word says.
+// Weight of a letter that English lacks, relative to a frequent word.
 constexpr double kLetterWeight = 0.5;
-// A letter of these scripts says as much as so many of an alphabet.
+// Weight of one character of these scripts, relative to a letter of an alphabet.
 constexpr double kIdeographWeight = 3;
 
 struct Script {
   char32_t first, last;
-  std::string_view name;  // a language where only one is written so
+  std::string_view name;  // the language, if only one language uses the script
   double weight = 1;
 };
 
-// Sorted.
+// Sorted by code point.
 constexpr auto kScripts = std::to_array<Script>({
     {0x0041, 0x005A, "latin"},
     {0x0061, 0x007A, "latin"},
@@ -69,10 +70,10 @@ constexpr auto kScripts = std::to_array<Script>({
 
 struct Letters {
   std::string_view language;
-  std::u32string_view letters;  // that the others of the script lack
+  std::u32string_view letters;  // letters that the other languages of the script lack
 };
 
-// The first is meant where no letter tells.
+// The first language is the default if no distinctive letter occurs.
 constexpr auto kCyrillic = std::to_array<Letters>({
     {"ru", U"\u044B\u044D\u0451"},              // ы э ё
     {"uk", U"\u0456\u0457\u0454\u0491"},        // і ї є ґ
@@ -97,19 +98,19 @@ const Script* script_of(char32_t c) {
   return &*std::prev(after);
 }
 
-using Holders = std::vector<std::string_view>;  // languages that have a word or a letter
+using LanguageList = std::vector<std::string_view>;  // languages that have a word or a letter
 
-void add_holder(Holders& holders, std::string_view language) {
-  if (holders.empty() || holders.back() != language) holders.push_back(language);
+void add_language(LanguageList& languages, std::string_view language) {
+  if (languages.empty() || languages.back() != language) languages.push_back(language);
 }
 
-const std::unordered_map<std::string_view, Holders>& words() {
+const std::unordered_map<std::string_view, LanguageList>& word_table() {
   static const auto table = [] {
-    std::unordered_map<std::string_view, Holders> out;
+    std::unordered_map<std::string_view, LanguageList> out;
     for (const LanguageWords& each : kLatinLanguages) {
       for (std::string_view rest = each.words; !rest.empty();) {
         const size_t end = std::min(rest.find(' '), rest.size());
-        add_holder(out[rest.substr(0, end)], each.language);
+        add_language(out[rest.substr(0, end)], each.language);
         rest.remove_prefix(std::min(end + 1, rest.size()));
       }
     }
@@ -118,13 +119,13 @@ const std::unordered_map<std::string_view, Holders>& words() {
   return table;
 }
 
-const std::unordered_map<char32_t, Holders>& letters() {
+const std::unordered_map<char32_t, LanguageList>& letter_table() {
   static const auto table = [] {
-    std::unordered_map<char32_t, Holders> out;
+    std::unordered_map<char32_t, LanguageList> out;
     for (const LanguageWords& each : kLatinLanguages) {
       for (size_t i = 0; i < each.letters.size();) {
         const utf8::Decoded at = utf8::decode(each.letters, i);
-        add_holder(out[at.code_point], each.language);
+        add_language(out[at.code_point], each.language);
         i += at.bytes;
       }
     }
@@ -133,27 +134,28 @@ const std::unordered_map<char32_t, Holders>& letters() {
   return table;
 }
 
-// Shares of the languages that are written in Latin letters; they add up to 1, or to kGuess.
-Shares latin_shares(std::string_view folded) {
+// Shares of the languages that use the Latin script; they add up to 1, or to kGuess.
+Shares latin_shares(std::string_view normalized) {
   Shares shares;
   double total = 0;
-  // What one language has says more than what many have.
-  const auto count = [&](const Holders& holders, double weight) {
-    const auto n = static_cast<double>(holders.size());
-    for (const std::string_view language : holders) shares[language] += weight / (n * n);
+  // A word or letter of one language is stronger evidence than one that many languages share.
+  const auto count = [&](const LanguageList& languages, double weight) {
+    const auto n = static_cast<double>(languages.size());
+    for (const std::string_view language : languages) shares[language] += weight / (n * n);
     total += weight / n;
   };
   std::vector<text::TextUnit> units;
-  text::split_units(folded, units);
+  text::split_units(normalized, units);
   for (const text::TextUnit& unit : units) {
-    const auto found = words().find(folded.substr(unit.begin, unit.end - unit.begin));
-    if (found != words().end()) count(found->second, 1);
+    const auto found = word_table().find(normalized.substr(unit.begin, unit.end - unit.begin));
+    if (found != word_table().end()) count(found->second, 1);
   }
-  for (size_t i = 0; i < folded.size();) {
-    const utf8::Decoded at = utf8::decode(folded, i);
+  for (size_t i = 0; i < normalized.size();) {
+    const utf8::Decoded at = utf8::decode(normalized, i);
     i += at.bytes;
-    const auto found = at.code_point < 0x80 ? letters().end() : letters().find(at.code_point);
-    if (found != letters().end()) count(found->second, kLetterWeight);
+    const auto found =
+        at.code_point < 0x80 ? letter_table().end() : letter_table().find(at.code_point);
+    if (found != letter_table().end()) count(found->second, kLetterWeight);
   }
   if (total == 0) return {{"en", kGuess}};
   for (auto& [language, share] : shares) share /= total;
@@ -205,13 +207,13 @@ class LanguageSignals : public NamedSignals<config::LanguageSignal> {
 }  // namespace
 
 LanguageShares language_shares(std::string_view text) {
-  std::string folded;
-  text::fold(text.substr(0, kReadBytesMax), true, folded);
+  std::string normalized;
+  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
   std::map<std::string_view, double> scripts;
   std::map<char32_t, double> letters;
   double total = 0;
-  for (size_t i = 0; i < folded.size();) {
-    const utf8::Decoded at = utf8::decode(folded, i);
+  for (size_t i = 0; i < normalized.size();) {
+    const utf8::Decoded at = utf8::decode(normalized, i);
     i += at.bytes;
     const Script* script = script_of(at.code_point);
     if (script == nullptr) continue;
@@ -220,7 +222,7 @@ LanguageShares language_shares(std::string_view text) {
     if (at.code_point >= 0x0400 && at.code_point < 0x0700) ++letters[at.code_point];
   }
   if (total == 0) return {{"en", kGuess}};
-  // Chinese has no kana, and Japanese is seldom without.
+  // Chinese text has no kana, and Japanese text nearly always has some.
   if (scripts.contains("kana")) {
     scripts["ja"] = scripts["kana"] + scripts["han"];
     scripts.erase("han");
@@ -234,7 +236,7 @@ LanguageShares language_shares(std::string_view text) {
       for (const auto& [language, part] : inside) out[language] += share * part;
     };
     if (name == "latin") {
-      add(latin_shares(folded));
+      add(latin_shares(normalized));
     } else if (name == "cyrillic") {
       add(letter_shares(letters, kCyrillic));
     } else if (name == "arabic") {
@@ -246,7 +248,7 @@ LanguageShares language_shares(std::string_view text) {
   return out;
 }
 
-MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals) {
+SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals) {
   return std::make_unique<LanguageSignals>(signals);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What tells languages apart that share an alphabet: their most frequent words and their own
-// letters, written down by hand in lower case. What stands in several lists counts less for each.
+// Data to distinguish languages that share the Latin alphabet: their most frequent words and their
+// special letters, collected by hand, in lower case. A word in several lists counts less for each.
 
 #include <array>
 #include <string_view>

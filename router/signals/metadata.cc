@@ -1,4 +1,4 @@
-// A member of the request's metadata compared with a text.
+// Signals of type metadata: a member of the request's metadata equals a given text.
 
 #include "router/signals/types.h"
 
@@ -25,7 +25,7 @@ class MetadataSignals : public NamedSignals<config::MetadataSignal> {
 
 }  // namespace
 
-MadeSignals metadata_signals(const std::vector<config::MetadataSignal>& signals) {
+SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& signals) {
   return std::make_unique<MetadataSignals>(signals);
 }
 

@@ -1,4 +1,4 @@
-// What kind of answer is asked for, by words: an image, an image with text, or text.
+// Signals of type modality, by keywords: the user requests an image, an image with text, or text.
 
 #include <algorithm>
 
@@ -20,10 +20,10 @@ class ModalitySignals : public SignalType {
     SIGNALBOX_TRY_VOID(add(detection_.keywords, kImage));
     SIGNALBOX_TRY_VOID(add(detection_.both_keywords, kBoth));
     for (const std::string& prefix : detection_.prompt_prefixes) {
-      SIGNALBOX_TRY(std::string folded, folded_keyword(prefix, true));
-      prefixes_.push_back(std::move(folded));
+      SIGNALBOX_TRY(std::string normalized, normalize_keyword(prefix, true));
+      prefixes_.push_back(std::move(normalized));
     }
-    return words_->finish();
+    return matcher_->finish();
   }
 
   std::string_view type() const override { return "modality"; }
@@ -39,15 +39,16 @@ class ModalitySignals : public SignalType {
     std::vector<uint32_t> matched(2, 0);
     std::vector<Evidence> found;
     KeywordHits hits(keywords_, seen, matched, found);
-    words_->match(text, hits);
-    std::string_view folded = text.folded(true);
-    if (folded.starts_with(' ')) folded.remove_prefix(1);
-    const bool prefixed = std::any_of(prefixes_.begin(), prefixes_.end(),
-                                      [&](const auto& each) { return folded.starts_with(each); });
+    matcher_->match(text, hits);
+    std::string_view normalized = text.normalized(true);
+    if (normalized.starts_with(' ')) normalized.remove_prefix(1);
+    const bool prefixed = std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& each) {
+      return normalized.starts_with(each);
+    });
     const bool image = matched[kImage] > 0 || prefixed;
-    const std::string_view is = matched[kBoth] > 0 ? "BOTH" : image ? "DIFFUSION" : "AR";
+    const std::string_view modality = matched[kBoth] > 0 ? "BOTH" : image ? "DIFFUSION" : "AR";
     for (uint32_t i = 0; i < names_.size(); ++i) {
-      if (names_[i] != is) continue;
+      if (names_[i] != modality) continue;
       out[i] = {true, 1, 1};
       for (const Evidence& each : found) evidence.push_back({i, each.text, each.score});
     }
@@ -56,9 +57,9 @@ class ModalitySignals : public SignalType {
 
  private:
   Result<void> add(const std::vector<std::string>& words, uint32_t kind) {
-    static const config::KeywordSignal kPlain;
+    static const config::KeywordSignal kDefaults;
     for (const std::string& word : words) {
-      SIGNALBOX_TRY_VOID(words_->add(static_cast<uint32_t>(keywords_.size()), word, kPlain));
+      SIGNALBOX_TRY_VOID(matcher_->add(static_cast<uint32_t>(keywords_.size()), word, kDefaults));
       keywords_.push_back({kind, word});
     }
     return {};
@@ -66,15 +67,15 @@ class ModalitySignals : public SignalType {
 
   std::vector<std::string> names_;
   const config::ModalityDetection& detection_;
-  std::unique_ptr<KeywordMatcher> words_ = literal_matcher(true);
-  std::vector<Keyword> keywords_;  // of kImage and kBoth
+  std::unique_ptr<KeywordMatcher> matcher_ = literal_matcher(true);
+  std::vector<Keyword> keywords_;  // (keywords): kImage or kBoth
   std::vector<std::string> prefixes_;
 };
 
 }  // namespace
 
-MadeSignals modality_signals(std::vector<std::string> names,
-                             const config::ModalityDetection& detection) {
+SignalTypeResult modality_signals(std::vector<std::string> names,
+                                  const config::ModalityDetection& detection) {
   auto made = std::make_unique<ModalitySignals>(std::move(names), detection);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;

@@ -1,5 +1,6 @@
-// Types of personal data, never the data: what is found is named by its type in evidence. Without a
-// model rules still find what has rules; that they find nothing then says nothing.
+// Signals of type pii. Evidence names the type of personal data, never the data itself. Without a
+// model the rules still find the types that they cover, but then the absence of a match proves
+// nothing.
 
 #include <algorithm>
 
@@ -16,10 +17,11 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
              ModelChoice classifier)
       : NamedSignals(signals),
         threshold_(threshold > 0 ? threshold : PiiFinder::kDefaultThreshold),
-        lacks_(classifier.why.empty()
-                   ? ""
-                   : fmt::format("{}; what has no rule, as names and places, is not found",
-                                 classifier.why)),
+        lacks_(
+            classifier.why.empty()
+                ? ""
+                : fmt::format("{}; types without a rule, such as names and places, are not found",
+                              classifier.why)),
         finder_(std::move(classifier)) {
     for (const config::PiiSignal& signal : signals) {
       std::vector<std::string>& allowed = allowed_.emplace_back();
@@ -40,16 +42,18 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     const std::vector<std::string>& types = finder_.types();
-    std::vector<double> now(types.size(), 0), ever(types.size(), 0);
-    SIGNALBOX_TRY(const bool now_whole, finder_.find(inputs.request().turn_texts(), inputs, now));
-    const bool history = std::any_of(signals_.begin(), signals_.end(),
-                                     [](const auto& signal) { return signal.include_history; });
-    bool ever_whole = true;
-    if (history) {
-      SIGNALBOX_TRY(ever_whole, finder_.find(inputs.request().texts(), inputs, ever));
+    std::vector<double> turn_scores(types.size(), 0), history_scores(types.size(), 0);
+    SIGNALBOX_TRY(const bool turn_whole,
+                  finder_.find(inputs.request().turn_texts(), inputs, turn_scores));
+    const bool reads_history =
+        std::any_of(signals_.begin(), signals_.end(),
+                    [](const auto& signal) { return signal.include_history; });
+    bool history_whole = true;
+    if (reads_history) {
+      SIGNALBOX_TRY(history_whole, finder_.find(inputs.request().texts(), inputs, history_scores));
     }
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      const std::vector<double>& found = signals_[i].include_history ? ever : now;
+      const std::vector<double>& found = signals_[i].include_history ? history_scores : turn_scores;
       for (size_t t = 0; t < types.size(); ++t) {
         const auto& allowed = allowed_[i];
         if (std::find(allowed.begin(), allowed.end(), types[t]) != allowed.end()) continue;
@@ -60,8 +64,8 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
         evidence.push_back({i, types[t], found[t]});
       }
       out[i].known = out[i].matched || finder_.has_model();
-      // Nothing in a part of the text is not nothing.
-      out[i].whole = out[i].matched || (signals_[i].include_history ? ever_whole : now_whole);
+      // No match in a part of the text does not mean no match in the whole text.
+      out[i].whole = out[i].matched || (signals_[i].include_history ? history_whole : turn_whole);
     }
     return {};
   }
@@ -75,8 +79,8 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
 
 }  // namespace
 
-MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
-                        ModelChoice classifier) {
+SignalTypeResult pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
+                             ModelChoice classifier) {
   return std::make_unique<PiiSignals>(signals, threshold, std::move(classifier));
 }
 

@@ -1,4 +1,4 @@
-// Labels may be tagged as parts of a span (B-PERSON); a type is what is behind the tag.
+// Labels may carry a tag for the position in a span (B-PERSON); the type is the part after the tag.
 
 #include "router/signals/pii_finder.h"
 
@@ -23,24 +23,23 @@ std::string type_of(std::string_view label) {
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
   for (const std::string_view type : pii::pii_rule_types()) types_.emplace_back(type);
   if (!has_model()) return;
-  const auto& own = classifier_.model->heads()[classifier_.head].labels;
+  const auto& model_labels = classifier_.model->heads()[classifier_.head].labels;
   for (size_t i = 0; i < classifier_.labels.size(); ++i) {
     const std::string type = type_of(classifier_.labels[i]);
     const auto known = std::find(types_.begin(), types_.end(), type);
-    type_of_own_.emplace(type_of(own[i]), static_cast<size_t>(known - types_.begin()));
+    type_index_.emplace(type_of(model_labels[i]), static_cast<size_t>(known - types_.begin()));
     if (known == types_.end()) types_.push_back(type);
   }
 }
 
-Result<std::vector<pii::PiiEntity>> PiiFinder::renamed(std::string_view text,
-                                                       std::string_view window,
-                                                       std::vector<engine::Entity> marked) const {
+Result<std::vector<pii::PiiEntity>> PiiFinder::to_pii_entities(
+    std::string_view text, std::string_view window, std::vector<engine::Entity> spans) const {
   const auto from = static_cast<size_t>(window.data() - text.data());
   std::vector<pii::PiiEntity> out;
-  for (const engine::Entity& entity : marked) {
-    const auto type = type_of_own_.find(ascii::upper_case(entity.type));
-    if (type == type_of_own_.end()) {
-      return fail(Code::kCorrupt, "the model marks \"{}\", which is none of its labels",
+  for (const engine::Entity& entity : spans) {
+    const auto type = type_index_.find(ascii::upper_case(entity.type));
+    if (type == type_index_.end()) {
+      return fail(Code::kCorrupt, "the model returned the label \"{}\", which it does not declare",
                   entity.type);
     }
     out.push_back({types_[type->second], from + entity.begin, from + entity.end,
@@ -50,22 +49,22 @@ Result<std::vector<pii::PiiEntity>> PiiFinder::renamed(std::string_view text,
 }
 
 Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
-                                     const AskForSpans& ask) const {
+                                     const SpanFinder& find_spans) const {
   PiiFound found;
-  std::vector<std::vector<pii::PiiEntity>> marked(texts.size());
+  std::vector<std::vector<pii::PiiEntity>> by_model(texts.size());
   if (has_model()) {
     SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
     found.whole = windows.whole;
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       const size_t in = windows.of[w];
-      SIGNALBOX_TRY(auto spans, ask(windows.pieces[w]));
-      SIGNALBOX_TRY(auto entities, renamed(texts[in], windows.pieces[w], std::move(spans)));
-      std::move(entities.begin(), entities.end(), std::back_inserter(marked[in]));
+      SIGNALBOX_TRY(auto spans, find_spans(windows.pieces[w]));
+      SIGNALBOX_TRY(auto entities, to_pii_entities(texts[in], windows.pieces[w], std::move(spans)));
+      std::move(entities.begin(), entities.end(), std::back_inserter(by_model[in]));
     }
   }
   for (size_t i = 0; i < texts.size(); ++i)
     found.in.push_back(
-        pii::merge_pii(texts[i], pii::find_pii_by_rules(texts[i]), std::move(marked[i])));
+        pii::merge_pii(texts[i], pii::find_pii_by_rules(texts[i]), std::move(by_model[i])));
   return found;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Personal data in texts, by rules and, where there is one, by a classifier of tokens.
+// Finds personal data in texts, by rules and, if there is one, by a token classifier.
 
 #include <functional>
 #include <map>
@@ -12,45 +12,49 @@
 
 namespace signalbox::signals {
 
-/// What a model marks in a piece of text.
-using AskForSpans = std::function<Result<std::vector<engine::Entity>>(std::string_view window)>;
+/// Returns the spans that a model finds in one window of text.
+using SpanFinder = std::function<Result<std::vector<engine::Entity>>(std::string_view window)>;
 
 struct PiiFound {
   std::vector<std::vector<pii::PiiEntity>> in;  // (texts)
-  bool whole = true;                            // the model has seen every byte; rules always have
+  bool whole = true;                            // the model has read every byte; rules always do
 };
 
 /// Immutable and thread-safe.
 class PiiFinder {
  public:
-  /// The model's head marks spans; without a model rules find what they know.
+  /// The classifier's head must mark spans. Without a model only the rules apply.
   explicit PiiFinder(ModelChoice classifier);
 
   bool has_model() const { return classifier_.model != nullptr; }
-  /// In upper case, as the configuration's mapping names them, or the model, and the rules'. A span
-  /// is sure enough from this on unless the configuration says otherwise.
+  /// Types in upper case: those of the rules, then those of the model, renamed by the
+  /// configuration's mapping. kDefaultThreshold is the least score of a span unless the
+  /// configuration sets another.
   const std::vector<std::string>& types() const { return types_; }
   static constexpr double kDefaultThreshold = 0.9;
 
-  /// What each text holds, merged (guard/pii_merge). The model is asked window by window, with
-  /// `ask`. Errors are `ask`'s; kCorrupt for a label that the model has not declared.
+  /// Returns the entities of each text, from rules and model merged (safety/pii/merge.h). Calls
+  /// `find_spans` for each window of the model. Returns the errors of `find_spans`; kCorrupt for a
+  /// label that the model has not declared.
   Result<PiiFound> entities(const std::vector<std::string_view>& texts,
-                            const AskForSpans& ask) const;
-  /// The same, of texts of a request.
+                            const SpanFinder& find_spans) const;
+  /// The same for texts of a request.
   Result<PiiFound> entities(const std::vector<std::string_view>& texts, Inputs& inputs) const;
 
-  /// Raises the score of each type, (types()), to that of its surest entity in the texts; whether
-  /// all of them was looked at.
+  /// Raises the score of each type, (types()), to the highest score of its entities in the texts.
+  /// Returns whether the model read the texts completely.
   Result<bool> find(const std::vector<std::string_view>& texts, Inputs& inputs,
                     std::vector<double>& scores) const;
 
  private:
-  Result<std::vector<pii::PiiEntity>> renamed(std::string_view text, std::string_view window,
-                                              std::vector<engine::Entity> marked) const;
+  Result<std::vector<pii::PiiEntity>> to_pii_entities(std::string_view text,
+                                                      std::string_view window,
+                                                      std::vector<engine::Entity> spans) const;
 
   ModelChoice classifier_;
   std::vector<std::string> types_;
-  std::map<std::string, size_t> type_of_own_;  // index in types_, by the model's own name
+  // From the model's own type name to an index in types_.
+  std::map<std::string, size_t> type_index_;
 };
 
 }  // namespace signalbox::signals

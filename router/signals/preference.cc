@@ -1,4 +1,4 @@
-// The nearest preference is the request's.
+// Signals of type preference: the preference with the nearest examples matches.
 
 #include <algorithm>
 
@@ -68,9 +68,9 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
 
 }  // namespace
 
-MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& signals,
-                               const config::PrototypeScoring& scoring,
-                               const engine::TextEmbedder& embedder) {
+SignalTypeResult preference_signals(const std::vector<config::PreferenceSignal>& signals,
+                                    const config::PrototypeScoring& scoring,
+                                    const engine::TextEmbedder& embedder) {
   auto made = std::make_unique<PreferenceSignals>(signals);
   SIGNALBOX_TRY_VOID(made->embed(embedder, scoring));
   return made;

@@ -1,4 +1,4 @@
-// Greedy clustering in the order of the examples: the first of a cluster is its prototype.
+// Greedy clustering in the order of the examples: the first example of a cluster is its prototype.
 
 #include "router/signals/prototypes.h"
 
@@ -58,7 +58,7 @@ PrototypeBank::PrototypeBank(std::span<const std::string> texts, std::span<const
   }
   const auto row = [&](size_t i) { return vectors.subspan(i * dim_, dim_); };
   std::vector<size_t> kept;   // texts that are prototypes
-  std::vector<size_t> sizes;  // how many each stands for
+  std::vector<size_t> sizes;  // number of examples that each represents
   for (size_t i = 0; i < texts.size(); ++i) {
     const auto cluster =
         !scoring.enabled ? kept.end() : std::find_if(kept.begin(), kept.end(), [&](size_t p) {

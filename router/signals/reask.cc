@@ -1,4 +1,4 @@
-// Who asks the same again has not got an answer.
+// Signals of type reask: a user who repeats a question has probably not received a useful answer.
 
 #include <algorithm>
 
@@ -26,13 +26,13 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
     const std::vector<std::string_view> turns = inputs.request().user_texts();
     if (turns.front().data() != inputs.request().user_text().data()) return {};
     for (size_t i = 0; i < signals_.size(); ++i) {
-      const size_t before = std::max<size_t>(signals_[i].lookback_turns, 1);
-      if (turns.size() <= before) continue;
+      const size_t lookback = std::max<size_t>(signals_[i].lookback_turns, 1);
+      if (turns.size() <= lookback) continue;
       double least = 1;
-      for (size_t turn = 1; turn <= before; ++turn) {
-        SIGNALBOX_TRY(const std::span<const float> now, embedding(inputs, turns.front()));
-        SIGNALBOX_TRY(const std::span<const float> then, embedding(inputs, turns[turn]));
-        least = std::min(least, cosine(now, then));
+      for (size_t turn = 1; turn <= lookback; ++turn) {
+        SIGNALBOX_TRY(const std::span<const float> current, embedding(inputs, turns.front()));
+        SIGNALBOX_TRY(const std::span<const float> earlier, embedding(inputs, turns[turn]));
+        least = std::min(least, cosine(current, earlier));
       }
       out[i].score = least;
       out[i].matched = least >= signals_[i].threshold;
@@ -49,7 +49,7 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
 
 }  // namespace
 
-MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals) {
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals) {
   return std::make_unique<ReaskSignals>(signals);
 }
 

@@ -1,4 +1,5 @@
-// All keywords of all signals are counted in one pass; patterns and sequences are tried in turn.
+// Signals of type structure. One pass counts the keywords of all signals; patterns and sequences
+// are searched one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -18,16 +19,16 @@ namespace {
 using StructureSource = config::StructureSignal::Source;
 using Feature = config::StructureSignal::Feature;
 
-// Counts occurrences of keywords that are compared in one way.
+// Counts keywords, either all case-sensitive or all in lower case.
 class Counter {
  public:
   explicit Counter(bool lower) : lower_(lower) {}
 
   Result<void> add(uint32_t signal, std::string_view keyword) {
-    SIGNALBOX_TRY(std::string folded, folded_keyword(keyword, lower_));
-    const auto [known, fresh] = numbers_.emplace(folded, static_cast<uint32_t>(texts_.size()));
+    SIGNALBOX_TRY(std::string normalized, normalize_keyword(keyword, lower_));
+    const auto [known, fresh] = numbers_.emplace(normalized, static_cast<uint32_t>(texts_.size()));
     if (fresh) {
-      texts_.push_back(std::move(folded));
+      texts_.push_back(std::move(normalized));
       users_.emplace_back();
     }
     users_[known->second].push_back(signal);
@@ -39,12 +40,13 @@ class Counter {
   }
   void count(KeywordText& text, std::vector<size_t>& counts) const {
     if (texts_.empty()) return;
-    const std::string_view folded = text.folded(lower_);
-    automaton_.scan(folded, [&](uint32_t number, size_t end) {
+    const std::string_view normalized = text.normalized(lower_);
+    automaton_.scan(normalized, [&](uint32_t number, size_t end) {
       const std::string_view keyword = texts_[number];
       const size_t begin = end - keyword.size();
-      if (text::word_starts_at(keyword, 0) && text::word_ends_at(folded, begin)) return;
-      if (text::word_ends_at(keyword, keyword.size()) && text::word_starts_at(folded, end)) return;
+      if (text::word_starts_at(keyword, 0) && text::word_ends_at(normalized, begin)) return;
+      if (text::word_ends_at(keyword, keyword.size()) && text::word_starts_at(normalized, end))
+        return;
       for (const uint32_t signal : users_[number]) ++counts[signal];
     });
   }
@@ -53,7 +55,7 @@ class Counter {
   bool lower_;
   std::map<std::string, uint32_t> numbers_;
   std::vector<std::string> texts_;
-  std::vector<std::vector<uint32_t>> users_;  // (texts) signals
+  std::vector<std::vector<uint32_t>> users_;  // (texts): indices of signals
   KeywordAutomaton automaton_;
 };
 
@@ -133,10 +135,10 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
         break;
       case StructureSource::Type::kSequence:
         for (const auto& sequence : source.sequences) {
-          auto& folded = sequences_[signal].emplace_back();
+          auto& normalized = sequences_[signal].emplace_back();
           for (const std::string& part : sequence) {
-            SIGNALBOX_TRY(std::string each, folded_keyword(part, !source.case_sensitive));
-            folded.push_back(std::move(each));
+            SIGNALBOX_TRY(std::string each, normalize_keyword(part, !source.case_sensitive));
+            normalized.push_back(std::move(each));
           }
         }
         break;
@@ -171,10 +173,10 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
       case StructureSource::Type::kKeywordSet:
         return keywords;
       case StructureSource::Type::kSequence: {
-        const std::string_view folded = text.folded(!source.case_sensitive);
+        const std::string_view normalized = text.normalized(!source.case_sensitive);
         const auto& all = sequences_[signal];
         return std::any_of(all.begin(), all.end(),
-                           [&](const auto& parts) { return occurs_in_order(folded, parts); });
+                           [&](const auto& parts) { return occurs_in_order(normalized, parts); });
       }
       case StructureSource::Type::kTextBytes:
         return text.original().size();
@@ -190,7 +192,7 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
 
 }  // namespace
 
-MadeSignals structure_signals(const std::vector<config::StructureSignal>& signals) {
+SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals) {
   auto made = std::make_unique<StructureSignals>(signals);
   SIGNALBOX_TRY_VOID(made->compile());
   return made;

@@ -1,6 +1,6 @@
 #pragma once
-// What a model says of the classes of texts of any length. Signals and the classification API both
-// ask here, so that they say the same.
+// Classifies texts of any length with a model. Signals and the classification API share this code,
+// so their results agree.
 
 #include <functional>
 #include <span>
@@ -11,15 +11,17 @@
 
 namespace signalbox::signals {
 
-/// What each head says of each window, (windows, heads) row-major, as engine::TextModel::answer().
-using AskOfWindows =
+/// Returns the results of each head for each window, (windows, heads) row-major, in the form of
+/// engine::TextModel::answer().
+using WindowClassifier =
     std::function<Result<std::vector<engine::Answer>>(std::span<const std::string_view> windows)>;
 
-/// What each head says of each text, (texts, heads) row-major: scores (labels), the mean over the
-/// windows of the text, each counting as its length. Empty of a head that labels tokens, and of a
-/// text without a token. `ask` is called once, for all windows. Errors are its and the model's.
+/// Returns the class scores of each head for each text, (texts, heads) row-major; each entry is
+/// (labels), the mean over the windows of the text, weighted by their length in bytes. An entry is
+/// empty for a head that labels tokens and for a text without a token. `classify` is called once,
+/// for all windows. Returns the errors of `classify` and of the model.
 Result<std::vector<std::vector<float>>> text_classes(const engine::TextModel& model,
                                                      std::span<const std::string_view> texts,
-                                                     const AskOfWindows& ask);
+                                                     const WindowClassifier& classify);
 
 }  // namespace signalbox::signals

@@ -1,7 +1,7 @@
 #pragma once
-// The signal types that are one function each to their users. What each finds, what its score and
-// confidence are; formulas and defaults are upstream's unless said otherwise. `signals` outlive the
-// result everywhere.
+// Factory functions of the signal types that need no header of their own. Each comment gives what
+// the type detects, its score and its confidence. Formulas and defaults are upstream's unless
+// stated otherwise. `signals` must outlive the result everywhere.
 
 #include <memory>
 #include <vector>
@@ -13,9 +13,9 @@
 
 namespace signalbox::signals {
 
-using MadeSignals = Result<std::unique_ptr<const SignalType>>;
+using SignalTypeResult = Result<std::unique_ptr<const SignalType>>;
 
-/// What one type has of the configuration, in its order.
+/// Base class: the configured signals of one type, in their order.
 template <class Config>
 class NamedSignals : public SignalType {
  public:
@@ -27,125 +27,130 @@ class NamedSignals : public SignalType {
   const std::vector<Config>& signals_;
 };
 
-/// Signals that can never be computed, and why.
+/// Returns signals that can never be computed, with the reason `why`.
 std::unique_ptr<const SignalType> unavailable_signals(std::string_view type,
                                                       std::vector<std::string> names,
                                                       std::string why);
 
-// --- the request as it is ---
+// --- only the request ---
 
-/// How long the request is: texts of all messages and definitions of tools, in tokens. They are
-/// estimated at four bytes each: no tokenizer of the models behind the router is known. Confidence
-/// 1.
-MadeSignals context_signals(const std::vector<config::ContextSignal>& signals);
+/// Length of the request in tokens: the texts of all messages and the tool definitions. The
+/// estimate is four bytes per token, because the tokenizers of the models behind the router are
+/// unknown. Confidence: 1.
+SignalTypeResult context_signals(const std::vector<config::ContextSignal>& signals);
 
-/// What occurs in the last message of the user, and how often. count: matches of a pattern,
-/// occurrences of keywords as whole words, or bytes. exists: 1 if there is one. density: count over
-/// text units (words, and characters of scripts without spaces). sequence: 1 if the texts of one
-/// sequence stand one after the other. Without a predicate, more than 0 matches. Confidence: 1
-/// without a predicate, else max(0.5, 1 / (1 + exp(-4 * distance to its first bound))).
-MadeSignals structure_signals(const std::vector<config::StructureSignal>& signals);
+/// Counts structures in the user's last message. count: matches of a pattern, occurrences of
+/// keywords as whole words, or bytes. exists: 1 if there is at least one. density: count per text
+/// unit (words, and characters of scripts without spaces). sequence: 1 if the texts of one sequence
+/// occur in order. Without a predicate, a value above 0 matches. Confidence: 1 without a predicate,
+/// otherwise max(0.5, 1 / (1 + exp(-4 * distance to its first bound))).
+SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals);
 
-/// The language of the user's last message by its script and its frequent words. Score: its share;
-/// matches from the threshold (0.3) up. A text without letters counts as English with 0.5.
-MadeSignals language_signals(const std::vector<config::LanguageSignal>& signals);
+/// Language of the user's last message, by script and frequent words. Score: the share of the
+/// language; matches from the threshold (0.3) up. A text without letters is English with a share of
+/// 0.5.
+SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals);
 
-/// Messages by role, tools, calls of tools, images. Without a predicate, at least one matches.
-/// kInvalid for a source that is not known.
-MadeSignals conversation_signals(const std::vector<config::ConversationSignal>& signals);
+/// Counts messages by role, tools, tool calls and images. Without a predicate, a count of at least
+/// one matches. kInvalid for an unknown source.
+SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals);
 
-/// Words of events in the user's last message: types, codes, severities (critical, high, medium,
-/// low), urgency. Score: the share of the given criteria that hold; one is enough to match, with
-/// confidence 0.5 + 0.5 * score.
-MadeSignals event_signals(const std::vector<config::EventSignal>& signals);
+/// Event words in the user's last message: types, codes, severities (critical, high, medium, low),
+/// urgency. Score: the share of the configured criteria that hold. One criterion is enough to
+/// match; the confidence is 0.5 + 0.5 * score.
+SignalTypeResult event_signals(const std::vector<config::EventSignal>& signals);
 
-/// A text in the request's metadata that equals another. Clients write it as they like.
-MadeSignals metadata_signals(const std::vector<config::MetadataSignal>& signals);
+/// A text in the request's metadata equals a given one. Clients can write any metadata.
+SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& signals);
 
-/// Roles of the one who asks, by the identity headers that a proxy in front has set; a proxy that
-/// lets clients set them lets anyone have any role. Names are roles.
-MadeSignals authz_signals(const std::vector<config::RoleBinding>& bindings,
-                          const config::Authz& authz);
+/// Roles of the requester, from identity headers that a proxy in front of the router sets. If that
+/// proxy passes on these headers from clients, any client can claim any role. Signal names are
+/// roles.
+SignalTypeResult authz_signals(const std::vector<config::RoleBinding>& bindings,
+                               const config::Authz& authz);
 
-// --- meanings: the embedder ---
+// --- meaning: the embedder ---
 
-/// The nearer of hard and easy examples: margin = score(hard) - score(easy). Above the threshold it
-/// is NAME:hard, below its negative NAME:easy, between them NAME:medium. Score: the margin,
-/// confidence its absolute value. Images are not looked at.
-MadeSignals complexity_signals(const std::vector<config::ComplexitySignal>& signals,
-                               const config::PrototypeScoring& scoring,
-                               const engine::TextEmbedder& embedder);
+/// Compares the text with hard and easy examples: margin = score(hard) - score(easy). A margin
+/// above the threshold matches NAME:hard, one below the negative threshold NAME:easy, any other
+/// NAME:medium. Score: the margin; confidence: its absolute value. Images are ignored.
+SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>& signals,
+                                    const config::PrototypeScoring& scoring,
+                                    const engine::TextEmbedder& embedder);
 
-/// The user's last message is close to each of the lookback_turns before it. Score: the least
-/// similarity.
-MadeSignals reask_signals(const std::vector<config::ReaskSignal>& signals);
+/// The user's last message is similar to each of the lookback_turns messages before it. Score: the
+/// least similarity.
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals);
 
-/// The preference whose examples (or, without any, description) are nearest, from its threshold
-/// (0.5) up. Upstream may ask a language model instead, which is not built.
-MadeSignals preference_signals(const std::vector<config::PreferenceSignal>& signals,
-                               const config::PrototypeScoring& scoring,
-                               const engine::TextEmbedder& embedder);
+/// The preference with the nearest examples (or description, if it has no examples) matches from
+/// its threshold (0.5) up. Upstream can also query a language model, which is not supported here.
+SignalTypeResult preference_signals(const std::vector<config::PreferenceSignal>& signals,
+                                    const config::PrototypeScoring& scoring,
+                                    const engine::TextEmbedder& embedder);
 
-/// The nearest `neighbours` of all examples of all intents vote, each with its similarity; an
-/// intent that has at least `threshold` of the votes matches, if its nearest example is at least
-/// min_similarity away. An extension of ours.
-MadeSignals intent_signals(const std::vector<config::IntentSignal>& signals,
-                           const engine::TextEmbedder& embedder);
+/// The nearest `neighbours` of all examples of all intents vote, each weighted by its similarity.
+/// An intent matches if it has at least the share `threshold` of the votes and its nearest example
+/// has at least the similarity min_similarity. This type is an extension of upstream.
+SignalTypeResult intent_signals(const std::vector<config::IntentSignal>& signals,
+                                const engine::TextEmbedder& embedder);
 
 class KnowledgeBase;
-/// A label or group of a knowledge base. best: it is the best of those that reach their threshold;
-/// threshold: it reaches its own, whatever the others do.
+/// A label or group of a knowledge base. best: matches if it is the best of those that reach their
+/// threshold. threshold: matches if it reaches its own threshold, whatever the others do.
 std::unique_ptr<const SignalType> kb_signals(
     const std::vector<config::KbSignal>& signals,
     const std::vector<std::shared_ptr<const KnowledgeBase>>& bases);
-/// KB/METRIC for each metric, which never match and whose score projections read.
+/// One signal KB/METRIC per metric. They never match; projections use their scores.
 std::unique_ptr<const SignalType> kb_metrics(
     const std::vector<std::shared_ptr<const KnowledgeBase>>& bases);
 
 // --- classifiers ---
 
-/// A head of a model, or why there is none.
+/// A head of a model, or the reason why there is none.
 struct ModelChoice {
   const engine::TextModel* model = nullptr;
   size_t head = 0;
   std::vector<std::string> labels = {};
-  std::string why = {};  // "" when there is a model
+  std::string why = {};  // "" if there is a model
 };
 
 /// Signals that stand for classes of one sequence classifier.
 struct ClassTask {
   struct Signal {
     std::string name;
-    std::vector<std::string> classes;  // compared without case, "-" and "_" being spaces
+    std::vector<std::string> classes;  // compared without case; "-" and "_" equal a space
   };
   std::string type;
   std::vector<Signal> signals;
   double threshold = 0.5;     // least probability of the best class
-  std::string fallback = {};  // the signal that matches when none is reached
-  bool needs_answer = false;  // only a conversation with an answer in it is looked at
+  std::string fallback = {};  // the signal that matches if no class reaches the threshold
+  bool needs_answer = false;  // only a conversation that contains a model's answer is classified
 };
 
-/// Score: the greatest probability of the signal's classes, of the user's last message. The signal
+/// Score: the highest probability of the signal's classes for the user's last message. The signal
 /// with the best class matches.
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier);
 
-/// contrastive: over pieces of half a kilobyte, similarity to the nearest attempt less that to the
-/// nearest benign text, the greatest of all; from the threshold (0.1) up. classifier: the
-/// probability of prompt_guard's positive_labels ("jailbreak"), from the threshold (the signal's,
-/// prompt_guard's, 0.7) up; long texts in windows. hybrid: either, the contrastive part with its
-/// default threshold. With include_history every message counts, the assistant's and tools' too.
-MadeSignals jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
-                              const config::ClassifierModel& guard, ModelChoice classifier,
-                              const engine::TextEmbedder* embedder);
+/// contrastive: the text is split into pieces of half a kilobyte; the score of a piece is its
+/// similarity to the nearest jailbreak pattern minus that to the nearest benign pattern; the
+/// highest score counts and matches from the threshold (0.1) up. classifier: the probability of
+/// prompt_guard's positive_labels ("jailbreak"); matches from the threshold (the signal's, else
+/// prompt_guard's, else 0.7) up; long texts are read in windows. hybrid: either of both; the
+/// contrastive part uses its default threshold. With include_history every message is read,
+/// including the assistant's and tools'.
+SignalTypeResult jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
+                                   const config::ClassifierModel& guard, ModelChoice classifier,
+                                   const engine::TextEmbedder* embedder);
 
-/// Entities of a type that is not allowed, by rules and by the model, from the threshold (the
-/// signal's, the classifier's, 0.9) up; long texts in windows. Without a model only a match is
-/// known. Evidence: types, never what was found.
-MadeSignals pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
-                        ModelChoice classifier);
+/// Entities of a type that is not allowed, found by rules and by the model; matches from the
+/// threshold (the signal's, else the classifier's, else 0.9) up. Long texts are read in windows.
+/// Without a model only a match is certain. Evidence names types, never the data found.
+SignalTypeResult pii_signals(const std::vector<config::PiiSignal>& signals, double threshold,
+                             ModelChoice classifier);
 
-/// AR (text), DIFFUSION (an image) or BOTH, by the detector's words; one of them matches.
-MadeSignals modality_signals(std::vector<std::string> names,
-                             const config::ModalityDetection& detection);
+/// AR (text), DIFFUSION (an image) or BOTH, by the detector's keywords; exactly one of them
+/// matches.
+SignalTypeResult modality_signals(std::vector<std::string> names,
+                                  const config::ModalityDetection& detection);
 
 }  // namespace signalbox::signals

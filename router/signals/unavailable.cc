@@ -1,5 +1,5 @@
-// A stand-in that keeps the names, so that conditions find what they ask for and say why it is not
-// there.
+// A stand-in for a signal type without its model. It keeps the names, so that conditions resolve
+// and can report why the signal is unavailable.
 
 #include <string>
 

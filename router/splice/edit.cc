@@ -1,4 +1,4 @@
-// One copy of the source, whatever the number of edits.
+// Copies the source once, whatever the number of edits.
 
 #include "router/splice/edit.h"
 

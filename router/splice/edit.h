@@ -1,5 +1,5 @@
 #pragma once
-// Changes to a body as byte splices, so that everything else reaches the upstream as the client
+// Changes a body by splicing bytes, so that everything else reaches the upstream as the client
 // wrote it.
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Edit {
   std::string replacement;
 };
 
-/// Applies all edits at once; positions are those of `source`. Edits at one position apply in the
+/// Applies all edits at once; positions refer to `source`. Edits at the same position apply in the
 /// order given. Overlapping edits are a bug of the caller and abort.
 std::string apply(std::string_view source, std::vector<Edit> edits);
 

@@ -1,5 +1,5 @@
-// The one subtle part is commas: a removed member takes the comma before it along, except at the
-// front, where there is none and it takes the one behind it.
+// Commas need care: removing a member also removes the comma before it, except at the front, where
+// it removes the comma after it.
 
 #include "router/splice/object_editor.h"
 
@@ -33,19 +33,19 @@ std::vector<json::Value> ObjectEditor::objects(std::string_view name) const {
 }
 
 void ObjectEditor::set(std::string_view name, std::string json) {
-  bool known = false;
+  bool found = false;
   for (Slot& slot : slots_) {
     if (slot.member.key != name) continue;
-    known = true;
+    found = true;
     slot.removed = false;
     slot.replacement = json;
   }
   for (auto& [added, value] : added_) {
     if (added != name) continue;
-    known = true;
+    found = true;
     value = json;
   }
-  if (!known) added_.emplace_back(name, std::move(json));
+  if (!found) added_.emplace_back(name, std::move(json));
 }
 
 void ObjectEditor::remove(std::string_view name) {
@@ -62,7 +62,8 @@ bool ObjectEditor::is_set(std::string_view name) const {
                      [&](const auto& each) { return each.first == name; });
 }
 
-// The position after the comma that follows a member. Only white space stands between the two.
+// Returns the position after the comma that follows a member; only white space can precede that
+// comma.
 size_t ObjectEditor::after_comma(size_t slot) const {
   const size_t end = slots_[slot].member.value.end() - object_.begin();
   return object_.begin() + source_.find(',', end) + 1;

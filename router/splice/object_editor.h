@@ -12,25 +12,26 @@
 
 namespace signalbox::splice {
 
-/// Members that are not named keep their bytes, order and white space. A name that the object
-/// repeats is set, or removed, everywhere, since parsers differ in which of the two they take. Of
-/// several changes to a name the last one holds.
+/// Members that are not named keep their bytes, order and white space. If the object repeats a
+/// name, all occurrences are set or removed, because parsers differ in which one they use. If a
+/// name is changed several times, the last change applies.
 class ObjectEditor {
  public:
-  /// Precondition: object.is_object(). Its Document outlives the editor.
+  /// Precondition: object.is_object(). Its Document must outlive the editor.
   explicit ObjectEditor(json::Value object);
 
-  /// The value becomes `json`; a missing member is added at the end.
+  /// Sets the value to `json`; adds a missing member at the end.
   void set(std::string_view name, std::string json);
   void remove(std::string_view name);
-  /// Whether set() holds for a member.
+  /// Returns whether the member has been set by set() and not removed since.
   bool is_set(std::string_view name) const;
-  /// The member's values as the source has them, without those that were removed or set.
+  /// Returns the member's values in the source, without those that were removed or set.
   std::vector<json::Value> values(std::string_view name) const;
-  /// The same if all are objects, whose members can be set one by one; nothing otherwise.
+  /// Returns the same if all of them are objects, whose members can be set one by one; otherwise
+  /// nothing.
   std::vector<json::Value> objects(std::string_view name) const;
 
-  /// Appends what set() and remove() asked for.
+  /// Appends the edits for all changes.
   void finish(std::vector<Edit>& edits);
 
  private:
@@ -43,9 +44,9 @@ class ObjectEditor {
   size_t after_comma(size_t slot) const;
 
   json::Value object_;
-  std::string_view source_;  // of the object, from its first byte
+  std::string_view source_;  // text of the object
   std::vector<Slot> slots_;
-  std::vector<std::pair<std::string, std::string>> added_;  // names that the object has not
+  std::vector<std::pair<std::string, std::string>> added_;  // names that the object does not have
 };
 
 }  // namespace signalbox::splice

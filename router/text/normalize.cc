@@ -1,4 +1,4 @@
-// ASCII goes through a table; the rest through utf8proc, whose categories and lower-case mapping
+// A table handles ASCII; utf8proc handles the rest, with categories and a lower-case mapping that
 // agree with ICU's.
 
 #include "router/text/normalize.h"
@@ -19,7 +19,7 @@ struct Range {
   char32_t first, last;
 };
 
-// Blocks of scripts that write words without spaces, or (Hangul) glue particles to them. Sorted.
+// Blocks of scripts that write words without spaces or (Hangul) attach particles to words. Sorted.
 constexpr std::array<Range, 20> kUnseparated{{
     {0x0E00, 0x0FFF},    // Thai, Lao, Tibetan
     {0x1000, 0x109F},    // Myanmar
@@ -71,8 +71,8 @@ bool is_space(char32_t c) {
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-// ASCII by itself: white space as a space, and in the second table upper case as lower.
-constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
+// ASCII mappings: white space to a space, and in the second table also upper case to lower case.
+constexpr std::array<std::array<char, 128>, 2> kNormalizedAscii = [] {
   std::array<std::array<char, 128>, 2> tables{};
   for (int c = 0; c < 128; ++c) {
     const auto byte = static_cast<char>(c);
@@ -83,7 +83,7 @@ constexpr std::array<std::array<char, 128>, 2> kFolded = [] {
   return tables;
 }();
 
-// Where the next byte that is not ASCII stands; eight at a time.
+// Returns the position of the next byte that is not ASCII; scans eight bytes at a time.
 size_t ascii_end(std::string_view text, size_t at) {
   constexpr uint64_t kHigh = 0x8080808080808080u;
   for (uint64_t bytes = 0; at + sizeof(bytes) <= text.size(); at += sizeof(bytes)) {
@@ -94,10 +94,10 @@ size_t ascii_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Letters whose stroke or second half no decomposition takes off.
+// Letters that decomposition does not reduce to their base letters.
 struct Stroke {
   char32_t letter;
-  std::string_view bare;
+  std::string_view base;
 };
 constexpr std::array<Stroke, 9> kStrokes{{{U'ß', "ss"},
                                           {U'æ', "ae"},
@@ -109,14 +109,14 @@ constexpr std::array<Stroke, 9> kStrokes{{{U'ß', "ss"},
                                           {U'ł', "l"},
                                           {U'œ', "oe"}}};
 
-void append_bare(char32_t c, std::string& out) {
+void append_base_letters(char32_t c, std::string& out) {
   if (c < 0x80) {
     out.push_back(static_cast<char>(c));
     return;
   }
   const auto stroke = std::ranges::find(kStrokes, c, &Stroke::letter);
   if (stroke != kStrokes.end()) {
-    out += stroke->bare;
+    out += stroke->base;
     return;
   }
   std::array<utf8proc_int32_t, 8> parts;
@@ -145,8 +145,8 @@ char32_t lower_case(char32_t c) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
-void fold(std::string_view text, bool lower, std::string& out) {
-  const std::array<char, 128>& ascii = kFolded[lower ? 1 : 0];
+void normalize(std::string_view text, bool lower, std::string& out) {
+  const std::array<char, 128>& ascii = kNormalizedAscii[lower ? 1 : 0];
   out.clear();
   out.reserve(text.size());
   bool in_space = false;
@@ -181,7 +181,7 @@ std::string bare_letters(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const utf8::Decoded decoded = utf8::decode(text, i);
     i += decoded.bytes;
-    append_bare(lower_case(decoded.code_point), out);
+    append_base_letters(lower_case(decoded.code_point), out);
   }
   return out;
 }

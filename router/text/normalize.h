@@ -1,5 +1,5 @@
 #pragma once
-// Text made comparable: case, white space, and where words begin and end.
+// Normalizes text for comparison: case, white space and word boundaries.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,25 +9,26 @@
 
 namespace signalbox::text {
 
-/// What a character is to a reader of words. kUnseparated: of a script that writes words without
-/// spaces, or glues particles to them; each stands for itself.
+/// The class of a character for splitting words. kUnseparated: a character of a script that writes
+/// words without spaces or attaches particles to them; each is a unit of its own.
 enum class CharKind : uint8_t { kSpace, kWord, kUnseparated, kOther };
 
 CharKind kind_of(char32_t c);
 /// Simple lower-case mapping.
 char32_t lower_case(char32_t c);
 
-/// Writes `text` to `out` (replaced) with every run of white space as one space and, if `lower`,
-/// every code point by its simple lower-case mapping. Bytes that are not UTF-8 become U+FFFD.
-void fold(std::string_view text, bool lower, std::string& out);
+/// Replaces `out` by `text` with every run of white space as one space and, if `lower`, every code
+/// point in simple lower case. Bytes that are not UTF-8 become U+FFFD.
+void normalize(std::string_view text, bool lower, std::string& out);
 
-/// The letters without case and marks: "Zürich" is "zurich", "Łódź" is "lodz". Not for scripts
-/// whose marks are vowels.
+/// Returns the letters in lower case without diacritical marks: "Zürich" becomes "zurich", "Łódź"
+/// becomes "lodz". Not suitable for scripts whose marks are vowels.
 std::string bare_letters(std::string_view text);
 
-/// True when a letter, digit, mark or underscore of a script that puts spaces between words starts
-/// at (ends before) `position`. Chinese, Japanese, Thai and the like do not, and Korean appends its
-/// particles to words: there a keyword may stand anywhere.
+/// Returns whether a word character (letter, digit, mark or underscore) of a script that puts
+/// spaces between words starts at (ends before) `position`. Chinese, Japanese, Thai and similar
+/// scripts use no spaces, and Korean attaches particles to words, so a keyword in them may occur
+/// anywhere.
 bool word_starts_at(std::string_view text, size_t position);
 bool word_ends_at(std::string_view text, size_t position);
 
@@ -36,8 +37,8 @@ struct TextUnit {
   uint32_t begin, end;
 };
 
-/// The units of `text` (under 4 GiB) in their order; `out` is replaced. Punctuation and white space
-/// belong to none.
+/// Replaces `out` by the units of `text` (under 4 GiB) in their order. Punctuation and white space
+/// belong to no unit.
 void split_units(std::string_view text, std::vector<TextUnit>& out);
 
 }  // namespace signalbox::text

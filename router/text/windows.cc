@@ -1,4 +1,4 @@
-// Windows are views: nothing is copied.
+// Windows are views of the text; nothing is copied.
 
 #include "router/text/windows.h"
 
@@ -10,7 +10,7 @@ namespace {
 constexpr int32_t kTokensMin = 16;
 constexpr size_t kBytesMin = 64;
 
-// The beginning of the character that `at` lies in; of bytes that are none, `at`.
+// Returns the start of the character that contains `at`; `at` itself for invalid bytes.
 size_t character_start(std::string_view text, size_t at) {
   constexpr size_t kContinuationsMax = 3;
   for (size_t back = 0; back <= std::min(kContinuationsMax, at) && at < text.size(); ++back) {
@@ -19,7 +19,7 @@ size_t character_start(std::string_view text, size_t at) {
   return at;
 }
 
-std::vector<std::string_view> cut(std::string_view text, size_t bytes) {
+std::vector<std::string_view> split_bytes(std::string_view text, size_t bytes) {
   std::vector<std::string_view> all;
   for (size_t begin = 0;;) {
     const size_t end = character_start(text, std::min(begin + bytes, text.size()));
@@ -29,11 +29,11 @@ std::vector<std::string_view> cut(std::string_view text, size_t bytes) {
   }
 }
 
-// Takes what fits into kWindowsMax of the pieces that `pieces_of` makes of each text; a window
-// costs its bytes, or a sixteenth of `bytes`.
+// Takes as many pieces as fit into kWindowsMax windows from what `pieces_of` returns for each text.
+// A piece costs its bytes, at least a sixteenth of `bytes`.
 template <class PiecesOf>
-Result<Windows> take(const std::vector<std::string_view>& texts, size_t bytes,
-                     const PiecesOf& pieces_of) {
+Result<Windows> take_pieces(const std::vector<std::string_view>& texts, size_t bytes,
+                            const PiecesOf& pieces_of) {
   Windows out;
   size_t left = kWindowsMax * bytes;
   for (size_t t = 0; t < texts.size(); ++t) {
@@ -62,18 +62,21 @@ Result<Windows> windows_of(const std::vector<std::string_view>& texts,
                            const engine::TextModel& model) {
   const int32_t tokens = std::min(model.tokens_max(), kWindowTokens);
   if (tokens < kTokensMin)
-    return fail(Code::kInvalid, "a model of {} tokens reads no text", tokens);
-  // A token is four bytes of prose; of denser text, whose windows are smaller, fewer fit.
-  return take(texts, 4 * static_cast<size_t>(tokens),
-              [&](std::string_view text) { return model.windows(text, tokens, tokens / 8); });
+    return fail(Code::kInvalid, "a model that reads at most {} tokens is too small for text",
+                tokens);
+  // A token is about four bytes of prose. Denser text has smaller windows, so fewer of its bytes
+  // fit.
+  return take_pieces(texts, 4 * static_cast<size_t>(tokens), [&](std::string_view text) {
+    return model.windows(text, tokens, tokens / 8);
+  });
 }
 
 Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes) {
   bytes = std::max(bytes, kBytesMin);
   const auto pieces_of = [&](std::string_view text) -> Result<std::vector<std::string_view>> {
-    return cut(text, bytes);
+    return split_bytes(text, bytes);
   };
-  return *take(texts, bytes, pieces_of);
+  return *take_pieces(texts, bytes, pieces_of);
 }
 
 }  // namespace signalbox::text

@@ -1,6 +1,6 @@
 #pragma once
-// A long text in pieces that a model reads whole. A model that cuts on the right would let anyone
-// hide behind padding.
+// Splits a long text into windows that a model reads completely. If the text were only truncated,
+// an attacker could hide text behind padding.
 
 #include <string_view>
 #include <vector>
@@ -9,26 +9,27 @@
 
 namespace signalbox::text {
 
-/// What a request may cost one signal. A short text costs a sixteenth of a window.
+/// Limit per request and signal. A short text costs a sixteenth of a window.
 inline constexpr size_t kWindowsMax = 256;
 
 struct Windows {
   std::vector<std::string_view> pieces;
-  std::vector<size_t> of;  // (pieces) which of the texts each is of
-  bool whole = true;       // together they hold every byte of what was given
+  std::vector<size_t> of;  // (pieces): index of the text
+  bool whole = true;       // false: some text was left out because of the limit
 };
 
-/// Tokens that a classifier reads at a time: more would blur what little of a long text matters,
-/// and attention costs the square. Neighbours share an eighth.
+/// Tokens that a classifier reads at a time: a larger window would dilute a short relevant passage,
+/// and the cost of attention is quadratic. Neighbouring windows overlap by an eighth.
 inline constexpr int32_t kWindowTokens = 256;
 
-/// Pieces of at most kWindowTokens tokens of the model, of the texts in their order, empty ones
-/// left out. Of a text that has more than kWindowsMax leaves, the first, the last and evenly chosen
-/// ones between remain; what then follows is left out. Errors are the model's.
+/// Splits the texts, in their order and without empty ones, into windows of at most kWindowTokens
+/// tokens of the model. If a text exceeds what is left of kWindowsMax, its first, its last and
+/// evenly chosen windows between are used, and later texts are left out. Returns the model's
+/// errors.
 Result<Windows> windows_of(const std::vector<std::string_view>& texts,
                            const engine::TextModel& model);
 
-/// The same of at most `bytes` bytes (64 at least) that end where a character does.
+/// The same with windows of at most `bytes` bytes (at least 64) that end at a character boundary.
 Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
 
 }  // namespace signalbox::text

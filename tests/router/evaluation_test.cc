@@ -448,7 +448,7 @@ global: {model_catalog: {system: {pii_classifier: models/pii}}}
   evaluation.run_cheap();
   const auto done = evaluation.run_needed();
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().message, "pii signals: the request is too long to be looked at whole");
+  EXPECT_EQ(done.error().message, "pii signals: the request is too long to be examined completely");
   EXPECT_EQ(decision_of(evaluation), "d");
 }
 

@@ -62,8 +62,8 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
-      "\"/gone/guard\", and decisions rest on jailbreak signals; `signalbox models pull` "
-      "fetches the router's own, --missing-models ignore serves without");
+      "\"/gone/guard\", but decisions depend on jailbreak signals; `signalbox models pull` "
+      "downloads the router's own models; --missing-models ignore serves without them");
 }
 
 TEST(Models, the_default_directories_are_configured_too) {
@@ -72,9 +72,9 @@ TEST(Models, the_default_directories_are_configured_too) {
                         "{operator: NOT, conditions: [{operator: AND, conditions: [{type: pii, "
                         "name: p}, {type: domain, name: law}]}]}")))
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
-                      "\"models/mmbert32k-intent-classifier-merged\", and decisions rest on domain "
-                      "signals; `signalbox models pull` fetches the router's own, --missing-models "
-                      "ignore serves without\n"
+                      "\"models/mmbert32k-intent-classifier-merged\", but decisions depend on "
+                      "domain signals; `signalbox models pull` downloads the router's own models; "
+                      "--missing-models ignore serves without them\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";

@@ -341,7 +341,7 @@ TEST(Router, embedding_signals_need_an_embedder) {
   const auto router = Router::create(std::move(loaded->config), {});
   ASSERT_FALSE(router);
   EXPECT_EQ(router.error().message,
-            "test.yaml: embedding signals are configured and no embedding model is given");
+            "test.yaml: embedding signals are configured, but there is no embedding model");
 }
 
 }  // namespace

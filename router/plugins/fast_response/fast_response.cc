@@ -1,4 +1,5 @@
-// Three events at least: clients take the role from the first, the end from the last.
+// A stream has at least three events per choice, because clients take the role from the first and
+// the end from the last.
 
 #include "router/plugins/fast_response/fast_response.h"
 
@@ -9,9 +10,9 @@
 namespace signalbox::plugins {
 namespace {
 
-constexpr std::string_view kModel = "router";  // as upstream names itself
+constexpr std::string_view kModel = "router";  // the name that upstream uses
 
-/// As OpenAI has it: what is asked beyond it is not given.
+/// OpenAI's limit; a higher `n` is reduced to it.
 constexpr int64_t kChoicesMax = 128;
 
 class Completion {
@@ -79,7 +80,7 @@ class Completion {
   int64_t choices_;
 };
 
-// Values that are no number of choices count as one.
+// A value of `n` that is not a valid number counts as 1.
 int64_t choices_of(const request::ChatRequest& request) {
   const auto n = request.document.root().find("n");
   return std::clamp<int64_t>(n ? n->integer().value_or(1) : 1, 1, kChoicesMax);

@@ -1,6 +1,6 @@
 #pragma once
-// A decision's own answer as OpenAI's clients expect one, whole or as a stream of events. No model
-// is asked: `model` is "router", usage is zero.
+// Formats a decision's fixed reply as an OpenAI completion, complete or as an event stream. No
+// model runs: `model` is "router" and the usage is zero.
 
 #include <cstdint>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace signalbox::plugins {
 
-/// The body of the reply, as application/json or, where the client asks for a stream, as
-/// text/event-stream up to [DONE]; with an event for the usage if stream_options ask for it, and as
-/// many equal choices as `n` asks for, 128 at most. `id` is the completion's, `created` in seconds
+/// Returns the body of the reply: application/json or, if the client requests a stream,
+/// text/event-stream up to [DONE], with a usage event if stream_options request it. The reply
+/// repeats the message `n` times, at most 128. `id` is the completion's id, `created` is in seconds
 /// since 1970.
 std::string fast_response(std::string_view message, const request::ChatRequest& request,
                           std::string_view id, int64_t created);

@@ -1,5 +1,5 @@
-// Short lists: a linear search a field. Connection stays, whatever the lists say: it names fields
-// that must not go on.
+// The lists are short, so each field searches them linearly. Connection always stays, because it
+// names fields that must not be forwarded.
 
 #include "router/plugins/header_mutation/header_mutation.h"
 
@@ -18,7 +18,7 @@ UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
         std::any_of(plugin.remove.begin(), plugin.remove.end(),
                     [&](const auto& name) { return ascii::iequals(name, field.name); });
     const auto names_it = [&](const auto& pair) { return ascii::iequals(pair.name, field.name); };
-    // Two of this field would let the server take either.
+    // With two Authorization fields, the server might use either one.
     const bool is_single = ascii::iequals(field.name, "authorization");
     const bool replaced =
         std::any_of(plugin.update.begin(), plugin.update.end(), names_it) ||

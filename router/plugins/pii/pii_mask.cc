@@ -1,6 +1,7 @@
-// A string that holds nothing keeps its bytes; one that does is written anew, as is a number, which
-// becomes a string. The same goes for JSON in a string, of whose escapes all stay that nothing was
-// found in: "\u0061da@example.org" is what the upstream's model reads there, and so do we.
+// A string without personal data keeps its bytes. A string with personal data is re-encoded, and a
+// number with personal data becomes a string. The same holds for JSON inside a string: all of its
+// escapes stay, except where personal data was found. The search reads text with escapes resolved,
+// as the upstream's model does: "\u0061da@example.org" is an e-mail address.
 
 #include "router/plugins/pii/pii_mask.h"
 
@@ -17,29 +18,30 @@ namespace {
 
 struct Slot {
   json::Value value;
-  std::string_view text;                  // where the request's other readers have it, too
-  std::optional<request::JsonText> json;  // of a text that is JSON
+  std::string_view text;                  // the same bytes that other readers of the request use
+  std::optional<request::JsonText> json;  // set if the text is JSON
 
   std::string_view read() const { return json ? json->text() : text; }
 };
 
-// A label or a name that is changed means something else, and a key cannot be put back.
-bool is_maskable(request::Word::Kind kind) {
-  return kind != request::Word::Kind::kLabel && kind != request::Word::Kind::kName &&
-         kind != request::Word::Kind::kKey;
+// Replacing a label or a name would change the meaning, and a key could not be restored.
+bool is_maskable(request::TextPiece::Kind kind) {
+  return kind != request::TextPiece::Kind::kLabel && kind != request::TextPiece::Kind::kName &&
+         kind != request::TextPiece::Kind::kKey;
 }
 
 std::vector<Slot> slots_of(const request::ChatRequest& request) {
   std::vector<Slot> slots;
-  const request::Hear hear = [&](const request::Word& word) {
-    if (is_maskable(word.kind)) slots.push_back({word.value, word.text, std::nullopt});
+  const request::VisitText visit = [&](const request::TextPiece& piece) {
+    if (is_maskable(piece.kind)) slots.push_back({piece.value, piece.text, std::nullopt});
   };
   const json::Value root = request.document.root();
   size_t index = 0;
   for (const json::Value& message : root.find("messages")->items()) {
     const size_t first = slots.size();
-    request::each_word_of_message(message, hear);
-    // The text as the signals have it: a model that has read it there does not read it again.
+    request::visit_message_text(message, visit);
+    // Use the same text as the signals, so that a model that has read it for them does not run
+    // again.
     const std::string& text = request.messages[index++].text;
     const auto content = message.find("content");
     if (!content || !content->is_string()) continue;
@@ -49,7 +51,7 @@ std::vector<Slot> slots_of(const request::ChatRequest& request) {
   }
   for (const json::Member& member : root.members()) {
     if (request::place_of(member.key) == request::Place::kAttachment)
-      request::each_word(member.value, request::Place::kAttachment, hear);
+      request::visit_text(member.value, request::Place::kAttachment, visit);
   }
   for (Slot& slot : slots) {
     if (request::json_within(slot.text)) slot.json.emplace(slot.text);
@@ -57,13 +59,13 @@ std::vector<Slot> slots_of(const request::ChatRequest& request) {
   return slots;
 }
 
-bool is_wanted(const config::PiiMaskPlugin& plugin, std::string_view type) {
+bool masks_type(const config::PiiMaskPlugin& plugin, std::string_view type) {
   return plugin.types.empty() ||
          std::any_of(plugin.types.begin(), plugin.types.end(),
                      [&](const std::string& each) { return ascii::upper_case(each) == type; });
 }
 
-/// A slot's text with placeholders; nothing where none is needed.
+/// Builds a slot's text with placeholders; nullopt if it needs none.
 class MaskedText {
  public:
   MaskedText(const Slot& slot, pii::Masks& masks) : slot_(slot), masks_(masks) {}
@@ -75,33 +77,33 @@ class MaskedText {
   }
 
   std::optional<std::string> take() {
-    if (at_ == 0) return std::nullopt;
-    return std::move(text_ += slot_.text.substr(at_));
+    if (copied_ == 0) return std::nullopt;
+    return std::move(text_ += slot_.text.substr(copied_));
   }
 
  private:
-  // Two findings may reach into one number.
+  // Two entities may overlap one number, which is replaced once.
   void put(std::string_view type, const request::JsonText::Part& part) {
     const auto [begin, end] = slot_.json ? slot_.json->origin(part.begin, part.end)
                                          : request::JsonText::Range{part.begin, part.end};
-    if (begin < at_) return;
+    if (begin < copied_) return;
     const std::string& placeholder =
         masks_.of(type, slot_.read().substr(part.begin, part.end - part.begin));
-    text_ += slot_.text.substr(at_, begin - at_);
+    text_ += slot_.text.substr(copied_, begin - copied_);
     text_ += part.is_string ? placeholder : json::quote(placeholder);
-    at_ = end;
+    copied_ = end;
   }
 
   const Slot& slot_;
   pii::Masks& masks_;
   std::string text_;
-  size_t at_ = 0;  // in the slot's text, up to which it is written
+  size_t copied_ = 0;  // the slot's text is copied up to here
 };
 
-Result<signals::PiiFound> look(const config::PiiMaskPlugin& plugin,
-                               const signals::PiiFinder& finder,
-                               const std::vector<std::string_view>& texts,
-                               signals::Inputs& inputs) {
+Result<signals::PiiFound> find_entities(const config::PiiMaskPlugin& plugin,
+                                        const signals::PiiFinder& finder,
+                                        const std::vector<std::string_view>& texts,
+                                        signals::Inputs& inputs) {
   const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
   const signals::PiiFinder rules_only{signals::ModelChoice{}};
   if (needs_no_model(plugin)) return rules_only.entities(texts, inputs);
@@ -131,14 +133,14 @@ Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::
   const std::vector<Slot> slots = slots_of(request);
   std::vector<std::string_view> texts;
   for (const Slot& slot : slots) texts.push_back(slot.read());
-  SIGNALBOX_TRY(const signals::PiiFound found, look(plugin, finder, texts, inputs));
+  SIGNALBOX_TRY(const signals::PiiFound found, find_entities(plugin, finder, texts, inputs));
   pii::Masks masks(source);
-  for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON a bracket may be "\u005b"
+  for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON, a bracket may be "\u005b"
   std::vector<splice::Edit> edits;
   for (size_t i = 0; i < slots.size(); ++i) {
     MaskedText text(slots[i], masks);
     for (const pii::PiiEntity& entity : found.in[i]) {
-      if (entity.score >= threshold && is_wanted(plugin, entity.type)) text.mask(entity);
+      if (entity.score >= threshold && masks_type(plugin, entity.type)) text.mask(entity);
     }
     if (const auto masked = text.take())
       edits.push_back({slots[i].value.begin(), slots[i].value.end(), json::quote(*masked)});

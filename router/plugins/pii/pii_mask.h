@@ -1,5 +1,5 @@
 #pragma once
-// Personal data out of what a request says, as edits of the client's bytes.
+// Masks personal data in the text of a request by edits of the client's bytes.
 
 #include <span>
 #include <string>
@@ -13,16 +13,17 @@
 namespace signalbox::plugins {
 
 struct Masked {
-  json::Document body;           // the client's, with placeholders
-  std::vector<pii::Mask> masks;  // empty: nothing was found, and `body` is as it was
+  json::Document body;           // the client's body with placeholders
+  std::vector<pii::Mask> masks;  // empty: nothing was found, and `body` is unchanged
 };
 
-/// Whether rules can check every type that the plugin masks, so that no model is asked.
+/// Returns whether rules can check every type that the plugin masks, so that no model needs to run.
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 
-/// Masks what the finder finds from `threshold` on in what the messages say and what is attached to
-/// them (api/words); not in labels, names of functions, and keys. Errors: the model's, unless the
-/// plugin is content with rules; kTooLarge where the model cannot see all, likewise.
+/// Masks entities with a score of at least `threshold` in messages and attachments (see
+/// router/request/request_text.h), but not in labels, function names and keys. Errors: those of the
+/// model, and kTooLarge if the model cannot read all of the text; neither if the plugin's on_error
+/// accepts rules instead.
 Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::PiiFinder& finder,
                             double threshold, signals::Inputs& inputs);
 

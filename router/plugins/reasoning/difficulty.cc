@@ -1,4 +1,4 @@
-// Conditions are few, so all decisions' are evaluated together.
+// There are few conditions, so those of all decisions are evaluated together.
 
 #include "router/plugins/reasoning/difficulty.h"
 
@@ -36,7 +36,7 @@ void Difficulty::mark_needed(const config::Decision& decision,
   const std::vector<decision::Value> nodes = evaluate(values);
   for (const Case& each : cases->second) {
     const decision::Value& value = nodes[each.root];
-    if (value.is_match()) return;  // those behind it cannot hold
+    if (value.is_match()) return;  // later cases cannot apply
     if (!value.can_match()) continue;
     for (uint32_t i = each.root; i < rules_.nodes()[each.root].end; ++i) {
       const decision::Node& node = rules_.nodes()[i];

@@ -1,6 +1,6 @@
 #pragma once
-// How hard a request is, as a decision's `difficulty` says it: the first case whose condition
-// matches.
+// Determines the difficulty of a request: the first case of the decision's `difficulty` whose
+// condition matches.
 
 #include <map>
 #include <span>
@@ -11,18 +11,18 @@
 
 namespace signalbox::plugins {
 
-/// The conditions of all decisions, compiled. Immutable and thread-safe.
+/// The compiled conditions of all decisions. Immutable and thread-safe.
 class Difficulty {
  public:
-  /// `routing` outlives the result.
+  /// `routing` must outlive this object.
   Difficulty(const config::Routing& routing, const decision::NumberOf& number_of);
 
-  /// The case that holds, nullptr for none. A condition that is not known for sure does not match.
-  /// `values` holds a value for each signal number.
+  /// Returns the case that applies, or nullptr. An uncertain condition does not match. `values` has
+  /// one value per signal number.
   const config::DifficultyCase* find(const config::Decision& decision,
                                      std::span<const decision::Value> values) const;
 
-  /// Sets needed[number] for what is unknown and could change the answer of find().
+  /// Sets needed[number] for each unknown signal that could change the result of find().
   void mark_needed(const config::Decision& decision, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
 
@@ -34,7 +34,7 @@ class Difficulty {
   std::vector<decision::Value> evaluate(std::span<const decision::Value> values) const;
 
   decision::Rules rules_;
-  std::map<const config::Decision*, std::vector<Case>> cases_;  // decisions without any are absent
+  std::map<const config::Decision*, std::vector<Case>> cases_;  // only decisions that have cases
 };
 
 }  // namespace signalbox::plugins

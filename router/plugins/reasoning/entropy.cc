@@ -1,4 +1,4 @@
-// Bands of entropy, from no idea to sure.
+// Bounds of the entropy bands, from uncertain to certain.
 
 #include "router/plugins/reasoning/entropy.h"
 
@@ -14,22 +14,23 @@ namespace {
 
 constexpr double kVeryHigh = 0.8, kHigh = 0.6, kMedium = 0.4, kLow = 0.2;
 
-// Of the `count` likeliest classes, those that say anything, weighted by their probabilities.
+// The `count` most likely classes vote, weighted by their probabilities; classes without a flag
+// abstain.
 EntropyVerdict vote(std::span<const float> probabilities,
                     std::span<const std::optional<bool>> flags, size_t count) {
   std::vector<size_t> order(probabilities.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
-  double reasons = 0, known = 0;
+  double for_reasoning = 0, total = 0;
   for (size_t i = 0; i < std::min(count, order.size()); ++i) {
     const std::optional<bool> flag = flags[order[i]];
     if (!flag) continue;
-    known += probabilities[order[i]];
-    if (*flag) reasons += probabilities[order[i]];
+    total += probabilities[order[i]];
+    if (*flag) for_reasoning += probabilities[order[i]];
   }
-  if (known <= 0) return {false, 0};
-  const double ratio = reasons / known;
+  if (total <= 0) return {false, 0};
+  const double ratio = for_reasoning / total;
   return {ratio > 0.5, std::abs(ratio - 0.5) + 0.5};
 }
 

@@ -1,4 +1,4 @@
-// What is said where; the splicing is ObjectEditor's.
+// Chooses the request members that switch reasoning; ObjectEditor makes the edits.
 
 #include "router/plugins/reasoning/reasoning.h"
 
@@ -44,15 +44,15 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
     body.remove(kEffort);
     return set_template(family.parameter, on ? "true" : "false", body, edits);
   }
-  const bool own_dialect = family.type == Type::kReasoningEffort &&
-                           (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter));
-  const std::vector<json::Value> asked = body.values(kEffort);
-  const bool keep = !on && !asked.empty() && asked.front().is_string();
-  if (!on && !keep && own_dialect) return body.remove(kEffort);
+  const bool is_openai_like = family.type == Type::kReasoningEffort &&
+                              (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter));
+  const std::vector<json::Value> requested = body.values(kEffort);
+  const bool keep = !on && !requested.empty() && requested.front().is_string();
+  if (!on && !keep && is_openai_like) return body.remove(kEffort);
   const std::string value = on     ? json::quote(effort)
-                            : keep ? std::string(asked.front().raw())
+                            : keep ? std::string(requested.front().raw())
                                    : json::quote("low");
-  const bool top_level = own_dialect || family.type == Type::kTopLevelReasoningEffort;
+  const bool top_level = is_openai_like || family.type == Type::kTopLevelReasoningEffort;
   if (!top_level || family.parameter != kEffort) body.remove(kEffort);
   if (top_level) {
     body.set(family.parameter, value);

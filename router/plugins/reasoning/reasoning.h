@@ -1,5 +1,5 @@
 #pragma once
-// Switches a model's reasoning on or off, in the way its family wants it said.
+// Switches a model's reasoning on or off with the request members that its family understands.
 
 #include <string_view>
 #include <vector>
@@ -14,15 +14,15 @@ namespace signalbox::plugins {
 /// - reasoning_effort: `parameter` is the effort, at the top level for the servers of OpenAI and
 ///   OpenRouter, in chat_template_kwargs for all others (vLLM).
 /// - top_level_reasoning_effort: `parameter` is the effort, at the top level.
-/// DeepSeek's own server has one way whatever the family: `thinking` is {"type": "enabled"} or
-/// "disabled", with a reasoning_effort when it is on, and chat_template_kwargs go, which it
-/// refuses.
+/// DeepSeek's own server is handled in one way for every family: `thinking` is {"type": "enabled"}
+/// or "disabled", reasoning_effort is set if reasoning is on, and chat_template_kwargs are removed
+/// because the server rejects them.
 ///
-/// When reasoning is off, an effort that the client asked for stays; without one it is "low",
-/// except at the servers of OpenAI and OpenRouter, where nothing is said. A `reasoning_effort` of
-/// the client that is not to be sent so is removed; other members of chat_template_kwargs stay. A
-/// parameter is one key, dots included. `body` edits the request's top level; nested edits go
-/// straight to `edits`.
+/// If reasoning is off, an effort that the client has set stays. Without one it is "low", except at
+/// the servers of OpenAI and OpenRouter, where it is left out. A `reasoning_effort` of the client
+/// that does not belong at the top level is removed; other members of chat_template_kwargs stay.
+/// `parameter` is one key, even with dots in it. `body` edits the request's top level; nested edits
+/// are appended to `edits`.
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
                    std::string_view effort, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits);

@@ -1,4 +1,4 @@
-// Every occurrence of a repeated member is looked at: which one a server takes is not ours to know.
+// All occurrences of a repeated member are checked, because the server may use any of them.
 
 #include "router/plugins/request_params/request_params.h"
 
@@ -59,20 +59,19 @@ bool is_essential(std::string_view name) {
   return name == "model" || name == "messages";
 }
 
-// Whether the request has the parameter, which is then at most `bound`. Null is a way of leaving it
-// out.
+// Limits the parameter to `bound`. Returns whether the request has it; null counts as absent.
 bool bound_param(std::string_view name, uint32_t bound, splice::ObjectEditor& body) {
-  bool given = false;
+  bool is_present = false;
   for (const json::Value& value : body.values(name)) {
     if (value.is_null()) continue;
-    given = true;
-    const auto asked = value.integer();
-    if (!asked || *asked < 0 || *asked > int64_t{bound}) {
+    is_present = true;
+    const auto requested = value.integer();
+    if (!requested || *requested < 0 || *requested > int64_t{bound}) {
       body.set(name, std::to_string(bound));
       return true;
     }
   }
-  return given;
+  return is_present;
 }
 
 void remove_params(const config::RequestParamsPlugin& plugin, const config::Model& model,
@@ -98,9 +97,9 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
       bound = std::min(bound.value_or(*plugin->max_tokens_limit), *plugin->max_tokens_limit);
   }
   if (!bound) return;
-  bool given = false;
-  for (const std::string_view name : kTokenBounds) given |= bound_param(name, *bound, body);
-  if (given) return;
+  bool is_present = false;
+  for (const std::string_view name : kTokenBounds) is_present |= bound_param(name, *bound, body);
+  if (is_present) return;
   body.set(is_served_by(model, kOpenAi) ? "max_completion_tokens" : "max_tokens",
            std::to_string(*bound));
 }

@@ -1,6 +1,5 @@
 #pragma once
-// What a client may ask for: parameters that are taken out of its request, and bounds on what it
-// may spend.
+// Limits what a client may request: removes parameters and bounds token and choice counts.
 
 #include <cstdint>
 #include <optional>
@@ -10,18 +9,18 @@
 
 namespace signalbox::plugins {
 
-/// blocked_params go; with strip_unknown so does every member that OpenAI's chat completions do not
-/// have, DeepSeek's `thinking` excepted for its own server. `n` becomes max_n at most, max_tokens
-/// and max_completion_tokens max_tokens_limit at most; a value that is not a number of tokens
-/// counts as over the bound, since servers differ in what they make of it. `model` and `messages`
-/// stay whatever the lists say.
+/// Removes blocked_params and, with strip_unknown, every member that is not part of OpenAI's chat
+/// completions, except `thinking` for DeepSeek's own server. Limits `n` to max_n, and max_tokens
+/// and max_completion_tokens to max_tokens_limit. A value that is not a valid number of tokens
+/// counts as over the limit, because servers interpret it differently. `model` and `messages`
+/// always stay.
 ///
-/// `tokens` is a bound of the request's own, by its difficulty: the lower of both holds. It is
-/// asked for where the client names none (max_completion_tokens at OpenAI's own servers, max_tokens
-/// elsewhere): a limit that binds only those who ask for one would bind nobody.
+/// `tokens` is a limit for this request, from its difficulty; the lower limit applies. If the
+/// client sets no limit, the request gets one (max_completion_tokens at OpenAI's own servers,
+/// max_tokens elsewhere), because otherwise a client could avoid the limit by leaving it out.
 ///
-/// `plugin` may be null. First of all changes to `body`, so that what the router itself sets comes
-/// after.
+/// `plugin` may be null. Call this before all other changes to `body`, so that members that the
+/// router sets are not removed.
 void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
                   const config::Model& model, json::Value request, splice::ObjectEditor& body);
 

@@ -1,4 +1,4 @@
-// Edits inside `messages` only.
+// All edits are inside `messages`.
 
 #include "router/plugins/system_prompt/system_prompt.h"
 
@@ -35,8 +35,8 @@ void insert_message(std::string_view prompt, json::Value messages,
                                is_empty(messages) ? "" : ",")});
 }
 
-// In front of a string: behind its opening quote, escapes untouched. In front of parts: as one more
-// part.
+// Inserts the prompt into a string after its opening quote, without changing its escapes, or into a
+// list of parts as the first part.
 void prepend(std::string_view prompt, json::Value content, std::vector<splice::Edit>& edits) {
   const size_t at = content.begin() + 1;
   if (content.is_string()) {

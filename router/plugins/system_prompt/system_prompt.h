@@ -1,5 +1,5 @@
 #pragma once
-// Puts a decision's system prompt into a request.
+// Adds a decision's system prompt to a request.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace signalbox::plugins {
 
-/// `replace`: the prompt takes the place of the content of the first message with role system or
-/// developer. `insert`: it stands in front of that content, a blank line between. Without such a
-/// message both put a new one at the front. Precondition: `messages` is the array of a parsed
-/// ChatRequest.
+/// `replace`: the prompt replaces the content of the first message with role system or developer.
+/// `insert`: the prompt precedes that content, separated by a blank line. If there is no such
+/// message, both modes insert a new one at the front. Precondition: `messages` is the array of a
+/// parsed ChatRequest.
 void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value messages,
                        std::vector<splice::Edit>& edits);
 

@@ -1,4 +1,4 @@
-// A tree of source ranges keeps a definition's own bytes.
+// The JSON document keeps source ranges, so a definition keeps its original bytes.
 
 #include "router/plugins/tools/database.h"
 
@@ -66,7 +66,7 @@ Result<std::vector<Tool>> parse_database(std::string text) {
     auto tool = read_tool(entry);
     if (!tool) return fail_in(fmt::format("[{}]", out.size()), std::move(tool).error());
     if (!names.insert(tool->name).second) {
-      return fail(Code::kInvalid, "[{}]: tool.function.name: {} is there twice", out.size(),
+      return fail(Code::kInvalid, "[{}]: tool.function.name: {} appears twice", out.size(),
                   json::quote_briefly(tool->name));
     }
     out.push_back(*std::move(tool));

@@ -1,10 +1,10 @@
 #pragma once
-// Tools that a router can offer to a model besides those of the client, as a file:
+// A file of tools that the router can offer to a model in addition to the client's tools:
 //
 //   [{"tool": {"type": "function", "function": {"name", "description"?, "parameters"?, ...}},
 //     "description"?, "category"?, "tags": [...]?}]
 //
-// The tool goes into requests byte for byte; the rest says when.
+// `tool` is copied into requests byte for byte; the other members are used to select it.
 
 #include <string>
 #include <string_view>
@@ -18,22 +18,22 @@ inline constexpr size_t kToolsMax = 4096;
 inline constexpr size_t kFileBytesMax = size_t{16} << 20;
 
 struct Tool {
-  std::string name;  // of the function
+  std::string name;  // name of the function
   std::string description;
   std::string category;
   std::vector<std::string> tags;
-  std::string definition;  // JSON; what a request's `tools` hold
+  std::string definition;  // JSON, as in the `tools` of a request
 };
 
-/// In the order of the file. Members that are not named above are left alone. Errors say which
-/// entry: kInvalid (a name that is missing, empty or there twice; another type than above),
+/// Returns the tools in the order of the file. Ignores members that are not listed above. Errors
+/// name the entry: kInvalid (a missing, empty or repeated name; a member of another type),
 /// kTooLarge.
 Result<std::vector<Tool>> parse_database(std::string text);
 
-/// The same of a file; errors name it. kNotFound, kIo.
+/// Reads the tools from a file; errors name it. Also kNotFound and kIo.
 Result<std::vector<Tool>> read_database(const std::string& path);
 
-/// What an embedder is shown of a tool: its name in words, and what it does.
+/// Returns the text that is embedded for a tool: its name as words, and its description.
 std::string words_of_tool(std::string_view name, std::string_view description);
 
 }  // namespace signalbox::plugins

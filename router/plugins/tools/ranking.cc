@@ -1,4 +1,5 @@
-// Words are sorted lists: a request has hundreds of tools at most, each of a few dozen words.
+// Word sets are sorted vectors: a request has at most hundreds of tools with a few dozen words
+// each.
 
 #include "router/plugins/tools/ranking.h"
 
@@ -11,9 +12,9 @@
 namespace signalbox::plugins {
 namespace {
 
-std::string lowered(std::string_view text) {
+std::string normalize_category(std::string_view text) {
   std::string out;
-  text::fold(text, true, out);
+  text::normalize(text, true, out);
   const size_t begin = out.find_first_not_of(' ');
   if (begin == std::string::npos) return {};
   return out.substr(begin, out.find_last_not_of(' ') + 1 - begin);
@@ -23,19 +24,22 @@ class Ranker {
  public:
   Ranker(std::string_view query, std::string_view category, const Weights& weights,
          const Bounds& bounds)
-      : query_(words_in(query)), category_(lowered(category)), weights_(weights), bounds_(bounds) {
+      : query_(words_in(query)),
+        category_(normalize_category(category)),
+        weights_(weights),
+        bounds_(bounds) {
     if (weights_.is_unset()) weights_.embed = 1;
-    by_meaning_alone_ = bounds.overlap_min == 0 && weights_.lexical <= 0 && weights_.tag <= 0 &&
-                        weights_.name <= 0 && weights_.category <= 0;
+    by_similarity_alone_ = bounds.overlap_min == 0 && weights_.lexical <= 0 && weights_.tag <= 0 &&
+                           weights_.name <= 0 && weights_.category <= 0;
   }
 
   bool is_of_category(const Tool& tool) const {
-    return !category_.empty() && lowered(tool.category) == category_;
+    return !category_.empty() && normalize_category(tool.category) == category_;
   }
 
-  // Negative: the words in common are too few.
+  // Returns a negative number if too few words overlap.
   double score(const Candidate& candidate) const {
-    if (by_meaning_alone_) return std::clamp(candidate.similarity, 0.0, 1.0);
+    if (by_similarity_alone_) return std::clamp(candidate.similarity, 0.0, 1.0);
     const Tool& tool = *candidate.tool;
     const std::vector<std::string> name = words_in(tool.name);
     const std::vector<std::string> all =
@@ -45,11 +49,11 @@ class Ranker {
     std::string tag_text;
     for (const std::string& tag : tool.tags) tag_text.append(tag).append(" ");
     const std::vector<std::string> tags = words_in(tag_text);
-    const bool named = !name.empty() && shared_words(name, query_) == name.size();
+    const bool is_named = !name.empty() && shared_words(name, query_) == name.size();
     const double sum = weights_.embed * std::clamp(candidate.similarity, 0.0, 1.0) +
                        weights_.lexical * share(overlap, query_.size()) +
                        weights_.tag * share(shared_words(tags, query_), tags.size()) +
-                       weights_.name * (named ? 1 : 0) +
+                       weights_.name * (is_named ? 1 : 0) +
                        weights_.category * (is_of_category(tool) ? 1 : 0);
     return sum /
            (weights_.embed + weights_.lexical + weights_.tag + weights_.name + weights_.category);
@@ -64,7 +68,7 @@ class Ranker {
   std::string category_;
   Weights weights_;
   const Bounds& bounds_;
-  bool by_meaning_alone_;
+  bool by_similarity_alone_;
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #pragma once
-// Which tools fit what a user says: a weighted mean of five scores, each 0 to 1.
+// Ranks tools by how well they fit the user's text: a weighted mean of five scores, each 0 to 1.
 //
-//   embed     cosine of what is said and what the tool does, negative ones as 0
-//   lexical   share of the words said that its name, description or category have
-//   tag       share of the words of its tags that are said
-//   name      1 where all words of its name are said
-//   category  1 where it is the request's
+//   embed     cosine of the user's text and the tool's text; 0 if negative
+//   lexical   share of the user's words that occur in the tool's name, description or category
+//   tag       share of the words of the tool's tags that the user's text contains
+//   name      1 if the user's text contains all words of the tool's name
+//   category  1 if the tool's category is that of the request
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace signalbox::plugins {
 
-/// All 0: embed alone.
+/// If all are 0, only embed counts.
 struct Weights {
   double embed = 0, lexical = 0, tag = 0, name = 0, category = 0;
   bool is_unset() const {
@@ -26,11 +26,11 @@ struct Weights {
   bool needs_embedder() const { return embed > 0 || is_unset(); }
 };
 
-/// Words in lower case, in order and once each. Underscores separate, and so does every character
-/// of a script without spaces.
+/// Returns the distinct words in lower case, sorted. Underscores separate words, and each character
+/// of a script without spaces is a word.
 std::vector<std::string> words_in(std::string_view text);
 
-/// How many of `words` are in `among`, both of words_in().
+/// Returns how many of `words` are in `among`; both come from words_in().
 size_t shared_words(const std::vector<std::string>& words, const std::vector<std::string>& among);
 
 struct Candidate {
@@ -40,11 +40,11 @@ struct Candidate {
 
 struct Bounds {
   size_t top_k = 0;            // 0: all
-  double similarity_min = -1;  // fewer are left out
-  size_t pool = 0;             // of that many by similarity one chooses; 0: of all
-  size_t overlap_min = 0;      // words in common
+  double similarity_min = -1;  // candidates below it are left out
+  size_t pool = 0;             // rank only this many, the most similar ones; 0: all
+  size_t overlap_min = 0;      // least number of words in common
   double score_min = 0;
-  bool only_category = false;  // those of the category alone, where there are any
+  bool only_category = false;  // use only tools of the category, if there are any
 };
 
 struct Ranked {
@@ -52,8 +52,8 @@ struct Ranked {
   double score;
 };
 
-/// The best first; equal ones by similarity, then by name. Names compare without case in
-/// categories.
+/// Returns the best tools first; equal scores are ordered by similarity, then by name. Categories
+/// are compared without case.
 std::vector<Ranked> rank(std::string_view query, std::string_view category,
                          std::span<const Candidate> candidates, const Weights& weights,
                          const Bounds& bounds);

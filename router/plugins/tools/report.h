@@ -1,6 +1,6 @@
 #pragma once
-// What choosing tools has done, for one request and since the process began; without a word of what
-// was said.
+// Statistics of tool selection, for one request and since the process started. They contain no text
+// of requests.
 
 #include <atomic>
 #include <cstdint>
@@ -9,25 +9,26 @@
 namespace signalbox::plugins {
 
 struct Report {
-  std::string_view strategy;  // "add", "filter" or "fit"; "": no tools were chosen
-  double confidence = 0;      // score of the best, 0 to 1
-  uint32_t offered = 0;       // of the client
+  std::string_view strategy;  // "add", "filter" or "fit"; "": no tools were selected
+  double confidence = 0;      // score of the best tool, 0 to 1
+  uint32_t offered = 0;       // number of the client's tools
   uint32_t sent = 0;
-  int64_t tokens_saved = 0;   // four bytes each; negative where more was added than taken out
-  std::string_view fallback;  // "empty" or "unchanged" where nothing could be ranked; "": it was
+  // Estimated at four bytes each; negative if more was added than removed.
+  int64_t tokens_saved = 0;
+  std::string_view fallback;  // "empty" or "unchanged" if no ranking was possible; "" otherwise
 };
 
-/// Each on its own is exact; together they are not one moment's. They outlive configurations, as
-/// counters that are scraped have to.
+/// Each counter is exact, but together they are no snapshot. They outlive configurations, because
+/// scraped counters must not decrease.
 struct Counters {
-  std::atomic<uint64_t> selections{0};    // requests whose tools were chosen
-  std::atomic<uint64_t> fallbacks{0};     // of these, those without a ranking
-  std::atomic<uint64_t> offered{0};       // tools of clients in them
-  std::atomic<uint64_t> sent{0};          // tools that went on
+  std::atomic<uint64_t> selections{0};    // requests whose tools were selected
+  std::atomic<uint64_t> fallbacks{0};     // those of them without a ranking
+  std::atomic<uint64_t> offered{0};       // client tools in those requests
+  std::atomic<uint64_t> sent{0};          // tools sent upstream
   std::atomic<uint64_t> tokens_saved{0};  // estimated, four bytes each
 };
 
-/// Of all configurations.
+/// Returns the counters for all configurations.
 inline Counters& counters() {
   static Counters all;
   return all;

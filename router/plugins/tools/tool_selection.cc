@@ -1,5 +1,5 @@
-// A request's tools are read anew from its tree whenever they are asked for: views into the
-// document would not survive its moves, and a list of tools is read in microseconds.
+// The tools of a request are read again from its document each time: stored views would not survive
+// moving the document, and reading a list of tools takes microseconds.
 
 #include "router/plugins/tools/tool_selection.h"
 
@@ -14,18 +14,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kEmbeddedMax = 512;        // texts that one request may have embedded
-constexpr double kRelevanceDefault = 0.25;  // of `filter`
-constexpr size_t kSaidMax = 8192;           // bytes whose words count
+constexpr size_t kEmbeddedMax = 512;        // texts that one request may embed
+constexpr double kRelevanceDefault = 0.25;  // for `filter`
+constexpr size_t kComparedBytesMax = 8192;  // bytes of the user's text that are compared
 constexpr int64_t kBytesToken = 4;
 
-std::string text_of(const std::optional<json::Value>& object, std::string_view key) {
+std::string string_member(const std::optional<json::Value>& object, std::string_view key) {
   const auto found = object ? object->find(key) : std::nullopt;
   return found && found->is_string() ? std::string(found->text()) : std::string();
 }
 
-// The request's tools by their place in the list. What is no function has no name, and what the
-// server brings ({"type": "web_search"}) its type as the category, by which lists mean it.
+// Returns the request's tools in order. A tool that is not a function has no name. A tool that the
+// server provides ({"type": "web_search"}) has its type as the category, which allow and block
+// lists use.
 std::vector<Tool> tools_of(const request::ChatRequest& request) {
   std::vector<Tool> out;
   const auto list = request.document.root().find("tools");
@@ -34,9 +35,9 @@ std::vector<Tool> tools_of(const request::ChatRequest& request) {
     Tool& tool = out.emplace_back();
     tool.definition = item.raw();
     const auto function = item.find("function");
-    tool.name = text_of(function, "name");
-    tool.description = text_of(function, "description");
-    if (tool.name.empty()) tool.category = text_of(item, "type");
+    tool.name = string_member(function, "name");
+    tool.description = string_member(function, "description");
+    if (tool.name.empty()) tool.category = string_member(item, "type");
   }
   return out;
 }
@@ -45,7 +46,7 @@ const std::string& label_of(const Tool& tool) {
   return tool.name.empty() ? tool.category : tool.name;
 }
 
-// Names of functions that the conversation has called.
+// Returns the names of the functions that the conversation has called.
 std::unordered_set<std::string_view> called_in(const request::ChatRequest& request) {
   std::unordered_set<std::string_view> out;
   const auto add = [&](const std::optional<json::Value>& function) {
@@ -63,7 +64,7 @@ std::unordered_set<std::string_view> called_in(const request::ChatRequest& reque
   return out;
 }
 
-bool leaves_the_choice(const request::ChatRequest& request) {
+bool lets_model_choose(const request::ChatRequest& request) {
   const auto choice = request.document.root().find("tool_choice");
   if (!choice || choice->is_null()) return request.tools > 0;
   return choice->is_string() && choice->text() == "auto";
@@ -178,7 +179,7 @@ bool ToolSelector::offers_database() const {
 
 bool ToolSelector::applies_to(const request::ChatRequest& request) const {
   const bool something = (policy_.mode != Mode::kAdd && request.tools > 0) || offers_database();
-  return something && !request.user_text().empty() && leaves_the_choice(request);
+  return something && !request.user_text().empty() && lets_model_choose(request);
 }
 
 Result<double> ToolSelector::similarity(signals::Inputs& inputs, std::span<const float> query,
@@ -217,14 +218,14 @@ Result<void> ToolSelector::compare(signals::Inputs& inputs, ToolSimilarities& ou
   return {};
 }
 
-// Without a ranking every tool is as good as another.
+// Without a ranking, all tools are equal.
 void ToolSelector::fall_back(const std::vector<Tool>& own, ToolChoice& choice) const {
   choice.report.fallback = policy_.fallback_to_empty ? "empty" : "unchanged";
   if (policy_.fallback_to_empty) return;
   for (size_t i = 0; i < own.size(); ++i) choice.keep[i] = is_allowed(label_of(own[i]));
 }
 
-// What is ranked: first the request's functions, then the database's that it has not.
+// Returns the tools to rank: the request's functions, then those of the database that it lacks.
 std::vector<Candidate> ToolSelector::candidates(const std::vector<Tool>& own,
                                                 const ToolSimilarities& similarities,
                                                 std::vector<size_t>& places) const {
@@ -244,15 +245,16 @@ std::vector<Candidate> ToolSelector::candidates(const std::vector<Tool>& own,
   return out;
 }
 
-void ToolSelector::choose_ranked(std::string_view said, std::string_view category,
+void ToolSelector::choose_ranked(std::string_view user_text, std::string_view category,
                                  const std::vector<Tool>& own, const ToolSimilarities& similarities,
                                  ToolChoice& choice) const {
-  std::vector<size_t> places;  // of the request's among the candidates
+  std::vector<size_t> places;  // positions of the first candidates in the request's list
   const std::vector<Candidate> all = candidates(own, similarities, places);
-  std::vector<Ranked> ranked = plugins::rank(said, category, all, policy_.weights, policy_.bounds);
+  std::vector<Ranked> ranked =
+      plugins::rank(user_text, category, all, policy_.weights, policy_.bounds);
   if (!ranked.empty()) choice.report.confidence = ranked.front().score;
   if (ranked.size() < policy_.preserve)
-    ranked = plugins::rank(said, category, all, policy_.weights, {.top_k = policy_.preserve});
+    ranked = plugins::rank(user_text, category, all, policy_.weights, {.top_k = policy_.preserve});
   for (const Ranked& each : ranked) {
     if (each.candidate < places.size()) {
       choice.keep[places[each.candidate]] = true;
@@ -278,7 +280,8 @@ ToolChoice ToolSelector::choose(const request::ChatRequest& request,
     fall_back(own, out);
   } else {
     if (confidence < policy_.category_confidence) category = {};
-    choose_ranked(request.user_text().substr(0, kSaidMax), category, own, similarities, out);
+    choose_ranked(request.user_text().substr(0, kComparedBytesMax), category, own, similarities,
+                  out);
   }
   report(own, out);
   return out;

@@ -1,6 +1,6 @@
 #pragma once
-// Which tools a request goes on with where the model is free to choose among them: those that fit
-// what the user says, out of the client's own and of a database.
+// Selects the tools of a request if the model is free to choose among them: those of the client and
+// of a database that fit the user's text.
 
 #include <deque>
 #include <map>
@@ -21,7 +21,7 @@ namespace signalbox::plugins {
 
 struct ToolChoice {
   std::vector<bool> keep;          // (the request's tools)
-  std::vector<std::string> added;  // JSON, behind them
+  std::vector<std::string> added;  // JSON, appended to the kept tools
   Report report;
 };
 
@@ -29,26 +29,26 @@ struct ToolChoice {
 struct ToolSimilarities {
   bool ready = false;
   std::vector<double> own;        // (the request's tools)
-  std::vector<double> database;   // (the database's)
-  std::deque<std::string> texts;  // that were embedded; Inputs looks at them as long as it lives
+  std::vector<double> database;   // (the database's tools)
+  std::deque<std::string> texts;  // embedded texts; they must stay in place while Inputs exists
 };
 
-/// Tools of a file, embedded where there is an embedder.
+/// The tools of a file, with embeddings if there is an embedder.
 struct ToolDatabase {
   std::vector<Tool> tools;
   std::vector<float> vectors;  // (tools, dim) or empty
 };
 
-/// What the selectors of a routing share. Not thread-safe; their cache is.
+/// Data that the selectors of a routing share. Not thread-safe, except for the cache.
 class ToolShelf {
  public:
-  /// `source` is the configuration's file, beside which databases are looked for as well. The
-  /// embedder may be absent.
+  /// `source` is the configuration file; database paths are first looked up relative to it.
+  /// `embedder` may be null.
   ToolShelf(std::string_view source, const engine::TextEmbedder* embedder)
       : source_(source), embedder_(embedder) {}
 
-  /// Reads and embeds a database, once. nullptr where there is no such file, and missing() then
-  /// has its path. Errors: read_database()'s, the embedder's.
+  /// Reads and embeds a database once. Returns nullptr if the file does not exist, and then
+  /// missing() contains its path. Returns the errors of read_database() and of the embedder.
   Result<std::shared_ptr<const ToolDatabase>> database(const std::string& path);
   const std::vector<std::string>& missing() const { return missing_; }
   const engine::TextEmbedder* embedder() const { return embedder_; }
@@ -62,32 +62,34 @@ class ToolShelf {
   std::vector<std::string> missing_;
 };
 
-/// Immutable but for its cache, and thread-safe.
+/// Immutable except for its cache, and thread-safe.
 class ToolSelector {
  public:
   enum class Mode : uint8_t {
-    kAdd,     // tools of the database behind the client's
-    kFilter,  // the client's that are near enough
-    kFit,     // the best of both
+    kAdd,     // append tools of the database to the client's
+    kFilter,  // keep the client's tools that are similar enough
+    kFit,     // the best tools of both
   };
 
-  /// For a decision, or for requests without one; nullptr where nothing is chosen. What the
-  /// decision says goes before `global.integrations.tools`. The configuration outlives the result.
+  /// Creates the selector of a decision, or of requests without a decision; nullptr if no tools are
+  /// selected. The decision's settings take precedence over `global.integrations.tools`. The
+  /// configuration must outlive the result.
   static Result<std::unique_ptr<const ToolSelector>> create(const config::Config& config,
                                                             const config::Decision* decision,
                                                             ToolShelf& shelf);
 
-  /// Whether the request leaves the choice to the model ("auto", or nothing said beside tools),
-  /// says something, and there is something to choose. "none", "required" and a named tool are the
-  /// client's choice, which stands.
+  /// Returns whether the request lets the model choose ("auto", or tools without tool_choice), has
+  /// user text, and there are tools to select from. "none", "required" and a named tool are the
+  /// client's own choice, which stays.
   bool applies_to(const request::ChatRequest& request) const;
   bool needs_embedder() const { return policy_.weights.needs_embedder(); }
-  /// Whether compare() can be asked, and has to be.
+  /// Returns whether compare() is possible and necessary before choose().
   bool compares() const { return needs_embedder() && embedder_ != nullptr; }
-  /// Embeds what is not in the cache. Errors are the embedder's.
+  /// Embeds the texts that are not in the cache. Returns the embedder's errors.
   Result<void> compare(signals::Inputs& inputs, ToolSimilarities& out) const;
-  /// Tools that the conversation has called stay, unless they are blocked, and so does what is no
-  /// function. Where embeddings are needed and not `ready`, the fallback of the configuration.
+  /// Selects the tools. Tools that the conversation has called stay unless they are blocked, and so
+  /// do tools that are not functions. If embeddings are needed and not `ready`, the configured
+  /// fallback applies.
   ToolChoice choose(const request::ChatRequest& request, const ToolSimilarities& similarities,
                     std::string_view category, double confidence) const;
 
@@ -116,14 +118,15 @@ class ToolSelector {
   std::vector<Candidate> candidates(const std::vector<Tool>& own,
                                     const ToolSimilarities& similarities,
                                     std::vector<size_t>& places) const;
-  void choose_ranked(std::string_view said, std::string_view category, const std::vector<Tool>& own,
-                     const ToolSimilarities& similarities, ToolChoice& choice) const;
+  void choose_ranked(std::string_view user_text, std::string_view category,
+                     const std::vector<Tool>& own, const ToolSimilarities& similarities,
+                     ToolChoice& choice) const;
   std::string_view strategy() const;
   static void report(const std::vector<Tool>& own, ToolChoice& choice);
   void fall_back(const std::vector<Tool>& own, ToolChoice& choice) const;
 
   Policy policy_;
-  std::shared_ptr<const ToolDatabase> database_;  // shared with other selectors; may be none
+  std::shared_ptr<const ToolDatabase> database_;  // shared with other selectors; may be null
   const engine::TextEmbedder* embedder_;
   std::shared_ptr<VectorCache> cache_;  // shared with other selectors
 };

@@ -1,4 +1,4 @@
-// A list is written anew of the bytes of those that stay.
+// A filtered list is rebuilt from the original bytes of its tools.
 
 #include "router/plugins/tools/tools.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 using ToolsMode = config::ToolsPlugin::Mode;
 
-// {"type": "function", "function": {"name"}}, the older {"name"}, or what the server brings:
-// {"type": "web_search"}.
+// Returns the name in {"type": "function", "function": {"name"}} or in the older {"name"},
+// otherwise the type of a tool that the server provides: {"type": "web_search"}.
 std::string_view name_of(const json::Value& tool) {
   const auto function = tool.find("function");
   for (const auto& name :
@@ -23,13 +23,14 @@ std::string_view name_of(const json::Value& tool) {
 }
 
 bool stays(const config::ToolsPlugin& plugin, std::string_view name) {
-  const auto among = [&](const std::vector<std::string>& list) {
+  const auto contains = [&](const std::vector<std::string>& list) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
-  return (plugin.allow_tools.empty() || among(plugin.allow_tools)) && !among(plugin.block_tools);
+  return (plugin.allow_tools.empty() || contains(plugin.allow_tools)) &&
+         !contains(plugin.block_tools);
 }
 
-// Whether any is left.
+// Returns whether any tool remains.
 bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::string_view choice,
             splice::ObjectEditor& body) {
   std::string kept;

@@ -1,5 +1,5 @@
 #pragma once
-// Which of the client's tools a request goes on with.
+// Writes the selected tools into a request.
 
 #include "router/config/config.h"
 #include "router/plugins/tools/tool_selection.h"
@@ -7,15 +7,15 @@
 
 namespace signalbox::plugins {
 
-/// none: all tools go, with what chooses among them. filtered: those of allow_tools stay (all,
-/// where that is empty) that are not among block_tools; a tool goes by its name, one that the
-/// server brings by its type. A choice of a tool that has gone goes too. `functions`, the older
-/// form, the same. Lists that were set before are left alone.
+/// none: removes all tools and the members that choose among them. filtered: keeps the tools that
+/// allow_tools contains (all, if it is empty) and block_tools does not. A tool is identified by its
+/// name; one that the server provides, by its type. A choice of a removed tool is removed too. The
+/// older member `functions` is treated in the same way. A list that was already set is not changed.
 void filter_tools(const config::ToolsPlugin& plugin, splice::ObjectEditor& body);
 
-/// `tools` become those that were chosen, each in its own bytes, those that were added behind them;
-/// nothing changes where all stay and none is added. Without any the list goes, and what chooses
-/// among it.
+/// Replaces `tools` by the chosen ones, each with its original bytes, followed by the added ones.
+/// Changes nothing if all stay and none is added. If no tool is left, removes the list and the
+/// members that choose among it.
 void put_chosen_tools(const ToolChoice& choice, splice::ObjectEditor& body);
 
 }  // namespace signalbox::plugins

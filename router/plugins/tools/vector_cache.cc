@@ -1,4 +1,4 @@
-// A list in the order of use, and a map into it.
+// A list in order of use, and a map into it.
 
 #include "router/plugins/tools/vector_cache.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Embeddings of what tools say of themselves: clients send the same definitions with every request.
+// Caches embeddings of tool texts, because clients send the same definitions with every request.
 
 #include <cstdint>
 #include <list>
@@ -15,13 +15,13 @@ namespace signalbox::plugins {
 
 using Vector = std::shared_ptr<const std::vector<float>>;
 
-/// Of one embedder. Holds the `entries_max` texts that were asked for last, by the SHA-256 of each.
+/// For one embedder. Holds the `entries_max` most recently used texts, by their SHA-256.
 /// Thread-safe.
 class VectorCache {
  public:
   explicit VectorCache(size_t entries_max = 4096) : entries_max_(entries_max) {}
 
-  /// nullptr: not there.
+  /// Returns nullptr if the text is not cached.
   Vector find(std::string_view text);
   void put(std::string_view text, Vector vector);
   size_t size() const;
@@ -33,7 +33,7 @@ class VectorCache {
   };
   const size_t entries_max_;
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // the last one asked for first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 

@@ -1,5 +1,5 @@
-// A trie of the patterns, then one breadth-first pass that fills what the trie lacks from each
-// state's longest suffix.
+// Builds a trie of the patterns, then adds the missing transitions in one breadth-first pass, from
+// the longest proper suffix of each state.
 
 #include "router/signals/matching/keyword_automaton.h"
 
@@ -12,7 +12,7 @@ constexpr size_t kTableBytesMax = size_t{64} << 20;
 
 Result<KeywordAutomaton> KeywordAutomaton::build(std::span<const std::string> patterns) {
   KeywordAutomaton out;
-  out.classes_ = 1;  // class 0: bytes of no pattern
+  out.classes_ = 1;  // class 0: bytes that occur in no pattern
   size_t states_max = 1;
   for (const std::string& pattern : patterns) {
     states_max += pattern.size();
@@ -46,8 +46,8 @@ Result<KeywordAutomaton> KeywordAutomaton::build(std::span<const std::string> pa
     out.outputs_[state].pattern = static_cast<uint32_t>(p);
   }
 
-  // suffix[s]: the longest proper suffix of s that is a state. It is shallower, hence complete when
-  // s is visited.
+  // suffix[s]: the longest proper suffix of s that is a state. It is less deep than s, so its
+  // transitions are complete when s is visited.
   std::vector<uint32_t> suffix(out.outputs_.size(), 0);
   std::vector<uint32_t> queue{0};
   for (size_t head = 0; head < queue.size(); ++head) {

@@ -1,6 +1,6 @@
 #pragma once
-// All occurrences of many patterns in one pass over a text, whatever their number (Aho and Corasick
-// 1975).
+// Finds all occurrences of many patterns in one pass over a text, whatever their number (Aho and
+// Corasick 1975).
 
 #include <array>
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace signalbox::signals {
 
-/// A deterministic automaton over bytes. Bytes that no pattern holds share one column of the table,
-/// which keeps it small enough for the second-level cache. Immutable and thread-safe.
+/// A deterministic automaton over bytes. Bytes that occur in no pattern share one column of the
+/// table, which keeps it small enough for the second-level cache. Immutable and thread-safe.
 class KeywordAutomaton {
  public:
-  /// Patterns are not empty and differ from each other. kTooLarge when the table would pass 64 MiB.
+  /// Patterns must be distinct and not empty. kTooLarge if the table would exceed 64 MiB.
   static Result<KeywordAutomaton> build(std::span<const std::string> patterns);
 
-  /// Calls hit(pattern, end) for every occurrence, in the order of their ends; the text before
-  /// `end` ends with the pattern.
+  /// Calls hit(pattern, end) for every occurrence, in the order of their ends; the pattern is the
+  /// text just before `end`.
   template <class Hit>
   void scan(std::string_view text, Hit&& hit) const {
     if (outputs_.empty()) return;
@@ -38,16 +38,17 @@ class KeywordAutomaton {
 
  private:
   struct Output {
-    uint32_t state = 0;    // this state, or the longest suffix of it, that ends a pattern; 0: none
-    uint32_t shorter = 0;  // the next shorter one after this state itself
+    uint32_t state = 0;    // this state or its longest suffix that ends a pattern; 0: none
+    uint32_t shorter = 0;  // the next shorter suffix that ends a pattern; 0: none
     uint32_t pattern = kNone;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
   uint32_t classes_ = 0;
   std::array<uint16_t, 256> class_of_{};
-  // (states, classes_) twice where the next state's row begins, and 1 more when it ends a pattern:
-  // a multiplication and a look at outputs_ for every byte would take as long as the rest.
+  // (states, classes_): twice the start of the next state's row, plus 1 if that state ends a
+  // pattern. Computing the row and reading outputs_ for every byte would take as long as the rest
+  // of the scan.
   std::vector<uint32_t> next_;
   std::vector<Output> outputs_;  // (states)
 };

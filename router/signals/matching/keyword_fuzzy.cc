@@ -1,6 +1,6 @@
-// A keyword that is found with at most d edits has, cut into d + 1 pieces, one piece that no edit
-// touched. So one automaton looks for the pieces of all keywords, and only where one occurs a
-// distance is computed.
+// If a keyword occurs with at most d edits and is cut into d + 1 pieces, at least one piece is
+// unchanged. So one automaton searches for the pieces of all keywords, and the distance is computed
+// only where a piece occurs.
 
 #include <algorithm>
 #include <map>
@@ -24,7 +24,7 @@ std::u32string code_points(std::string_view text) {
   return out;
 }
 
-// Levenshtein's distance, one row of the table at a time.
+// Levenshtein's distance, computed one row of the table at a time.
 size_t distance(const std::u32string& a, const std::u32string& b, std::vector<size_t>& row) {
   row.resize(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -46,13 +46,13 @@ class Fuzzy : public KeywordMatcher {
 
   Result<void> add(uint32_t keyword, std::string_view text,
                    const config::KeywordSignal& signal) override {
-    SIGNALBOX_TRY(const std::string folded, folded_keyword(text, lower_));
+    SIGNALBOX_TRY(const std::string normalized, normalize_keyword(text, lower_));
     std::vector<text::TextUnit> units;
-    text::split_units(folded, units);
+    text::split_units(normalized, units);
     const double threshold =
         signal.fuzzy_threshold > 0 ? signal.fuzzy_threshold / 100 : kDefaultLikeness;
-    Target target{keyword, code_points(folded), std::max<size_t>(units.size(), 1), threshold};
-    // d <= (1 - t) * (length + d), since the other text is at most d longer.
+    Target target{keyword, code_points(normalized), std::max<size_t>(units.size(), 1), threshold};
+    // d <= (1 - t) * (length + d), because the other text is at most d longer.
     const auto length = static_cast<double>(target.text.size());
     const auto edits_max = static_cast<size_t>(length * (1 - threshold) / threshold + 1e-9);
     const auto number = static_cast<uint32_t>(targets_.size());
@@ -81,13 +81,13 @@ class Fuzzy : public KeywordMatcher {
 
   void match(KeywordText& text, KeywordHits& hits) const override {
     if (targets_.empty()) return;
-    const std::string_view folded = text.near(lower_);
+    const std::string_view normalized = text.beginning(lower_);
     const std::vector<text::TextUnit>& units = text.units(lower_);
     if (units.empty()) return;
     Scratch scratch;
     scratch.tried.assign(targets_.size(), UINT32_MAX);
     uint32_t unit = 0;
-    automaton_.scan(folded, [&](uint32_t piece, size_t end) {
+    automaton_.scan(normalized, [&](uint32_t piece, size_t end) {
       const size_t begin = end - pieces_[piece].size();
       while (unit + 1 < units.size() && units[unit].end < end) ++unit;
       uint32_t first = unit;
@@ -95,7 +95,7 @@ class Fuzzy : public KeywordMatcher {
       for (const uint32_t target : owners_[piece]) {
         if (scratch.tried[target] == first || hits.has(targets_[target].keyword)) continue;
         scratch.tried[target] = first;
-        try_around(target, first, folded, units, scratch, hits);
+        try_around(target, first, normalized, units, scratch, hits);
       }
     });
   }
@@ -112,8 +112,9 @@ class Fuzzy : public KeywordMatcher {
     std::vector<size_t> row;
   };
 
-  // Compares with every stretch of about as many units that holds the unit `at`.
-  void try_around(uint32_t number, uint32_t at, std::string_view folded,
+  // Compares the target with every stretch that contains the unit `at` and has at most one unit
+  // more or fewer than the target.
+  void try_around(uint32_t number, uint32_t at, std::string_view normalized,
                   const std::vector<text::TextUnit>& units, Scratch& scratch,
                   KeywordHits& hits) const {
     const Target& target = targets_[number];
@@ -123,8 +124,8 @@ class Fuzzy : public KeywordMatcher {
       for (size_t first = lowest; first <= at && first + count <= units.size(); ++first) {
         const uint32_t begin = units[first].begin;
         const uint32_t end = units[first + count - 1].end;
-        if (end - begin > 8 * target.text.size()) continue;  // punctuation in between, a lot of it
-        const std::u32string other = code_points(folded.substr(begin, end - begin));
+        if (end - begin > 8 * target.text.size()) continue;  // mostly punctuation
+        const std::u32string other = code_points(normalized.substr(begin, end - begin));
         const auto longer = static_cast<double>(std::max(target.text.size(), other.size()));
         const auto edits = static_cast<double>(distance(target.text, other, scratch.row));
         const double likeness = 1 - edits / longer;
@@ -137,7 +138,7 @@ class Fuzzy : public KeywordMatcher {
   std::vector<Target> targets_;
   std::map<std::string, uint32_t> numbers_;
   std::vector<std::string> pieces_;
-  std::vector<std::vector<uint32_t>> owners_;  // (pieces) targets
+  std::vector<std::vector<uint32_t>> owners_;  // (pieces): indices of targets
   KeywordAutomaton automaton_;
 };
 

@@ -1,4 +1,4 @@
-// What the ways of comparing share, and the two that are one call each.
+// Code that all matchers share, and the two matchers that need one call per pattern or text.
 
 #include "router/signals/matching/keyword_matcher.h"
 
@@ -15,14 +15,15 @@ class Literals : public KeywordMatcher {
   explicit Literals(bool lower) : lower_(lower) {}
 
   Result<void> add(uint32_t keyword, std::string_view text, const config::KeywordSignal&) override {
-    SIGNALBOX_TRY(std::string folded, folded_keyword(text, lower_));
-    const auto [known, fresh] = numbers_.emplace(folded, static_cast<uint32_t>(patterns_.size()));
+    SIGNALBOX_TRY(std::string normalized, normalize_keyword(text, lower_));
+    const auto [known, fresh] =
+        numbers_.emplace(normalized, static_cast<uint32_t>(patterns_.size()));
     if (fresh) {
-      patterns_.push_back({static_cast<uint32_t>(folded.size()),
-                           text::word_starts_at(folded, 0),
-                           text::word_ends_at(folded, folded.size()),
+      patterns_.push_back({static_cast<uint32_t>(normalized.size()),
+                           text::word_starts_at(normalized, 0),
+                           text::word_ends_at(normalized, normalized.size()),
                            {}});
-      texts_.push_back(std::move(folded));
+      texts_.push_back(std::move(normalized));
     }
     patterns_[known->second].keywords.push_back(keyword);
     return {};
@@ -35,12 +36,12 @@ class Literals : public KeywordMatcher {
 
   void match(KeywordText& text, KeywordHits& hits) const override {
     if (patterns_.empty()) return;
-    const std::string_view folded = text.folded(lower_);
-    automaton_.scan(folded, [&](uint32_t number, size_t end) {
+    const std::string_view normalized = text.normalized(lower_);
+    automaton_.scan(normalized, [&](uint32_t number, size_t end) {
       const Pattern& pattern = patterns_[number];
       if (hits.has(pattern.keywords.front())) return;
-      if (pattern.left_boundary && text::word_ends_at(folded, end - pattern.bytes)) return;
-      if (pattern.right_boundary && text::word_starts_at(folded, end)) return;
+      if (pattern.left_boundary && text::word_ends_at(normalized, end - pattern.bytes)) return;
+      if (pattern.right_boundary && text::word_starts_at(normalized, end)) return;
       for (const uint32_t keyword : pattern.keywords) hits.add(keyword, 1);
     });
   }
@@ -48,7 +49,8 @@ class Literals : public KeywordMatcher {
  private:
   struct Pattern {
     uint32_t bytes;
-    bool left_boundary;  // the pattern starts with a word character: none may stand before it
+    // The pattern starts (ends) with a word character, so none may precede (follow) it.
+    bool left_boundary;
     bool right_boundary;
     std::vector<uint32_t> keywords;
   };
@@ -88,18 +90,18 @@ class Patterns : public KeywordMatcher {
 
 void KeywordText::reset(std::string_view text) {
   original_ = text;
-  for (Form& form : forms_) form.folded = form.split = false;
+  for (Form& form : forms_) form.is_normalized = form.is_split = false;
 }
 
-std::string_view KeywordText::folded(bool lower) {
+std::string_view KeywordText::normalized(bool lower) {
   Form& form = forms_[lower ? 1 : 0];
-  if (!form.folded) text::fold(original_, lower, form.text);
-  form.folded = true;
+  if (!form.is_normalized) text::normalize(original_, lower, form.text);
+  form.is_normalized = true;
   return form.text;
 }
 
-std::string_view KeywordText::near(bool lower) {
-  const std::string_view text = folded(lower);
+std::string_view KeywordText::beginning(bool lower) {
+  const std::string_view text = normalized(lower);
   size_t end = std::min(text.size(), kNearBytesMax);
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end);
@@ -107,19 +109,19 @@ std::string_view KeywordText::near(bool lower) {
 
 const std::vector<text::TextUnit>& KeywordText::units(bool lower) {
   Form& form = forms_[lower ? 1 : 0];
-  if (!form.split || !form.folded) text::split_units(near(lower), form.units);
-  form.split = true;
+  if (!form.is_split || !form.is_normalized) text::split_units(beginning(lower), form.units);
+  form.is_split = true;
   return form.units;
 }
 
-Result<std::string> folded_keyword(std::string_view keyword, bool lower) {
-  std::string folded;
-  text::fold(keyword, lower, folded);
-  if (folded.starts_with(' ')) folded.erase(0, 1);
-  if (folded.ends_with(' ')) folded.pop_back();
-  if (folded.empty())
+Result<std::string> normalize_keyword(std::string_view keyword, bool lower) {
+  std::string normalized;
+  text::normalize(keyword, lower, normalized);
+  if (normalized.starts_with(' ')) normalized.erase(0, 1);
+  if (normalized.ends_with(' ')) normalized.pop_back();
+  if (normalized.empty())
     return fail(Code::kInvalid, "expected a keyword, found nothing but white space");
-  return folded;
+  return normalized;
 }
 
 std::unique_ptr<KeywordMatcher> literal_matcher(bool lower) {

@@ -1,4 +1,5 @@
-// BM25 and n-grams: inverted indices from what a text has to the keywords that have it too.
+// BM25 and n-gram matchers. Inverted indices map a term or n-gram of the text to the keywords that
+// contain it.
 
 #include <algorithm>
 #include <cmath>
@@ -21,13 +22,13 @@ class Bm25 : public KeywordMatcher {
 
   Result<void> add(uint32_t keyword, std::string_view text,
                    const config::KeywordSignal& signal) override {
-    SIGNALBOX_TRY(const std::string folded, folded_keyword(text, lower_));
+    SIGNALBOX_TRY(const std::string normalized, normalize_keyword(text, lower_));
     std::vector<text::TextUnit> units;
-    text::split_units(folded, units);
+    text::split_units(normalized, units);
     if (units.empty()) return fail(Code::kInvalid, "expected a keyword with a word in it");
     Document document{keyword, &signal, {}, static_cast<double>(units.size())};
     for (const text::TextUnit& unit : units)
-      ++document.counts[std::string(unit_text(folded, unit))];
+      ++document.counts[std::string(unit_text(normalized, unit))];
     documents_.push_back(std::move(document));
     return {};
   }
@@ -61,13 +62,13 @@ class Bm25 : public KeywordMatcher {
 
   void match(KeywordText& text, KeywordHits& hits) const override {
     if (documents_.empty()) return;
-    const std::string_view folded = text.near(lower_);
+    const std::string_view normalized = text.beginning(lower_);
     std::unordered_set<std::string_view> terms;
     std::vector<double> scores(documents_.size(), 0);
     std::string term;
     for (const text::TextUnit& unit : text.units(lower_)) {
-      if (!terms.insert(unit_text(folded, unit)).second) continue;
-      term = unit_text(folded, unit);
+      if (!terms.insert(unit_text(normalized, unit)).second) continue;
+      term = unit_text(normalized, unit);
       const auto found = index_.find(term);
       if (found == index_.end()) continue;
       for (const Posting& posting : found->second) scores[posting.document] += posting.weight;
@@ -90,11 +91,11 @@ class Bm25 : public KeywordMatcher {
     double weight;
   };
   bool lower_;
-  std::vector<Document> documents_;  // those of a signal one after the other
+  std::vector<Document> documents_;  // those of one signal are adjacent
   std::unordered_map<std::string, std::vector<Posting>> index_;
 };
 
-// n-grams of a text as hashes, sorted. Of 2^64 values two that matter do not meet.
+// Writes the sorted hashes of the n-grams of a text. With 64 bits, collisions are negligible.
 void grams_of(std::string_view text, uint32_t arity, std::vector<uint64_t>& out) {
   std::u32string padded(arity - 1, U' ');
   for (size_t i = 0; i < text.size();) {
@@ -118,11 +119,11 @@ class Ngrams : public KeywordMatcher {
 
   Result<void> add(uint32_t keyword, std::string_view text,
                    const config::KeywordSignal& signal) override {
-    SIGNALBOX_TRY(const std::string folded, folded_keyword(text, lower_));
+    SIGNALBOX_TRY(const std::string normalized, normalize_keyword(text, lower_));
     std::vector<text::TextUnit> units;
-    text::split_units(folded, units);
+    text::split_units(normalized, units);
     std::vector<uint64_t> grams;
-    grams_of(folded, signal.ngram_arity, grams);
+    grams_of(normalized, signal.ngram_arity, grams);
     const auto number = static_cast<uint32_t>(targets_.size());
     const Shape shape{std::max<size_t>(units.size(), 1), signal.ngram_arity};
     if (std::find(shapes_.begin(), shapes_.end(), shape) == shapes_.end()) shapes_.push_back(shape);
@@ -139,7 +140,7 @@ class Ngrams : public KeywordMatcher {
 
   void match(KeywordText& text, KeywordHits& hits) const override {
     if (targets_.empty()) return;
-    const std::string_view folded = text.near(lower_);
+    const std::string_view normalized = text.beginning(lower_);
     const std::vector<text::TextUnit>& units = text.units(lower_);
     std::vector<uint64_t> grams;
     std::vector<uint32_t> shared(targets_.size(), 0);
@@ -149,7 +150,7 @@ class Ngrams : public KeywordMatcher {
       tried.clear();
       for (size_t i = 0; i + shape.units <= units.size(); ++i) {
         const text::TextUnit stretch{units[i].begin, units[i + shape.units - 1].end};
-        const std::string_view window = unit_text(folded, stretch);
+        const std::string_view window = unit_text(normalized, stretch);
         if (!tried.insert(window).second) continue;
         grams_of(window, shape.arity, grams);
         count_shared(grams, shape, shared, touched);

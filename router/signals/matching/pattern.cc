@@ -1,4 +1,5 @@
-// RE2 never logs here: it would print the pattern, and a pattern may hold what it looks for.
+// Logging by RE2 is off: it would print the pattern, and a pattern may contain the sensitive text
+// that it searches for.
 
 #include "router/signals/matching/pattern.h"
 
@@ -37,7 +38,7 @@ size_t Pattern::count(std::string_view text) const {
     re2::StringPiece match;
     if (!compiled_->Match(all, at, all.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const auto end = static_cast<size_t>(match.data() - all.data()) + match.size();
-    // An empty match where the one before it ends is none.
+    // An empty match directly after the previous match does not count.
     if (!match.empty() || end != last_end) ++count;
     last_end = end;
     at = match.empty() ? end + 1 : end;

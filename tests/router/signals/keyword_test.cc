@@ -158,7 +158,7 @@ TEST(Keyword, without_signals_or_text_nothing_matches) {
 
 TEST(Fold, bad_utf8_is_replaced) {
   std::string out;
-  text::fold("A\xFF\xC3", true, out);
+  text::normalize("A\xFF\xC3", true, out);
   EXPECT_EQ(out, "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
