@@ -5,9 +5,9 @@
 
 namespace signalbox::tools {
 
-Result<router::GroundingModel> open_grounding_model(const ModelChoice& choice,
+Result<grounding::Model> open_grounding_model(const ModelChoice& choice,
                                                     engine::HeadKind kind) {
-  router::GroundingModel out;
+  grounding::Model out;
   if (choice.model.empty()) return out;
   SIGNALBOX_TRY(out.model, open_model(choice));
   SIGNALBOX_TRY(out.head, chosen_head(choice, *out.model, kind));

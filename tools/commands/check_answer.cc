@@ -5,7 +5,7 @@
 #include <cxxopts.hpp>
 
 #include "base/json_writer.h"
-#include "router/guard/grounding.h"
+#include "router/safety/grounding/grounding.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/grounding_model.h"
@@ -15,16 +15,16 @@
 namespace signalbox::tools {
 namespace {
 
-std::string to_json(std::string_view answer, const router::GroundingReport& report) {
+std::string to_json(std::string_view answer, const grounding::Report& report) {
   const auto before = code_points_before(answer);
   json::Writer out;
   out.begin_object().key("spans").begin_array();
-  for (const router::GroundingSpan& span : report.spans) {
+  for (const grounding::Span& span : report.spans) {
     out.begin_object();
     out.key("start").integer(before[span.begin]).key("end").integer(before[span.end]);
     out.member("text", answer.substr(span.begin, span.end - span.begin));
     out.member("score", std::round(span.score * 1e6) / 1e6);
-    out.member("verdict", router::verdict_name(span.verdict)).end_object();
+    out.member("verdict", grounding::verdict_name(span.verdict)).end_object();
   }
   // 0.05 rather than all the digits of 1 - 0.95.
   out.end_array().member("supported", std::round(report.supported * 1e6) / 1e6);
@@ -35,7 +35,7 @@ std::string to_json(std::string_view answer, const router::GroundingReport& repo
   return out.end_array().end_object().take();
 }
 
-Result<std::string> check_row(const router::GroundingChecker& checker, const json::Value& row) {
+Result<std::string> check_row(const grounding::Checker& checker, const json::Value& row) {
   std::string_view context, question;
   if (row.find("context")) {
     SIGNALBOX_TRY(context, string_member(row, "context"));
@@ -60,16 +60,16 @@ ModelChoice choice_of(const cxxopts::ParseResult& parsed, const char* option,
 
 Result<void> check_answers(const cxxopts::ParseResult& parsed,
                            const engine::OpenOptions& open_options) {
-  router::GroundingOptions options;
+  grounding::Options options;
   options.threshold = parsed["threshold"].as<Number>().value;
-  router::GroundingModels models;
+  grounding::Models models;
   SIGNALBOX_TRY(models.hallucination,
                 open_grounding_model(choice_of(parsed, "--hallucination-model", open_options),
                                      engine::HeadKind::kTokens));
   SIGNALBOX_TRY(models.inference,
                 open_grounding_model(choice_of(parsed, "--nli-model", open_options),
                                      engine::HeadKind::kSequence));
-  SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create(options, models));
+  SIGNALBOX_TRY(const auto checker, grounding::Checker::create(options, models));
   return for_each_row([&](const json::Value& row) { return check_row(checker, row); });
 }
 

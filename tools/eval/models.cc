@@ -6,7 +6,7 @@
 
 #include "base/json_writer.h"
 #include "engine/model_path.h"
-#include "router/guard/grounding.h"
+#include "router/safety/grounding/grounding.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/eval/compare.h"
 #include "tools/eval/report.h"
@@ -61,18 +61,20 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
 
 // What `signalbox check-answer` does, with the models that are named.
 Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
-  router::GroundingModels models;
+  grounding::Models models;
   SIGNALBOX_TRY(models.hallucination,
                 open_grounding_model(request.hallucination, engine::HeadKind::kTokens));
   SIGNALBOX_TRY(models.inference,
                 open_grounding_model(request.inference, engine::HeadKind::kSequence));
-  SIGNALBOX_TRY(const auto checker, router::GroundingChecker::create({}, models));
+  SIGNALBOX_TRY(const auto checker, grounding::Checker::create({}, models));
   const CheckAnswer check = [&](const std::string& context, const std::string& question,
                                 const std::string& answer) -> Result<CheckedAnswer> {
     SIGNALBOX_TRY(const auto found, checker.check(context, question, answer));
     CheckedAnswer out{.supported = found.supported};
-    for (const router::GroundingSpan& span : found.spans)
-      out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
+    for (const grounding::Span& span : found.spans) {
+      if (span.verdict != grounding::Verdict::kUnchecked)
+        out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
+    }
     return out;
   };
   std::string name = "rules";

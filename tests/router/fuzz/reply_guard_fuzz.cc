@@ -15,7 +15,7 @@ using namespace signalbox::router;
 
 ReplyCheck check_of(const ReplyRules& rules) {
   static const auto kChecker =
-      std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+      std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   GroundTruth truth;
   truth.context = "The bridge of 1932 is 503 m long.";
   return {rules, std::move(truth), kChecker, {}, {}};

@@ -58,7 +58,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   truth.instructions = text_of(row, "instructions");
   truth.context = text_of(row, "context") + truth.instructions;
   truth.question = text_of(row, "question");
-  auto checker = GroundingChecker::create({}, {});
+  auto checker = grounding::Checker::create({}, {});
   EXPECT_TRUE(checker);
   JailbreakJudge judge;
   judge.positive = {1};
@@ -68,7 +68,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   }
   return {rules,
           std::move(truth),
-          std::make_shared<GroundingChecker>(std::move(*checker)),
+          std::make_shared<grounding::Checker>(std::move(*checker)),
           {},
           std::move(judge)};
 }
@@ -291,7 +291,7 @@ double seconds_for(int spans, std::string_view between) {
   GroundTruth truth;
   truth.context = truth.instructions =
       "You answer for the shop on market street and know its hours.";
-  const auto checker = std::make_shared<const GroundingChecker>(*GroundingChecker::create({}, {}));
+  const auto checker = std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   ReplyCheck check(rules, std::move(truth), checker, {}, {});
   ReplyWindow window;
   window.text = std::move(text);
