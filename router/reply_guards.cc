@@ -48,7 +48,7 @@ ReplyAction action_of(config::ResponseJailbreakPlugin::Action action) {
 
 // The first head of the kind of the model behind a type; none where there is no model.
 Result<grounding::Model> model_of(const config::Config& config, const Models& models,
-                                std::string_view type, engine::HeadKind kind) {
+                                  std::string_view type, engine::HeadKind kind) {
   const std::string directory = classifier_directory(config, type);
   const auto found = models.classifiers.find(directory);
   if (found == models.classifiers.end()) return grounding::Model{};

@@ -5,8 +5,7 @@
 
 namespace signalbox::tools {
 
-Result<grounding::Model> open_grounding_model(const ModelChoice& choice,
-                                                    engine::HeadKind kind) {
+Result<grounding::Model> open_grounding_model(const ModelChoice& choice, engine::HeadKind kind) {
   grounding::Model out;
   if (choice.model.empty()) return out;
   SIGNALBOX_TRY(out.model, open_model(choice));

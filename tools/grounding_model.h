@@ -8,7 +8,6 @@ namespace signalbox::tools {
 
 /// Opened, with the head of it that is named, or its first of the kind; nothing where `choice`
 /// names no model. Errors are those of opening, and kInvalid with what heads there are.
-Result<grounding::Model> open_grounding_model(const ModelChoice& choice,
-                                                    engine::HeadKind kind);
+Result<grounding::Model> open_grounding_model(const ModelChoice& choice, engine::HeadKind kind);
 
 }  // namespace signalbox::tools

@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "base/utf8.h"
+#include "router/signals/windows.h"
 #include "router/text/facts.h"
 #include "router/text/read_text.h"
-#include "router/signals/windows.h"
 
 namespace signalbox::router {
 namespace {

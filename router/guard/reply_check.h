@@ -8,9 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "router/guard/reply_guard.h"
 #include "router/safety/grounding/grounding.h"
 #include "router/text/read_text.h"
-#include "router/guard/reply_guard.h"
 
 namespace signalbox::router {
 

@@ -32,10 +32,10 @@ struct Date {
 
 std::optional<Date> read_date(const ReadText& text, size_t token);
 
-/// Whether `by` contains or implies every part of `date`.
+/// True if `by` contains or implies every part of `date`.
 bool follows_from(const Date& date, const Date& by);
 
-/// Whether no part of one contradicts the other.
+/// True if no part of one contradicts the other.
 bool agrees(const Date& a, const Date& b);
 
 }  // namespace signalbox::text

@@ -37,7 +37,7 @@ size_t skip_marks(const ReadText& text, size_t at, size_t end) {
   return at;
 }
 
-// Whether brackets of a context enclose values, as in JSON, rather than a citation.
+// True if brackets of a context enclose values, as in JSON, rather than a citation.
 bool is_list_of_values(const ReadText& text, size_t bracket) {
   return text.is_context() && (bracket == 0 || is_one_of(text.at(bracket - 1).lower,
                                                          {":", ",", "[", "{", "=", "(", "\""}));
@@ -90,13 +90,13 @@ bool is_capital(const Token& token) {
   return token.kind == TokenKind::kWord && is_upper_start(token.text);
 }
 
-// Whether the word may join two capitalised words.
+// True if the word may join two capitalised words.
 bool joins(const Token& token) {
   return is_one_of(token.lower, {"of",  "de",  "da", "di", "del", "della", "la", "le", "van", "von",
                                  "der", "den", "al", "el", "bin", "the",   "&",  "-",  "du",  "y"});
 }
 
-// Whether nearly all words of the line are capitalised, as in headings and labels.
+// True if nearly all words of the line are capitalised, as in headings and labels.
 bool is_heading(const ReadText& text, const Sentence& sentence) {
   size_t words = 0, capitals = 0;
   for (size_t i = sentence.first_token; i < sentence.last_token; ++i) {
@@ -109,13 +109,13 @@ bool is_heading(const ReadText& text, const Sentence& sentence) {
   return words >= 3 && words <= 16 && capitals * 5 >= words * 4;
 }
 
-// Whether the next word may be capitalised without being a name.
+// True if the next word may be capitalised without being a name.
 bool opens(const Token& token) {
   return is_one_of(token.lower, {"\"", "“", "‘", "'", "(", "[", ":", "*", "#", "-", "–", "—", "•",
                                  ">", "|", ";", "…", "/"});
 }
 
-// Whether the token is a currency before a number, such as "USD".
+// True if the token is a currency before a number, such as "USD".
 bool is_currency(const ReadText& text, size_t token) {
   return is_all_upper(text.at(token).text) && read_currency_before(text, token + 1) &&
          read_quantity(text, token + 1);
@@ -160,7 +160,7 @@ Name read_name(const ReadText& text, size_t at, size_t end, bool first) {
   return name;
 }
 
-// Whether exactly one token separates the quantities, and joins them.
+// True if exactly one token separates the quantities, and joins them.
 bool ranges(const ReadText& text, const Quantity& a, const Quantity& b) {
   return a.last_token + 1 == b.first_token &&
          is_one_of(text.at(a.last_token).lower,

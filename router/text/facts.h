@@ -33,10 +33,10 @@ void read_facts(const ReadText& text, const Sentence& sentence, bool headings, F
 /// itself if no address begins there.
 size_t past_address(const ReadText& text, size_t token, size_t end);
 
-/// Whether the word is an article, pronoun, preposition or another word without content.
+/// True if the word is an article, pronoun, preposition or another word without content.
 bool is_common_word(std::string_view lower);
 
-/// Whether the sentence begins with the mark of a list item: "- ", "1. ".
+/// True if the sentence begins with the mark of a list item: "- ", "1. ".
 bool is_item(const ReadText& text, const Sentence& sentence);
 
 /// A word without its plural ending.

@@ -3,164 +3,14 @@
 
 #include "router/text/numeral.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <span>
 
 #include "router/text/digits.h"
+#include "router/text/number_words.h"
 #include "router/text/units.h"
 
 namespace signalbox::text {
 namespace {
-
-struct Word {
-  std::string_view word;
-  double value;
-};
-
-// The index is the value.
-constexpr std::string_view kSmall[] = {"zero",    "one",     "two",       "three",    "four",
-                                       "five",    "six",     "seven",     "eight",    "nine",
-                                       "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
-                                       "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-constexpr std::string_view kOrdinals[] = {
-    "",           "first",     "second",    "third",       "fourth",     "fifth",     "sixth",
-    "seventh",    "eighth",    "ninth",     "tenth",       "eleventh",   "twelfth",   "thirteenth",
-    "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"};
-// The index is a tenth of the value.
-constexpr std::string_view kTens[] = {"",      "",      "twenty",  "thirty", "forty",
-                                      "fifty", "sixty", "seventy", "eighty", "ninety"};
-constexpr std::string_view kTenths[] = {"",          "",          "twentieth", "thirtieth",
-                                        "fortieth",  "fiftieth",  "sixtieth",  "seventieth",
-                                        "eightieth", "ninetieth", "hundredth"};
-constexpr Word kScales[] = {{"hundred", 1e2}, {"thousand", 1e3},  {"lakh", 1e5},
-                            {"million", 1e6}, {"mn", 1e6},        {"mln", 1e6},
-                            {"crore", 1e7},   {"billion", 1e9},   {"bn", 1e9},
-                            {"bln", 1e9},     {"trillion", 1e12}, {"tn", 1e12}};
-// Denominators after a numerator or "a"; plurals have an "s".
-constexpr Word kParts[] = {{"half", 2},       {"halve", 2}, {"third", 3},  {"quarter", 4},
-                           {"fourth", 4},     {"fifth", 5}, {"sixth", 6},  {"seventh", 7},
-                           {"eighth", 8},     {"ninth", 9}, {"tenth", 10}, {"twentieth", 20},
-                           {"hundredth", 100}};
-constexpr Word kSigns[] = {{"½", 1.0 / 2}, {"⅓", 1.0 / 3}, {"⅔", 2.0 / 3}, {"¼", 1.0 / 4},
-                           {"¾", 3.0 / 4}, {"⅕", 1.0 / 5}, {"⅖", 2.0 / 5}, {"⅗", 3.0 / 5},
-                           {"⅘", 4.0 / 5}, {"⅛", 1.0 / 8}, {"⅜", 3.0 / 8}, {"⅝", 5.0 / 8},
-                           {"⅞", 7.0 / 8}};
-
-std::optional<double> find(std::span<const std::string_view> words, std::string_view word) {
-  const auto found = std::ranges::find(words, word);
-  if (found == words.end() || word.empty()) return std::nullopt;
-  return static_cast<double>(found - words.begin());
-}
-
-std::optional<double> find(std::span<const Word> words, std::string_view word) {
-  const auto found = std::ranges::find(words, word, &Word::word);
-  if (found == words.end()) return std::nullopt;
-  return found->value;
-}
-
-std::optional<double> ordinal_of(std::string_view word) {
-  if (const auto ordinal = find(kOrdinals, word)) return ordinal;
-  const auto tens = find(kTenths, word);
-  return tens ? std::optional(*tens * 10) : std::nullopt;
-}
-
-std::optional<double> denominator_of(std::string_view word) {
-  if (word.ends_with('s')) word.remove_suffix(1);
-  return find(kParts, word);
-}
-
-// The token after a hyphen inside a word ("twenty-three"), or `token`.
-size_t skip_hyphen(const ReadText& text, size_t token) {
-  const bool hyphen = is_one_of(text.at(token).text, {"-", "‐", "‑"});
-  return hyphen && text.glued(token) && text.glued(token + 1) ? token + 1 : token;
-}
-
-size_t skip_and(const ReadText& text, size_t token) {
-  return token + (text.at(token).is("and") ? 1 : 0);
-}
-
-// Reads a number below a hundred, which may end in an ordinal: "twelve", "twenty-third".
-bool read_below_hundred(const ReadText& text, size_t token, Numeral& out) {
-  const std::string_view word = text.at(token).lower;
-  out.next = token + 1;
-  if (const auto small = find(kSmall, word)) {
-    out.value = *small;
-    return true;
-  }
-  const auto tens = find(kTens, word);
-  if (!tens) return false;
-  out.value = *tens * 10;
-  const size_t next = skip_hyphen(text, token + 1);
-  const std::string_view ones = text.at(next).lower;
-  const auto small = find(kSmall, ones), last = find(kOrdinals, ones);
-  if (small && *small >= 1 && *small <= 9) {
-    out.value += *small;
-    out.next = next + 1;
-  } else if (last && *last <= 9 && next > token + 1) {
-    out.value += *last;
-    out.next = next + 1;
-    out.ordinal = true;
-  }
-  return true;
-}
-
-// Reads a number with its scale: "two hundred and five thousand", and with `article` "a hundred"
-// if more of the number follows.
-bool read_group(const ReadText& text, size_t token, bool article, double scale_before,
-                Numeral& out) {
-  if (!read_below_hundred(text, token, out)) {
-    Numeral more;
-    if (!article || !text.at(token).is("a") || !find(kScales, text.at(token + 1).lower) ||
-        !read_below_hundred(text, skip_and(text, token + 2), more))
-      return false;
-    out.value = 1;
-  }
-  if (!out.ordinal && text.at(out.next).is("hundred")) {
-    out.value *= 100;
-    ++out.next;
-    Numeral rest;
-    if (read_below_hundred(text, skip_and(text, out.next), rest)) {
-      out.value += rest.value;
-      out.next = rest.next;
-      out.ordinal = rest.ordinal;
-    }
-  }
-  const auto scale = find(kScales, text.at(out.next).lower);
-  if (!out.ordinal && scale && *scale > 100 && *scale < scale_before) {
-    out.value *= *scale;
-    out.scale = *scale;
-    ++out.next;
-  }
-  return true;
-}
-
-// Reads "one hundred and five thousand two hundred", and years such as "nineteen eighty-four".
-bool read_cardinal(const ReadText& text, size_t token, Numeral& out) {
-  double scale = 1e18;
-  Numeral group;
-  for (size_t at = token; read_group(text, at, at == token, scale, group); group = {}) {
-    out.value += group.value;
-    out.next = group.next;
-    out.ordinal = group.ordinal;
-    out.words = true;
-    out.step = group.scale;
-    out.scaled = out.scaled || group.scale > 1;
-    if (group.scale == 1 || group.ordinal) break;
-    scale = group.scale;
-    at = skip_and(text, group.next);
-  }
-  if (!out.words) return false;
-  Numeral years;
-  if (!out.scaled && !out.ordinal && out.value >= 10 && out.value <= 20 && out.next == token + 1 &&
-      read_below_hundred(text, out.next, years) && years.value >= 10 && !years.ordinal) {
-    out.value = out.value * 100 + years.value;
-    out.next = years.next;
-  }
-  return true;
-}
 
 void apply_scale(double scale, size_t next, Numeral& out) {
   out.value *= scale;
@@ -181,13 +31,13 @@ bool read_half(const ReadText& text, size_t token, Numeral& out) {
   if (is_one_of(text.at(next).lower, {"a", "an"})) ++next;
   if (text.at(next).is("dozen")) {
     out = {.value = 6, .next = next + 1, .words = true};
-  } else if (const auto scale = find(kScales, text.at(next).lower)) {
+  } else if (const auto scale = scale_of(text.at(next).lower)) {
     apply_scale(*scale, next + 1, out);
   }
   return true;
 }
 
-// Whether an ordinal before the token is a rank ("a fifth season") rather than a part.
+// True if an ordinal before the token is a rank ("a fifth season") rather than a part.
 bool is_rank_before(const Token& next) {
   return next.kind == TokenKind::kWord && dimension_of(next.lower) == Dimension::kNone &&
          !is_one_of(next.lower, {"of", "as", "the", "more", "less", "and", "or", "in", "are", "is",
@@ -197,7 +47,7 @@ bool is_rank_before(const Token& next) {
 // Reads "a hundred", "a dozen", "a third", "an hour", "½".
 bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
   const Token& first = text.at(token);
-  if (const auto sign = find(kSigns, first.text)) {
+  if (const auto sign = fraction_sign(first.text)) {
     out = {.value = *sign, .step = 0.01, .next = token + 1, .fraction = true};
     return true;
   }
@@ -211,7 +61,7 @@ bool read_idiom(const ReadText& text, size_t token, Numeral& out) {
     return true;
   }
   if (!article) return false;
-  const auto scale = find(kScales, noun), part = find(kParts, noun);
+  const auto scale = scale_of(noun), part = denominator_of(noun);
   if (noun == "couple") {
     out.value = 2;
     out.vague = true;
@@ -241,11 +91,10 @@ void extend_half(const ReadText& text, Numeral& out) {
   if (!text.at(at).is("and") || !text.at(article).is("a")) return;
   const std::string_view part = text.at(tail).lower;
   if (!is_one_of(part, {"half", "quarter"}) && !(part == "third" && out.words)) return;
-  out.value += 1 / *find(kParts, part);
+  out.value += 1 / *denominator_of(part);
   out.step = 0.1;
   out.next = tail + 1;
-  if (const auto scale = find(kScales, text.at(out.next).lower))
-    apply_scale(*scale, out.next + 1, out);
+  if (const auto scale = scale_of(text.at(out.next).lower)) apply_scale(*scale, out.next + 1, out);
 }
 
 // Extends a cardinal: "two thirds", "two and a half", "two dozen".
@@ -286,7 +135,7 @@ void offer_parts(const ReadText& text, double above, double below, Numeral& out)
 
 // Extends digits to "1½", "3/4", "1 1/2".
 void extend_fraction(const ReadText& text, size_t token, Numeral& out) {
-  const auto sign = find(kSigns, text.at(out.next).text);
+  const auto sign = fraction_sign(text.at(out.next).text);
   if (sign && text.glued(out.next)) {
     out.value += *sign;
     out.step = 0.01;
@@ -332,9 +181,9 @@ void extend_scale(const ReadText& text, Numeral& out) {
     out.next = next + 1;
     return;
   }
-  if (const auto found = find(kScales, text.at(next).lower)) {
+  if (const auto found = scale_of(text.at(next).lower)) {
     scale = *found;
-    const auto more = find(kScales, text.at(next + 1).lower);  // "5 hundred thousand"
+    const auto more = scale_of(text.at(next + 1).lower);  // "5 hundred thousand"
     if (more && *more > scale) {
       scale *= *more;
       ++next;

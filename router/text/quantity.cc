@@ -45,7 +45,7 @@ Hedge hedge_after(const ReadText& text, size_t token) {
   return Hedge::kNone;
 }
 
-// Whether a minus stands before the number, rather than a hyphen or the dash of a range.
+// True if a minus stands before the number, rather than a hyphen or the dash of a range.
 bool is_negative(const ReadText& text, size_t token) {
   if (token == 0) return false;
   const Token& before = text.at(token - 1);
@@ -125,7 +125,7 @@ void add_plain(const ReadText& text, const Numeral& part, Quantity& out) {
     add(out, part.value, part.step, kInInches);
 }
 
-// Whether the number follows hours, as in "2h 15m".
+// True if the number follows hours, as in "2h 15m".
 bool follows_hours(const ReadText& text, size_t token) {
   return token > 1 && is_one_of(text.at(token - 1).lower, {"h", "hr", "hrs"}) &&
          text.at(token - 2).kind == TokenKind::kNumber;
@@ -198,7 +198,7 @@ void add_units(const ReadText& text, size_t token, const Numeral& part, Quantity
   if (part.other) add(out, *part.other, 1, unit->unit);
 }
 
-// Whether the number is a version or a section: "3.10" is not "3.1" there.
+// True if the number is a version or a section: "3.10" is not "3.1" there.
 bool is_version(const ReadText& text, size_t token) {
   const std::string_view digits = text.at(token).text;
   const size_t point = digits.find('.');

@@ -75,7 +75,7 @@ size_t run_end(std::string_view text, size_t at, bool commas) {
   }
 }
 
-// Whether the groups of digits are those of one number: "1,200,000", "12,50,000" as in India.
+// True if the groups of digits are those of one number: "1,200,000", "12,50,000" as in India.
 bool is_grouped(std::string_view integer) {
   std::vector<size_t> sizes;
   for (size_t at = 0; at < integer.size(); ++at) {
@@ -92,7 +92,7 @@ bool is_grouped(std::string_view integer) {
   return (sizes[0] <= 3 && inner_are(3)) || (sizes[0] <= 2 && sizes.size() >= 3 && inner_are(2));
 }
 
-// Whether a run with commas looks like one number: "1,200.5", "1.200,5", "12,5".
+// True if a run with commas looks like one number: "1,200.5", "1.200,5", "12,5".
 bool is_one_number(std::string_view run) {
   const size_t comma = run.find(',');
   if (comma == run.rfind(',') && digits_end(run, comma + 1) == run.size())
@@ -102,7 +102,7 @@ bool is_one_number(std::string_view run) {
          is_grouped(run.substr(0, point));
 }
 
-// Whether the characters around a run with commas make it a list: "[1,200]", "1,200,Anna",
+// True if the characters around a run with commas make it a list: "[1,200]", "1,200,Anna",
 // "08:03,08:56", "2024-03-05,450".
 bool is_list(std::string_view text, size_t begin, size_t end) {
   const char before = begin > 0 ? text[begin - 1] : ' ';
@@ -123,7 +123,7 @@ size_t number_end(std::string_view text, size_t at) {
   return is_one_number(text.substr(at, end - at)) ? end : cell;
 }
 
-// Whether a letter between digits is a token of its own: "14h30", "1d12h", "5m30s" (but not
+// True if a letter between digits is a token of its own: "14h30", "1d12h", "5m30s" (but not
 // "80m2"), "2024-03-05T14:30".
 bool parts_numbers(std::string_view text, size_t at) {
   if (at == 0 || !ascii::is_digit(text[at - 1]) || !digit_at(text, at + 1)) return false;
@@ -152,7 +152,7 @@ constexpr auto kBeforeNumbers =
     std::to_array<std::string_view>({"no", "nos", "vol", "fig", "figs", "eq", "p", "pp", "sec",
                                      "ch", "max", "min", "c", "ft", "yd", "lb", "hr", "tel"});
 
-// Whether the full stop belongs to an abbreviation. Not after units: "5M.", "20 °C."
+// True if the full stop belongs to an abbreviation. Not after units: "5M.", "20 °C."
 bool is_abbreviation(std::string_view text, std::string_view lower, size_t stop) {
   constexpr size_t kUnitLetters = 3;  // "640 sq. ft. (320 a floor)"
   size_t begin = stop;
@@ -179,7 +179,7 @@ size_t digits_before(std::string_view text, size_t at) {
   return count;
 }
 
-// Whether the full stop belongs to a date: "12. 5. 2025".
+// True if the full stop belongs to a date: "12. 5. 2025".
 bool is_within_date(std::string_view text, size_t stop) {
   const size_t day = digits_before(text, stop);
   if (day < 1 || day > 2 || text.substr(stop + 1, 1) != " ") return false;
@@ -190,7 +190,7 @@ bool is_within_date(std::string_view text, size_t stop) {
          digits_before(text, stop - day - 2) >= 1;
 }
 
-// Whether a line continues the previous one, as in text that was wrapped at a width.
+// True if a line continues the previous one, as in text that was wrapped at a width.
 bool continues_line(std::string_view text, size_t at) {
   if (at >= text.size() || text[at] == '\n') return false;
   return (ascii::is_lower(text[at]) && at + 1 < text.size() && text[at + 1] != ')' &&

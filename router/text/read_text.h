@@ -57,11 +57,11 @@ class ReadText {
 
   /// The token at `index`, or an empty one if out of range. Indices wrap below 0.
   const Token& at(size_t index) const;
-  /// Whether the token follows the previous one without a space.
+  /// True if the token follows the previous one without a space.
   bool glued(size_t index) const;
-  /// Whether the token is the first of its line.
+  /// True if the token is the first of its line.
   bool opens_line(size_t index) const;
-  /// Whether the token is the first of its sentence.
+  /// True if the token is the first of its sentence.
   bool opens_sentence(size_t index) const;
 
  private:
@@ -84,9 +84,9 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 bool is_dash(const Token& token);
 
-/// Whether the first letter is a capital.
+/// True if the first letter is a capital.
 bool is_upper_start(std::string_view word);
-/// Whether the word has two letters or more and all of them are capitals.
+/// True if the word has two letters or more and all of them are capitals.
 bool is_all_upper(std::string_view word);
 
 }  // namespace signalbox::text

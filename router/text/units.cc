@@ -225,7 +225,7 @@ const Unit* dollar_of(std::string_view country) {
   return is_one_of(country, {"S", "SG"}) ? named("sgd") : nullptr;
 }
 
-// Whether a unit of one letter is in its usual case.
+// True if a unit of one letter is in its usual case.
 bool fits_case(const Token& token) {
   if (token.text.size() != 1) return true;
   return std::string_view("mglshtjwvLWVJ$%").find(token.text[0]) != std::string_view::npos;

@@ -68,7 +68,7 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token);
 /// The currency that ends before `token`: "$", "US$", "A$", "EUR".
 std::optional<Unit> read_currency_before(const ReadText& text, size_t token);
 
-/// Whether an answer's currency `mine` may be a context's currency `theirs`: "$" may be any dollar,
+/// True if an answer's currency `mine` may be a context's currency `theirs`: "$" may be any dollar,
 /// "USD" may be "$", "kroner" may be NOK.
 bool may_be_currency(uint8_t mine, uint8_t theirs);
 

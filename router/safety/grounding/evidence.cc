@@ -18,7 +18,7 @@ constexpr size_t kDatesMax = 1u << 14;  // dates that are kept
 constexpr size_t kHeadingsMax = 16;     // heading units, and heading scales, that are kept
 constexpr size_t kCellsMax = 1u << 15;  // cells that are converted
 
-// Whether the word after the number is what it counts: neither a unit nor a common word.
+// True if the word after the number is what it counts: neither a unit nor a common word.
 bool counts_things(const ReadText& text, const Quantity& quantity) {
   size_t next = quantity.last_token;
   if (text.at(next).is("-") && !text.opens_line(next)) ++next;

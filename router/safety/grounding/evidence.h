@@ -25,11 +25,11 @@ class Evidence {
   void add(const text::ReadText& text);
   void seal();
 
-  /// Whether the texts contain the figure of an answer, in any of its usual forms.
+  /// True if the texts contain the figure of an answer, in any of its usual forms.
   bool has(const text::ReadText& answer, const text::Quantity& quantity) const;
-  /// Whether the texts contain the number, whatever its unit.
+  /// True if the texts contain the number, whatever its unit.
   bool has_number(const text::Quantity& quantity) const;
-  /// Whether the texts contain the date, or one from which all its parts follow.
+  /// True if the texts contain the date, or one from which all its parts follow.
   bool has(const text::Date& date) const;
   const KnownWords& words() const { return words_; }
   /// The kinds of figures in a sentence, counted from the first sentence of the first text.

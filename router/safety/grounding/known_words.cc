@@ -97,7 +97,7 @@ std::string transliterate(std::string_view lower) {
   return out;
 }
 
-// Of all words, and of the capitalised ones.
+// The initials of all words, and of the capitalised words only.
 std::array<std::string, 2> initials_of(const ReadText& text, const Name& name) {
   std::array<std::string, 2> out;
   for (size_t i = name.first_token; i < name.last_token; ++i) {

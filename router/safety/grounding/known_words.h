@@ -32,7 +32,7 @@ class KnownWords {
 
   /// Case and accents are ignored: "Zurich", "Mueller".
   bool contain(const text::Token& word) const;
-  /// Whether the texts contain the initials of the name as an acronym.
+  /// True if the texts contain the initials of the name as an acronym.
   bool contain_initials(const text::ReadText& text, const text::Name& name) const;
 
  private:

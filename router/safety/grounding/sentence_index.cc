@@ -16,7 +16,7 @@ namespace {
 using namespace text;
 
 constexpr size_t kFewSentences = 40;  // up to which every word counts
-constexpr size_t kSharedMin = 2;      // content words that a restated sentence shares
+constexpr size_t kSharedMin = 2;      // shared content words, if there are as many
 
 // Words are compared by their first letters, so that plurals and tenses match.
 std::string_view key_of(const Token& token) {
@@ -78,8 +78,9 @@ std::vector<uint32_t> SentenceIndex::restated_by(const ReadText& answer,
     for (const uint32_t s : found->second) ++shared[s];
   }
   std::vector<uint32_t> out;
+  const size_t least = std::clamp<size_t>(words.size(), 1, kSharedMin);
   for (uint32_t s = 0; s < shared.size(); ++s) {
-    if (shared[s] >= kSharedMin && shared[s] * 2 >= words.size()) out.push_back(s);
+    if (shared[s] >= least && shared[s] * 2 >= words.size()) out.push_back(s);
   }
   return out;
 }

@@ -22,7 +22,7 @@ class SentenceIndex {
                             uint32_t last_token) const;
 
   /// Indices of the sentences that the answer's sentence restates: each contains at least half of
-  /// its content words, and at least two. Units are not content words.
+  /// its content words, and two of them unless it has only one. Units are not content words.
   std::vector<uint32_t> restated_by(const text::ReadText& answer,
                                     const text::Sentence& sentence) const;
 

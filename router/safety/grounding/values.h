@@ -16,7 +16,7 @@ class Values {
   void add(double value, const text::Unit& unit);
   void seal();
 
-  /// Whether one of the values is what `reading`, one of the quantity's readings, means. Units of
+  /// True if one of the values is what `reading`, one of the quantity's readings, means. Units of
   /// one dimension are converted. A plain number matches only plain numbers and shares, or values
   /// of every unit with `any_unit`.
   bool contain(const text::Reading& reading, const text::Quantity& quantity, bool any_unit) const;

@@ -1,4 +1,5 @@
-// Contexts and answers are foreign text: whatever they hold, spans lie inside the answer, in order.
+// For arbitrary contexts and answers, the spans lie inside the answer, in order and without
+// overlap.
 
 #include <cstdint>
 

@@ -291,7 +291,8 @@ double seconds_for(int spans, std::string_view between) {
   GroundTruth truth;
   truth.context = truth.instructions =
       "You answer for the shop on market street and know its hours.";
-  const auto checker = std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
+  const auto checker =
+      std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   ReplyCheck check(rules, std::move(truth), checker, {}, {});
   ReplyWindow window;
   window.text = std::move(text);
