@@ -307,7 +307,8 @@ void ReadText::read_tokens() {
 
 // Ends the current sentence at `end`, where the next one begins.
 void ReadText::close(uint32_t end, bool code) {
-  Sentence sentence{.begin = static_cast<uint32_t>(spaces_end(text_, sentence_begin_)),
+  while (sentence_begin_ < end && ascii::is_space(text_[sentence_begin_])) ++sentence_begin_;
+  Sentence sentence{.begin = sentence_begin_,
                     .end = end,
                     .first_token = sentence_token_,
                     .code = code};

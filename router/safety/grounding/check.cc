@@ -24,9 +24,9 @@ constexpr double kFigureScore = 0.95;
 constexpr double kUnitScore = 0.85;
 constexpr double kNameScore = 0.7;
 
-// Sentences of an answer that are compared with the context, which costs time linear in it. The
+// Pairs of an answer's sentence and a context's sentence that are compared. With more pairs, the
 // missing figures of later sentences are unchecked.
-constexpr size_t kComparedMax = 256;
+constexpr size_t kComparedMax = size_t{1} << 26;
 
 // A year is a date unless it counts something, as in "1932 guests".
 bool stands_as_year(const ReadText& text, const Quantity& quantity) {
@@ -108,12 +108,14 @@ class FactCheck {
     }
   }
 
-  // The kinds of figures in the context sentences that the sentence restates; empty if it may state
-  // a result.
+  // The kinds of figures in the context sentences that the sentence restates. Empty if it may state
+  // a result, such as the count of a list that follows.
   FigureKinds restated_kinds(const Sentence& sentence) {
     FigureKinds out;
     const auto& tokens = answer_.tokens();
-    if (compared_++ >= kComparedMax ||
+    const bool announces_list = answer_.at(sentence.last_token - 1).is(":");
+    compared_ += index_.size();
+    if (compared_ > kComparedMax || announces_list ||
         std::any_of(tokens.begin() + sentence.first_token, tokens.begin() + sentence.last_token,
                     is_arithmetic))
       return out;

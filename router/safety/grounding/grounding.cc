@@ -178,7 +178,7 @@ class Check {
     report_.spans = merge(answer_.text(), facts_, marked_);
     for (const Span& span : report_.spans) doubt(span.score);
     for (const JudgedToken& token : judged_) doubt(token.hallucinated);
-    report_.spans = merge(answer_.text(), std::move(report_.spans), unchecked_);
+    add_unchecked();
     return std::move(report_);
   }
 
@@ -195,6 +195,17 @@ class Check {
   static bool any_in(const std::vector<Span>& spans, const Sentence& sentence) {
     const auto first = std::ranges::lower_bound(spans, sentence.begin + 1, {}, &Span::end);
     return first != spans.end() && is_in(*first, sentence);
+  }
+
+  // A finding replaces an unchecked span that it overlaps.
+  void add_unchecked() {
+    std::erase_if(unchecked_, [&](const Span& span) {
+      const auto after = std::ranges::lower_bound(report_.spans, span.begin + 1, {}, &Span::end);
+      return after != report_.spans.end() && after->begin < span.end;
+    });
+    const auto findings = static_cast<ptrdiff_t>(report_.spans.size());
+    report_.spans.insert(report_.spans.end(), unchecked_.begin(), unchecked_.end());
+    std::ranges::inplace_merge(report_.spans, report_.spans.begin() + findings, {}, &Span::begin);
   }
 
   void doubt(double hallucinated) {

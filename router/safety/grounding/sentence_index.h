@@ -16,6 +16,9 @@ class SentenceIndex {
  public:
   explicit SentenceIndex(const text::ReadText& text);
 
+  /// The number of sentences.
+  size_t size() const { return text_.sentences().size(); }
+
   /// A score for each sentence of the text: the sum of ln(1 + sentences / sentences with the word)
   /// over the distinct words that it shares with the tokens, slightly reduced for long sentences.
   std::vector<float> scores(const text::ReadText& answer, uint32_t first_token,

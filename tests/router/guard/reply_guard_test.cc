@@ -282,7 +282,7 @@ TEST(GuardedBody, says_what_was_found) {
 }
 
 // The processor's time for a reply of so many sentences, or of one of so many numbers, of which
-// each has something that the system message does not support.
+// each has a number that contradicts the system message.
 double seconds_for(int spans, std::string_view between) {
   std::string text = "Opening hours of the shop on market street are ";
   for (int i = 0; i < spans; ++i) text += fmt::format("{} minutes{}", 10'000 + i, between);
@@ -290,7 +290,7 @@ double seconds_for(int spans, std::string_view between) {
   rules.grounding = true;
   GroundTruth truth;
   truth.context = truth.instructions =
-      "You answer for the shop on market street and know its hours.";
+      "You answer for the shop on market street, which has opening hours of 5 minutes.";
   const auto checker =
       std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   ReplyCheck check(rules, std::move(truth), checker, {}, {});
