@@ -64,6 +64,13 @@ std::vector<float> SentenceIndex::scores(const ReadText& answer, uint32_t first_
   return out;
 }
 
+// True if the sentence begins with a pronoun, whose meaning is in the previous sentence.
+bool SentenceIndex::continues(uint32_t sentence) const {
+  if (sentence >= text_.sentences().size()) return false;
+  return is_one_of(text_.at(text_.sentences()[sentence].first_token).lower,
+                   {"it", "its", "he", "his", "she", "her", "they", "their", "this", "these"});
+}
+
 std::vector<uint32_t> SentenceIndex::restated_by(const ReadText& answer,
                                                  const Sentence& sentence) const {
   std::unordered_set<std::string_view> words;
@@ -75,7 +82,14 @@ std::vector<uint32_t> SentenceIndex::restated_by(const ReadText& answer,
       continue;
     const auto found = sentences_of_.find(key_of(token));
     if (found == sentences_of_.end()) continue;
-    for (const uint32_t s : found->second) ++shared[s];
+    uint32_t counted = 0;  // the first sentence that has not counted the word
+    for (const uint32_t s : found->second) {
+      if (s >= counted) ++shared[s];
+      counted = s + 1;
+      if (!continues(s + 1)) continue;
+      ++shared[s + 1];
+      counted = s + 2;
+    }
   }
   std::vector<uint32_t> out;
   const size_t least = std::clamp<size_t>(words.size(), 1, kSharedMin);

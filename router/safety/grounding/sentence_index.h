@@ -25,11 +25,14 @@ class SentenceIndex {
                             uint32_t last_token) const;
 
   /// Indices of the sentences that the answer's sentence restates: each contains at least half of
-  /// its content words, and two of them unless it has only one. Units are not content words.
+  /// its content words, and two of them unless it has only one. Units are not content words. A
+  /// sentence of the text that begins with a pronoun is taken together with the one before it.
   std::vector<uint32_t> restated_by(const text::ReadText& answer,
                                     const text::Sentence& sentence) const;
 
  private:
+  bool continues(uint32_t sentence) const;
+
   const text::ReadText& text_;
   std::unordered_map<std::string_view, std::vector<uint32_t>> sentences_of_;  // by word
 };
