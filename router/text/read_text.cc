@@ -308,10 +308,8 @@ void ReadText::read_tokens() {
 // Ends the current sentence at `end`, where the next one begins.
 void ReadText::close(uint32_t end, bool code) {
   while (sentence_begin_ < end && ascii::is_space(text_[sentence_begin_])) ++sentence_begin_;
-  Sentence sentence{.begin = sentence_begin_,
-                    .end = end,
-                    .first_token = sentence_token_,
-                    .code = code};
+  Sentence sentence{
+      .begin = sentence_begin_, .end = end, .first_token = sentence_token_, .code = code};
   sentence_begin_ = end;
   while (sentence.end > sentence.begin && ascii::is_space(text_[sentence.end - 1])) --sentence.end;
   while (sentence_token_ < tokens_.size() && tokens_[sentence_token_].begin < sentence.end)
