@@ -5,9 +5,8 @@
 
 namespace signalbox::tools {
 
-Result<grounding::GroundingModel> open_grounding_model(const ModelChoice& choice,
-                                                       engine::HeadKind kind) {
-  grounding::GroundingModel out;
+Result<grounding::Model> open_grounding_model(const ModelChoice& choice, engine::HeadKind kind) {
+  grounding::Model out;
   if (choice.model.empty()) return out;
   SIGNALBOX_TRY(out.model, open_model(choice));
   SIGNALBOX_TRY(out.head, chosen_head(choice, *out.model, kind));

@@ -8,7 +8,6 @@ namespace signalbox::tools {
 
 /// Opens the model and selects the named head, or its first head of the kind. Returns an empty
 /// value if `choice` names no model. Errors: those of opening; kInvalid with the available heads.
-Result<grounding::GroundingModel> open_grounding_model(const ModelChoice& choice,
-                                                       engine::HeadKind kind);
+Result<grounding::Model> open_grounding_model(const ModelChoice& choice, engine::HeadKind kind);
 
 }  // namespace signalbox::tools

@@ -16,15 +16,15 @@ constexpr double kRounding = 1e-9;       // what factors of units lose
 constexpr double kSureOfLanguage = 0.6;  // of a text's words and letters
 constexpr double kTrace = 0.2;           // words that two languages share
 
-bool same_value(const grounding::Quantity& a, const grounding::Quantity& b) {
-  const grounding::Reading &x = a.readings[0], &y = b.readings[0];
+bool same_value(const text::Quantity& a, const text::Quantity& b) {
+  const text::Reading &x = a.readings[0], &y = b.readings[0];
   const double left = x.unit.to_base(x.value), right = y.unit.to_base(y.value);
   return x.unit.dimension == y.unit.dimension && x.unit.currency == y.unit.currency &&
          a.ordinal == b.ordinal && a.hedge == b.hedge && a.range == b.range &&
          std::abs(left - right) <= kRounding * std::max(std::abs(left), std::abs(right));
 }
 
-bool same_date(const grounding::Date& a, const grounding::Date& b) {
+bool same_date(const text::Date& a, const text::Date& b) {
   return a.year == b.year && a.years == b.years && a.month == b.month && a.day == b.day &&
          a.other_month == b.other_month && a.other_day == b.other_day && a.weekday == b.weekday &&
          a.quarter == b.quarter && a.minute == b.minute && a.half_day == b.half_day;

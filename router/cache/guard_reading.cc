@@ -14,9 +14,9 @@ namespace signalbox::cache {
 namespace {
 
 using namespace std::string_view_literals;
-using grounding::ReadText;
-using grounding::Token;
-using grounding::TokenKind;
+using text::ReadText;
+using text::Token;
+using text::TokenKind;
 
 struct Mark {
   std::string_view open, close;
@@ -115,7 +115,7 @@ void add_word(const Token& token, bool first, std::vector<Word>& out) {
   std::string lower = with_plain_apostrophes(token.lower);
   const bool name =
       !lower.starts_with("i'") && token.text != "I" &&
-      (grounding::is_all_upper(token.text) || (!first && grounding::is_upper_start(token.text)));
+      (text::is_all_upper(token.text) || (!first && text::is_upper_start(token.text)));
   static constexpr auto kRuns = std::to_array<std::string_view>(
       {"dont", "doesnt", "didnt", "cant", "wont", "isnt", "arent", "wasnt", "werent", "couldnt",
        "shouldnt", "wouldnt", "hasnt", "havent"});
@@ -301,10 +301,10 @@ Reading read_question(std::string_view text) {
   take_quotations(plain, out.quoted);
   take_code(plain, out.quoted);
   const ReadText read(plain);
-  grounding::Facts facts;
-  for (const grounding::Sentence& sentence : read.sentences())
-    grounding::read_facts(read, sentence, true, facts);
-  for (const grounding::Quantity& each : facts.quantities) {
+  text::Facts facts;
+  for (const text::Sentence& sentence : read.sentences())
+    text::read_facts(read, sentence, true, facts);
+  for (const text::Quantity& each : facts.quantities) {
     if (!each.vague || each.ordinal) out.quantities.push_back(each);
   }
   out.dates = std::move(facts.dates);

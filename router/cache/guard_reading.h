@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/safety/grounding/facts.h"
+#include "router/text/facts.h"
 
 namespace signalbox::cache {
 
@@ -19,8 +19,8 @@ struct Said {
 
 struct Reading {
   std::vector<std::string> quoted;  // quotations and code, byte by byte
-  std::vector<grounding::Quantity> quantities;
-  std::vector<grounding::Date> dates;
+  std::vector<text::Quantity> quantities;
+  std::vector<text::Date> dates;
   std::vector<Said> words;           // a quantity or a date is "#" among them
   std::vector<std::string> kinds;    // of the question, sorted: "how", "when", "why"
   std::vector<std::string> persons;  // sorted: "my", "you"

@@ -7,18 +7,17 @@
 #include <chrono>
 
 #include "base/utf8.h"
-#include "router/safety/grounding/facts.h"
-#include "router/safety/grounding/items.h"
-#include "router/safety/grounding/text.h"
+#include "router/text/facts.h"
+#include "router/text/read_text.h"
 #include "router/text/windows.h"
 
 namespace signalbox::replies {
 namespace {
 
-using grounding::ReadText;
-using grounding::Sentence;
-using grounding::Token;
-using grounding::TokenKind;
+using text::ReadText;
+using text::Sentence;
+using text::Token;
+using text::TokenKind;
 
 constexpr size_t kSharedMin = 2;             // words that speak of the same
 constexpr size_t kAttemptBytesBefore = 512;  // an attempt is a sentence or two
@@ -40,9 +39,9 @@ std::string_view tail(std::string_view text, size_t bytes) {
 // Without its ending, of a word that says something; "" of another.
 std::string_view subject_of(const Token& token) {
   if (token.kind == TokenKind::kSymbol || token.lower.size() < 2 ||
-      grounding::is_common_word(token.lower))
+      text::is_common_word(token.lower))
     return {};
-  return grounding::stem_of(token.lower);
+  return text::stem_of(token.lower);
 }
 
 // Those with an entry in `of`, if there is any.
@@ -61,8 +60,8 @@ std::unordered_set<std::string> subjects(std::string_view text,
 }  // namespace
 
 ReplyCheck::ReplyCheck(const ReplyRules& rules, GroundTruth truth,
-                       std::shared_ptr<const grounding::GroundingChecker> checker,
-                       const SpanRules& spans, JailbreakJudge judge)
+                       std::shared_ptr<const grounding::Checker> checker, const SpanRules& spans,
+                       JailbreakJudge judge)
     : rules_(rules),
       truth_(std::move(truth)),
       checker_(std::move(checker)),
@@ -93,9 +92,10 @@ ReplyVerdict ReplyCheck::check(const std::vector<ReplyWindow>& windows,
   return out;
 }
 
-bool ReplyCheck::counts(const grounding::GroundingSpan& span, std::string_view text) const {
-  const bool marked = span.verdict == grounding::GroundingVerdict::kHallucinated ||
-                      span.verdict == grounding::GroundingVerdict::kUnsupported;
+bool ReplyCheck::counts(const grounding::Span& span, std::string_view text) const {
+  if (span.verdict == grounding::Verdict::kUnchecked) return false;
+  const bool marked = span.verdict == grounding::Verdict::kHallucinated ||
+                      span.verdict == grounding::Verdict::kUnsupported;
   if (!marked) return true;
   return span.score >= spans_.score_min && words_in(text) >= spans_.words_min;
 }
@@ -106,12 +106,12 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
     SIGNALBOX_TRY_VOID(prepare());
   }
   const std::string answer = window.before + window.text;
-  SIGNALBOX_TRY(const grounding::GroundingReport report, checker_->check(*context_, answer));
+  SIGNALBOX_TRY(const grounding::Report report, checker_->check(*context_, answer));
   if (report.spans.empty()) return {};
   const std::vector<Sentence> sentences = speaking(answer);
   auto sentence = sentences.begin();
   utf8::Points points(answer, window.before.size());
-  for (const grounding::GroundingSpan& span : report.spans) {
+  for (const grounding::Span& span : report.spans) {
     if (span.end <= window.before.size()) continue;
     const uint32_t begin = std::max(span.begin, static_cast<uint32_t>(window.before.size()));
     const std::string_view text = std::string_view(answer).substr(begin, span.end - begin);

@@ -10,7 +10,7 @@
 
 #include "router/replies/reply_guard.h"
 #include "router/safety/grounding/grounding.h"
-#include "router/safety/grounding/text.h"
+#include "router/text/read_text.h"
 
 namespace signalbox::replies {
 
@@ -43,7 +43,7 @@ class ReplyCheck {
  public:
   /// A check that the rules ask for and that has no checker or no model fails, each time.
   ReplyCheck(const ReplyRules& rules, GroundTruth truth,
-             std::shared_ptr<const grounding::GroundingChecker> checker, const SpanRules& spans,
+             std::shared_ptr<const grounding::Checker> checker, const SpanRules& spans,
              JailbreakJudge judge);
 
   /// `patience`: how long the classifier's queue may hold it up.
@@ -54,15 +54,15 @@ class ReplyCheck {
   Result<void> classify(const ReplyWindow& window, const engine::Patience& patience,
                         ReplyFinding& out) const;
   Result<void> prepare();
-  bool counts(const grounding::GroundingSpan& span, std::string_view text) const;
-  std::vector<grounding::Sentence> speaking(std::string_view answer) const;
+  bool counts(const grounding::Span& span, std::string_view text) const;
+  std::vector<text::Sentence> speaking(std::string_view answer) const;
 
   const ReplyRules rules_;
   GroundTruth truth_;
-  const std::shared_ptr<const grounding::GroundingChecker> checker_;
+  const std::shared_ptr<const grounding::Checker> checker_;
   const SpanRules spans_;
   const JailbreakJudge judge_;
-  std::shared_ptr<const grounding::GroundingContext> context_;  // once it was asked for
+  std::shared_ptr<const grounding::Context> context_;  // once it was asked for
   // Words that say something, without their endings: of the instructions, and those of them that
   // the question has.
   std::unordered_set<std::string> instruction_words_, asked_words_;

@@ -10,7 +10,7 @@
 namespace signalbox::replies {
 namespace {
 
-constexpr size_t kQuestionBytesMax = grounding::GroundingOptions{}.question_bytes_max;
+constexpr size_t kQuestionBytesMax = grounding::Options{}.question_bytes_max;
 
 void add_paragraph(std::string& out, std::string_view text) {
   if (text.empty()) return;
@@ -47,15 +47,14 @@ ReplyAction action_of(config::ResponseJailbreakPlugin::Action action) {
 }
 
 // The first head of the kind of the model behind a type; none where there is no model.
-Result<grounding::GroundingModel> model_of(const config::Config& config,
-                                           const models::Models& models, std::string_view type,
-                                           engine::HeadKind kind) {
+Result<grounding::Model> model_of(const config::Config& config, const models::Models& models,
+                                  std::string_view type, engine::HeadKind kind) {
   const std::string directory = models::classifier_directory(config, type);
   const auto found = models.classifiers.find(directory);
-  if (found == models.classifiers.end()) return grounding::GroundingModel{};
+  if (found == models.classifiers.end()) return grounding::Model{};
   SIGNALBOX_TRY(const signals::ModelChoice choice,
                 signals::choose_head(*found->second, directory, kind, ""));
-  return grounding::GroundingModel{found->second, choice.head};
+  return grounding::Model{found->second, choice.head};
 }
 
 template <class Has>
@@ -105,17 +104,17 @@ Result<std::unique_ptr<const ReplyGuards>> ReplyGuards::create(const config::Con
 }
 
 Result<void> ReplyGuards::add_checkers(const models::Models& models) {
-  grounding::GroundingOptions options;
+  grounding::Options options;
   options.entailment = config_.modules.hallucination_mitigation.detector.nli_entailment_threshold;
-  grounding::GroundingModels used;
+  grounding::Models used;
   SIGNALBOX_TRY(used.hallucination,
                 model_of(config_, models, "hallucination", engine::HeadKind::kTokens));
-  SIGNALBOX_TRY(auto plain, grounding::GroundingChecker::create(options, used));
-  plain_ = inferring_ = std::make_shared<const grounding::GroundingChecker>(std::move(plain));
+  SIGNALBOX_TRY(auto plain, grounding::Checker::create(options, used));
+  plain_ = inferring_ = std::make_shared<const grounding::Checker>(std::move(plain));
   SIGNALBOX_TRY(used.inference, model_of(config_, models, "nli", engine::HeadKind::kSequence));
   if (used.inference.model == nullptr) return {};
-  SIGNALBOX_TRY(auto inferring, grounding::GroundingChecker::create(options, used));
-  inferring_ = std::make_shared<const grounding::GroundingChecker>(std::move(inferring));
+  SIGNALBOX_TRY(auto inferring, grounding::Checker::create(options, used));
+  inferring_ = std::make_shared<const grounding::Checker>(std::move(inferring));
   return {};
 }
 
@@ -163,7 +162,7 @@ std::optional<WatchedReply> ReplyGuards::of(const routing::Plan& plan,
   if (plan.grounding == nullptr && plan.jailbreak == nullptr) return std::nullopt;
   ReplyRules rules;
   GroundTruth truth;
-  std::shared_ptr<const grounding::GroundingChecker> checker;
+  std::shared_ptr<const grounding::Checker> checker;
   const config::HallucinationDetector& detector = config_.modules.hallucination_mitigation.detector;
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
                         detector.min_span_length};

@@ -40,8 +40,7 @@ class ReplyGuards {
   void add_notices();
 
   const config::Config& config_;
-  std::shared_ptr<const grounding::GroundingChecker> plain_,
-      inferring_;  // the same without such a model
+  std::shared_ptr<const grounding::Checker> plain_, inferring_;  // the same without such a model
   JailbreakJudge judge_;
   std::vector<std::string> notices_;
 };

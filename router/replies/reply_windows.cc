@@ -7,15 +7,14 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-#include "router/safety/grounding/facts.h"
-#include "router/safety/grounding/items.h"
-#include "router/safety/grounding/text.h"
+#include "router/text/facts.h"
+#include "router/text/read_text.h"
 
 namespace signalbox::replies {
 namespace {
 
-using grounding::ReadText;
-using grounding::Sentence;
+using text::ReadText;
+using text::Sentence;
 
 // Looked at for ends of sentences at a time.
 constexpr size_t kReadBytesMax = 2 * ReplyText::kWindowBytesMax;
@@ -46,16 +45,16 @@ bool toggles_code(std::string_view text, bool line_start) {
 // "There are three:" is true or not by the list that follows.
 bool announces_list(const ReadText& text, const Sentence& sentence) {
   if (text.text()[sentence.end - 1] != ':') return false;
-  grounding::Facts facts;
-  grounding::read_facts(text, sentence, false, facts);
+  text::Facts facts;
+  text::read_facts(text, sentence, false, facts);
   return !facts.quantities.empty();
 }
 
 // A lone number may become the mark of one.
 bool may_be_item(const ReadText& text, const Sentence& sentence) {
   const bool number = sentence.last_token - sentence.first_token == 1 &&
-                      text.at(sentence.first_token).kind == grounding::TokenKind::kNumber;
-  return number || grounding::is_item(text, sentence);
+                      text.at(sentence.first_token).kind == text::TokenKind::kNumber;
+  return number || text::is_item(text, sentence);
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ size_t ReplyText::ready() const {
   bool in_list = false;
   for (size_t i = 0; i + 1 < sentences.size(); ++i) {
     const Sentence& sentence = sentences[i];
-    in_list = (in_list && grounding::is_item(text, sentence)) ||
+    in_list = (in_list && text::is_item(text, sentence)) ||
               (!sentence.code && announces_list(text, sentence));
     const bool goes_on = in_list && may_be_item(text, sentences[i + 1]);
     if (!goes_on) ready = sentence.end;

@@ -128,7 +128,7 @@ TEST(CheckAnswerCommand, names_the_mistake) {
                                        R"({"0":"law","1":"maths","2":"b","3":"c","4":"d"})");
   const Outcome wrong = run("--nli-model " + infers.directory().string(), "");
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_EQ(wrong.err, "signalbox: none of the labels (law, maths, b, c, d) says entailment\n");
+  EXPECT_EQ(wrong.err, "signalbox: no label means entailment: law, maths, b, c, d\n");
 }
 
 }  // namespace

@@ -15,11 +15,11 @@
 namespace signalbox::tools {
 namespace {
 
-std::string to_json(std::string_view answer, const grounding::GroundingReport& report) {
+std::string to_json(std::string_view answer, const grounding::Report& report) {
   const auto before = code_points_before(answer);
   json::Writer out;
   out.begin_object().key("spans").begin_array();
-  for (const grounding::GroundingSpan& span : report.spans) {
+  for (const grounding::Span& span : report.spans) {
     out.begin_object();
     out.key("start").integer(before[span.begin]).key("end").integer(before[span.end]);
     out.member("text", answer.substr(span.begin, span.end - span.begin));
@@ -35,7 +35,7 @@ std::string to_json(std::string_view answer, const grounding::GroundingReport& r
   return out.end_array().end_object().take();
 }
 
-Result<std::string> check_row(const grounding::GroundingChecker& checker, const json::Value& row) {
+Result<std::string> check_row(const grounding::Checker& checker, const json::Value& row) {
   std::string_view context, question;
   if (row.find("context")) {
     SIGNALBOX_TRY(context, string_member(row, "context"));
@@ -60,16 +60,16 @@ ModelChoice choice_of(const cxxopts::ParseResult& parsed, const char* option,
 
 Result<void> check_answers(const cxxopts::ParseResult& parsed,
                            const engine::OpenOptions& open_options) {
-  grounding::GroundingOptions options;
+  grounding::Options options;
   options.threshold = parsed["threshold"].as<Number>().value;
-  grounding::GroundingModels models;
+  grounding::Models models;
   SIGNALBOX_TRY(models.hallucination,
                 open_grounding_model(choice_of(parsed, "--hallucination-model", open_options),
                                      engine::HeadKind::kTokens));
   SIGNALBOX_TRY(models.inference,
                 open_grounding_model(choice_of(parsed, "--nli-model", open_options),
                                      engine::HeadKind::kSequence));
-  SIGNALBOX_TRY(const auto checker, grounding::GroundingChecker::create(options, models));
+  SIGNALBOX_TRY(const auto checker, grounding::Checker::create(options, models));
   return for_each_row([&](const json::Value& row) { return check_row(checker, row); });
 }
 

@@ -61,18 +61,20 @@ std::vector<engine::Entity> joined_with_rules(std::string_view text,
 
 // Does what `signalbox check-answer` does, with the models of the request.
 Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledRows& rows) {
-  grounding::GroundingModels models;
+  grounding::Models models;
   SIGNALBOX_TRY(models.hallucination,
                 open_grounding_model(request.hallucination, engine::HeadKind::kTokens));
   SIGNALBOX_TRY(models.inference,
                 open_grounding_model(request.inference, engine::HeadKind::kSequence));
-  SIGNALBOX_TRY(const auto checker, grounding::GroundingChecker::create({}, models));
+  SIGNALBOX_TRY(const auto checker, grounding::Checker::create({}, models));
   const CheckAnswer check = [&](const std::string& context, const std::string& question,
                                 const std::string& answer) -> Result<CheckedAnswer> {
     SIGNALBOX_TRY(const auto found, checker.check(context, question, answer));
     CheckedAnswer out{.supported = found.supported};
-    for (const grounding::GroundingSpan& span : found.spans)
-      out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
+    for (const grounding::Span& span : found.spans) {
+      if (span.verdict != grounding::Verdict::kUnchecked)
+        out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
+    }
     return out;
   };
   std::string name = "rules";

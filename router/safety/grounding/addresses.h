@@ -1,34 +1,27 @@
 #pragma once
-// Addresses of pages, servers and mail: those of an answer have to stand in its context, if that
-// has any.
+// Web and mail addresses: if a context has addresses, an answer may use only those.
 
-#include <cstdint>
 #include <vector>
 
-#include "router/safety/grounding/text.h"
+#include "router/text/facts.h"
 
 namespace signalbox::grounding {
 
-/// The end (half-open) of the address that begins with the token, or the token where none does:
-/// "https://...", "www....".
-size_t past_address(const ReadText& text, size_t token, size_t end);
-
-/// Filled, then immutable and free for any number of threads.
+/// Add texts first. After that it is immutable and thread-safe.
 class Addresses {
  public:
-  /// The text is looked into as long as this lives.
-  void add(const ReadText& text);
+  /// The text must outlive this object.
+  void add(const text::ReadText& text);
 
-  /// Those of an answer that the texts do not have, with or without what follows them, although
-  /// they have addresses.
-  std::vector<ByteSpan> unknown(const ReadText& answer) const;
+  /// The addresses of an answer that no text contains. An address of a kind (web or mail) that the
+  /// texts lack altogether is not reported.
+  std::vector<text::ByteSpan> unknown(const text::ReadText& answer) const;
 
  private:
-  bool hold(std::string_view address) const;
-  bool is_unknown(const ReadText& answer, ByteSpan& span) const;
+  bool contain(std::string_view address) const;
 
-  std::vector<const ReadText*> texts_;
-  bool pages_ = false, mails_ = false;  // whether they have any
+  std::vector<const text::ReadText*> texts_;
+  bool has_pages_ = false, has_mails_ = false;
 };
 
 }  // namespace signalbox::grounding

@@ -1,92 +1,61 @@
 #pragma once
-// What a context and a question offer to those who check an answer: values with their units, what
-// is counted there, dates, words, and what follows from them.
+// The figures, dates, words and addresses of a context and a question, indexed for look-up.
 
 #include <bitset>
-#include <span>
 #include <vector>
 
 #include "router/safety/grounding/addresses.h"
-#include "router/safety/grounding/asked.h"
-#include "router/safety/grounding/combined.h"
-#include "router/safety/grounding/derived.h"
-#include "router/safety/grounding/facts.h"
-#include "router/safety/grounding/items.h"
-#include "router/safety/grounding/qualifiers.h"
+#include "router/safety/grounding/known_words.h"
 #include "router/safety/grounding/values.h"
-#include "router/safety/grounding/words.h"
+#include "router/text/facts.h"
 
 namespace signalbox::grounding {
 
-/// Filled, sealed, then immutable and free for any number of threads. Filling is linear in the
-/// text; asking costs some searches.
+/// Figures of one kind can be compared: quantities of one dimension, dates, times of day.
+using FigureKind = size_t;
+using FigureKinds = std::bitset<text::kDimensions + 2>;
+FigureKind kind_of(const text::Quantity& quantity);
+FigureKind kind_of(const text::Date& date);
+
+/// Add texts, then call seal(). After that it is immutable and thread-safe. Filling is linear in
+/// the text; a look-up takes a few binary searches.
 class Evidence {
  public:
-  /// The text is looked into as long as the evidence lives.
-  void add(const ReadText& text);
-  /// The same of a question, whose quantities answers reckon with.
-  void add_question(const ReadText& text);
+  /// The text must outlive the evidence.
+  void add(const text::ReadText& text);
   void seal();
 
-  bool supports(const Asked& asked, const Quantity& quantity) const;
-  /// Whether the number occurs at all, whatever it counts or measures.
-  bool has_value(const Quantity& quantity) const;
-  bool supports(const Date& date) const;
-  /// Whether the quantity is the time from one of the times of day to one that the texts have, or
-  /// back.
-  bool spans_times(std::span<const Date> dates, const Quantity& quantity) const;
-  /// Whether the texts have so many times less: of what is doubled.
-  bool has_scaled(const Quantity& quantity, double scale) const;
-  /// Whether the quantity is so many times one that the texts have: a price, a dose.
-  bool has_share_of(const Quantity& quantity, double times) const;
-  /// Of the question.
-  const std::vector<Quantity>& asked() const { return asked_; }
-  const std::vector<Date>& asked_dates() const { return asked_dates_; }
-  const Unit& asked_unit() const { return asked_unit_; }  // "how many hours"; plain without
-  bool asks_to_reckon() const { return asks_to_reckon_; }
-  const Combined& combined() const { return combined_; }
+  /// True if the texts contain the figure of an answer, in any of its usual forms.
+  bool has(const text::ReadText& answer, const text::Quantity& quantity) const;
+  /// True if the texts contain the number, whatever its unit.
+  bool has_number(const text::Quantity& quantity) const;
+  /// True if the texts contain the date, or one from which all its parts follow.
+  bool has(const text::Date& date) const;
   const KnownWords& words() const { return words_; }
-  const Qualifiers& qualifiers() const { return qualifiers_; }
+  /// The kinds of figures in a sentence, counted from the first sentence of the first text.
+  const FigureKinds& kinds(size_t sentence) const { return kinds_[sentence]; }
   const Addresses& addresses() const { return addresses_; }
 
  private:
-  void add_sentence(const ReadText& text, const Facts& facts);
-  void add_words(const ReadText& text, const std::vector<bool>& taken);
-  void add_bare(const Quantity& quantity);
-  void add_measured();
-  bool ranks(const Asked& asked, const Quantity& quantity) const;
-  bool derives(const Asked& asked, const Quantity& quantity) const;
-  bool counts(const Asked& asked, const Quantity& quantity) const;
-  bool ages(const Asked& asked, const Quantity& quantity) const;
-  bool is_score(const ReadText& text, const Quantity& quantity) const;
-  bool is_as_asked(const Reading& reading, const Quantity& quantity) const;
-  bool follows_in_rows(const Reading& reading, const Quantity& quantity) const;
-  bool spans_years(const Asked& asked, const Quantity& quantity) const;
+  void add_quantity(const text::ReadText& text, const text::Quantity& quantity);
+  void add_date(const text::ReadText& text, const text::Date& date);
+  void add_headings(const text::ReadText& text, const std::vector<bool>& in_quantity);
+  void convert_cells();
+  bool has_rank(const text::ReadText& answer, const text::Quantity& quantity) const;
 
-  Values values_;                // as the texts have them
-  Values bare_;                  // plain numbers that count nothing, as in tables
-  Values measured_;              // those, in each unit that is named away from any number
-  Values ordinals_;              // "third", the days of dates
-  Derived derived_;              // what follows from them
-  Combined combined_;            // what any two of them give
-  std::vector<Quantity> asked_;  // in the question
-  std::vector<Date> asked_dates_;
-  std::vector<Reading> spans_;    // of time
-  std::vector<int32_t> clocked_;  // spans with seconds, "2:29:20"
-  Unit asked_unit_ = {};
-  bool asks_to_reckon_ = false;
-  double scale_ = 1;           // that it asks for: 0.5 of "half of it"
-  std::bitset<32> days_;       // "the 12th"
-  std::bitset<1440> minutes_;  // of the day, that are times
-  std::vector<Date> dates_;
+  std::vector<FigureKinds> kinds_;  // (sentences)
+  Values values_;                   // as written
+  Values cells_;                    // plain numbers that count nothing, as in the cells of a table
+  Values converted_;                // cells_ in each of heading_units_ and heading_scales_
+  Values ordinals_;                 // "third", and the days of dates
+  std::vector<text::Unit> heading_units_;  // of headings such as "distance (km)"
+  std::vector<double> heading_scales_;     // of headings such as "in millions"
+  std::bitset<32> days_;                   // of "the 12th"
+  std::vector<text::Date> dates_;
   std::vector<int32_t> years_;  // ascending once sealed
-  Enumerations items_;
-  std::vector<Unit> named_;     // away from any number: "distance (km)"
-  std::vector<double> scales_;  // likewise: "in millions"
   KnownWords words_;
-  Qualifiers qualifiers_;
   Addresses addresses_;
-  bool denies_ = false;  // "no", "none", "without": zero
+  bool has_none_ = false;  // a word such as "no" or "none", which an answer may call zero
 };
 
 }  // namespace signalbox::grounding

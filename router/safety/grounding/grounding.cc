@@ -1,4 +1,4 @@
-// The layers in their order, and their spans made one list.
+// Runs the layers in order and merges their spans.
 
 #include "router/safety/grounding/grounding.h"
 
@@ -7,42 +7,45 @@
 
 #include "base/ascii.h"
 #include "router/safety/grounding/check.h"
-#include "router/safety/grounding/inference.h"
-#include "router/safety/grounding/tokens.h"
+#include "router/safety/grounding/inference_judge.h"
+#include "router/safety/grounding/token_judge.h"
 
 namespace signalbox::grounding {
 
+using namespace text;
 
-std::string_view verdict_name(GroundingVerdict verdict) {
+std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
-    case GroundingVerdict::kFabricatedNumber:
+    case Verdict::kFabricatedNumber:
       return "fabricated_number";
-    case GroundingVerdict::kFabricatedDate:
+    case Verdict::kFabricatedDate:
       return "fabricated_date";
-    case GroundingVerdict::kFabricatedUnit:
+    case Verdict::kFabricatedUnit:
       return "fabricated_unit";
-    case GroundingVerdict::kFabricatedName:
+    case Verdict::kFabricatedName:
       return "fabricated_name";
-    case GroundingVerdict::kHallucinated:
+    case Verdict::kHallucinated:
       return "hallucinated";
-    case GroundingVerdict::kUnsupported:
+    case Verdict::kUnsupported:
       return "unsupported";
-    case GroundingVerdict::kContradicted:
+    case Verdict::kContradicted:
       return "contradicted";
+    case Verdict::kUnchecked:
+      return "unchecked";
   }
   return "unsupported";
 }
 
-class GroundingContext {
+class Context {
  public:
-  GroundingContext(std::string context, std::string question)
+  Context(std::string context, std::string question)
       : context_(std::move(context)),
         question_(std::move(question)),
         read_context_(context_, Side::kContext),
         read_question_(question_, Side::kContext),
         index_(read_context_) {
     evidence_.add(read_context_);
-    evidence_.add_question(read_question_);
+    evidence_.add(read_question_);
     evidence_.seal();
   }
 
@@ -52,7 +55,7 @@ class GroundingContext {
   const SentenceIndex& index() const { return index_; }
   const Evidence& evidence() const { return evidence_; }
 
-  TokenContext tokens = {};  // with a model that marks them
+  TokenContext tokens = {};  // empty without a token model
 
  private:
   std::string context_, question_;
@@ -61,8 +64,8 @@ class GroundingContext {
   Evidence evidence_;
 };
 
-struct GroundingChecker::Layers {
-  GroundingOptions options;
+struct Checker::Layers {
+  Options options;
   std::optional<TokenJudge> tokens;
   std::optional<InferenceJudge> inference;
 };
@@ -74,11 +77,10 @@ Result<void> check_size(std::string_view what, size_t bytes, size_t most) {
   return fail(Code::kTooLarge, "{} has {} bytes, the limit is {}", what, bytes, most);
 }
 
-// Runs of tokens at or above the threshold, each taken to whole words. A space between two stays
-// in.
-std::vector<GroundingSpan> spans_of(std::string_view answer, const std::vector<JudgedToken>& tokens,
-                                    double threshold) {
-  std::vector<GroundingSpan> out;
+// Joins neighbouring tokens at or above the threshold and extends each run to whole words.
+std::vector<Span> spans_of(std::string_view answer, const std::vector<JudgedToken>& tokens,
+                           double threshold) {
+  std::vector<Span> out;
   bool open = false;
   for (const JudgedToken& token : tokens) {
     if (token.begin == token.end) continue;
@@ -90,31 +92,32 @@ std::vector<GroundingSpan> spans_of(std::string_view answer, const std::vector<J
       out.back().end = token.end;
       out.back().score = std::max<double>(out.back().score, token.hallucinated);
     } else {
-      out.push_back({token.begin, token.end, GroundingVerdict::kHallucinated, token.hallucinated});
+      out.push_back({token.begin, token.end, Verdict::kHallucinated, token.hallucinated});
     }
     open = true;
   }
   const auto size = static_cast<uint32_t>(answer.size());
-  for (GroundingSpan& span : out) {
+  for (Span& span : out) {
     while (span.begin < span.end && !ascii::is_word_byte(answer[span.begin])) ++span.begin;
     while (span.end > span.begin && !ascii::is_word_byte(answer[span.end - 1])) --span.end;
     if (span.begin == span.end) continue;
     while (span.begin > 0 && ascii::is_word_byte(answer[span.begin - 1])) --span.begin;
     while (span.end < size && ascii::is_word_byte(answer[span.end])) ++span.end;
   }
-  std::erase_if(out, [](const GroundingSpan& span) { return span.begin == span.end; });
+  std::erase_if(out, [](const Span& span) { return span.begin == span.end; });
   return out;
 }
 
-// `own` as they are, and of `others` what they leave, in the order of the text.
-std::vector<GroundingSpan> merge(std::string_view answer, std::vector<GroundingSpan> own,
-                                 const std::vector<GroundingSpan>& others) {
-  std::vector<GroundingSpan> out = own;
+// Keeps `own` and adds the parts of `others` that do not overlap it, in the order of the text.
+std::vector<Span> merge(std::string_view answer, std::vector<Span> own,
+                        const std::vector<Span>& others) {
+  std::vector<Span> out = own;
   uint32_t end_before = 0;
-  for (GroundingSpan other : others) {
-    other.begin = std::max(other.begin, end_before);  // words may have made two of them meet
+  for (Span other : others) {
+    other.begin =
+        std::max(other.begin, end_before);  // extending to whole words may have joined two
     end_before = std::max(end_before, other.end);
-    auto over = std::ranges::lower_bound(own, other.begin + 1, {}, &GroundingSpan::end);
+    auto over = std::ranges::lower_bound(own, other.begin + 1, {}, &Span::end);
     const auto add = [&](uint32_t begin, uint32_t end) {
       while (begin < end && !ascii::is_word_byte(answer[begin])) ++begin;
       while (end > begin && !ascii::is_word_byte(answer[end - 1])) --end;
@@ -126,20 +129,21 @@ std::vector<GroundingSpan> merge(std::string_view answer, std::vector<GroundingS
     }
     if (other.begin < other.end) add(other.begin, other.end);
   }
-  std::ranges::sort(out, {}, &GroundingSpan::begin);
+  std::ranges::sort(out, {}, &Span::begin);
   return out;
 }
 
-// One answer on its way through the layers.
+// The check of one answer.
 class Check {
  public:
-  Check(const GroundingOptions& options, const GroundingContext& context, std::string_view answer)
+  Check(const Options& options, const Context& context, std::string_view answer)
       : options_(options), context_(context), answer_(answer) {}
 
   void facts() {
-    auto [unsupported, verified] = grounding::check_facts(context_.evidence(), answer_);
-    facts_ = std::move(unsupported);
-    verified_ = std::move(verified);
+    CheckedFacts checked = check_facts(context_.evidence(), context_.index(), answer_);
+    facts_ = std::move(checked.spans);
+    unchecked_ = std::move(checked.unchecked);
+    verified_ = std::move(checked.verified);
     report_.facts = true;
   }
 
@@ -154,7 +158,7 @@ class Check {
     return {};
   }
 
-  // Asks about the sentences in which something is marked, or about all where nothing marks.
+  // Judges the sentences with findings, or all sentences without a token model.
   Result<void> inference(const InferenceJudge& judge) {
     report_.inference = true;
     size_t asked = 0;
@@ -169,40 +173,51 @@ class Check {
     return {};
   }
 
-  GroundingReport report() {
-    std::erase_if(facts_, [&](const GroundingSpan& s) { return s.score < options_.threshold; });
+  Report report() {
+    std::erase_if(facts_, [&](const Span& s) { return s.score < options_.threshold; });
     report_.spans = merge(answer_.text(), facts_, marked_);
-    for (const GroundingSpan& span : report_.spans) doubt(span.score);
+    for (const Span& span : report_.spans) doubt(span.score);
     for (const JudgedToken& token : judged_) doubt(token.hallucinated);
+    add_unchecked();
     return std::move(report_);
   }
 
  private:
-  // Models that mark tokens are poor at numbers, too: what was counted and is there is not theirs
-  // to doubt.
+  // Token models are poor at numbers, so they may not mark a figure that the context contains.
   bool is_verified(const JudgedToken& token) const {
     const auto at = std::ranges::lower_bound(verified_, token.begin + 1, {}, &ByteSpan::end);
     return at != verified_.end() && at->begin <= token.begin;
   }
 
-  static bool is_in(const GroundingSpan& span, const Sentence& sentence) {
+  static bool is_in(const Span& span, const Sentence& sentence) {
     return span.begin < sentence.end && sentence.begin < span.end;
   }
-  static bool any_in(const std::vector<GroundingSpan>& spans, const Sentence& sentence) {
-    const auto first = std::ranges::lower_bound(spans, sentence.begin + 1, {}, &GroundingSpan::end);
+  static bool any_in(const std::vector<Span>& spans, const Sentence& sentence) {
+    const auto first = std::ranges::lower_bound(spans, sentence.begin + 1, {}, &Span::end);
     return first != spans.end() && is_in(*first, sentence);
+  }
+
+  // A finding replaces an unchecked span that it overlaps.
+  void add_unchecked() {
+    std::erase_if(unchecked_, [&](const Span& span) {
+      const auto after = std::ranges::lower_bound(report_.spans, span.begin + 1, {}, &Span::end);
+      return after != report_.spans.end() && after->begin < span.end;
+    });
+    const auto findings = static_cast<ptrdiff_t>(report_.spans.size());
+    report_.spans.insert(report_.spans.end(), unchecked_.begin(), unchecked_.end());
+    std::ranges::inplace_merge(report_.spans, report_.spans.begin() + findings, {}, &Span::begin);
   }
 
   void doubt(double hallucinated) {
     report_.supported = std::min(report_.supported, 1 - hallucinated);
   }
 
-  // Models of inference are poor at numbers: what was counted stays.
+  // NLI models are poor at numbers, so they may not clear a missing figure.
   void apply(const Sentence& sentence, const Inference& found) {
     if (found.entailment >= options_.entailment) {
-      std::erase_if(marked_, [&](const GroundingSpan& span) { return is_in(span, sentence); });
-      std::erase_if(facts_, [&](const GroundingSpan& span) {
-        return is_in(span, sentence) && span.verdict == GroundingVerdict::kFabricatedName;
+      std::erase_if(marked_, [&](const Span& span) { return is_in(span, sentence); });
+      std::erase_if(facts_, [&](const Span& span) {
+        return is_in(span, sentence) && span.verdict == Verdict::kFabricatedName;
       });
       for (JudgedToken& token : judged_) {
         if (token.begin < sentence.end && sentence.begin < token.end)
@@ -212,36 +227,33 @@ class Check {
     }
     const bool contradicted =
         found.contradiction >= options_.threshold && found.contradiction > found.entailment;
-    for (GroundingSpan& span : marked_) {
+    for (Span& span : marked_) {
       if (!is_in(span, sentence)) continue;
-      span.verdict =
-          contradicted ? GroundingVerdict::kContradicted : GroundingVerdict::kUnsupported;
+      span.verdict = contradicted ? Verdict::kContradicted : Verdict::kUnsupported;
       if (contradicted) span.score = std::max<double>(span.score, found.contradiction);
     }
     if (contradicted && !report_.tokens)
       marked_.push_back(
-          {sentence.begin, sentence.end, GroundingVerdict::kContradicted, found.contradiction});
+          {sentence.begin, sentence.end, Verdict::kContradicted, found.contradiction});
   }
 
-  const GroundingOptions& options_;
-  const GroundingContext& context_;
+  const Options& options_;
+  const Context& context_;
   const ReadText answer_;
-  std::vector<GroundingSpan> facts_, marked_;
-  std::vector<ByteSpan> verified_;  // numbers and dates
+  std::vector<Span> facts_, marked_, unchecked_;
+  std::vector<ByteSpan> verified_;  // figures and dates that the context contains
   std::vector<JudgedToken> judged_;
-  GroundingReport report_;
+  Report report_;
 };
 
 }  // namespace
 
-GroundingChecker::GroundingChecker(std::unique_ptr<const Layers> layers)
-    : layers_(std::move(layers)) {}
-GroundingChecker::GroundingChecker(GroundingChecker&&) noexcept = default;
-GroundingChecker& GroundingChecker::operator=(GroundingChecker&&) noexcept = default;
-GroundingChecker::~GroundingChecker() = default;
+Checker::Checker(std::unique_ptr<const Layers> layers) : layers_(std::move(layers)) {}
+Checker::Checker(Checker&&) noexcept = default;
+Checker& Checker::operator=(Checker&&) noexcept = default;
+Checker::~Checker() = default;
 
-Result<GroundingChecker> GroundingChecker::create(const GroundingOptions& options,
-                                                  const GroundingModels& models) {
+Result<Checker> Checker::create(const Options& options, const Models& models) {
   auto layers = std::make_unique<Layers>();
   layers->options = options;
   if (models.hallucination.model != nullptr) {
@@ -252,25 +264,24 @@ Result<GroundingChecker> GroundingChecker::create(const GroundingOptions& option
     SIGNALBOX_TRY(layers->inference,
                   InferenceJudge::create(models.inference.model, models.inference.head));
   }
-  return GroundingChecker(std::move(layers));
+  return Checker(std::move(layers));
 }
 
-Result<std::shared_ptr<const GroundingContext>> GroundingChecker::prepare(
-    std::string context, std::string question) const {
-  const GroundingOptions& options = layers_->options;
+Result<std::shared_ptr<const Context>> Checker::prepare(std::string context,
+                                                        std::string question) const {
+  const Options& options = layers_->options;
   SIGNALBOX_TRY_VOID(check_size("context", context.size(), options.context_bytes_max));
   SIGNALBOX_TRY_VOID(check_size("question", question.size(), options.question_bytes_max));
-  auto out = std::make_shared<GroundingContext>(std::move(context), std::move(question));
+  auto out = std::make_shared<Context>(std::move(context), std::move(question));
   if (layers_->tokens) {
     SIGNALBOX_TRY(out->tokens, layers_->tokens->prepare(out->text(), out->question()));
   }
   return out;
 }
 
-Result<GroundingReport> GroundingChecker::check(const GroundingContext& context,
-                                                std::string_view answer) const {
+Result<Report> Checker::check(const Context& context, std::string_view answer) const {
   SIGNALBOX_TRY_VOID(check_size("answer", answer.size(), layers_->options.answer_bytes_max));
-  if (context.empty()) return GroundingReport{};  // nothing to hold it against
+  if (context.empty()) return Report{};
   Check check(layers_->options, context, answer);
   check.facts();
   if (layers_->tokens) {
@@ -282,8 +293,8 @@ Result<GroundingReport> GroundingChecker::check(const GroundingContext& context,
   return check.report();
 }
 
-Result<GroundingReport> GroundingChecker::check(std::string context, std::string question,
-                                                std::string_view answer) const {
+Result<Report> Checker::check(std::string context, std::string question,
+                              std::string_view answer) const {
   SIGNALBOX_TRY(const auto prepared, prepare(std::move(context), std::move(question)));
   return check(*prepared, answer);
 }

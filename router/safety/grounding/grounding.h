@@ -1,9 +1,9 @@
 #pragma once
-// Does an answer say only what its context says? Layers, each of which may be absent: a check
-// without any model of numbers, dates, units and names; a model that marks tokens nothing supports;
-// a model of inference that is asked about what was marked.
+// Checks whether an answer is supported by its context, in up to three layers: a look-up of
+// figures, dates, names and addresses, which needs no model; a model that marks unsupported tokens;
+// and an NLI model that judges the sentences with findings. Each model is optional.
 //
-//   const auto checker = GroundingChecker::create({}, {});     // no model
+//   const auto checker = Checker::create({}, {});  // no model
 //   auto report = checker->check(context, question, answer);
 //   // report->spans, report->supported
 
@@ -18,39 +18,40 @@
 
 namespace signalbox::grounding {
 
-/// Why a span is not supported.
-enum class GroundingVerdict : uint8_t {
+/// Why a span is reported.
+enum class Verdict : uint8_t {
   kFabricatedNumber,
   kFabricatedDate,
-  kFabricatedUnit,  // the number is the context's, of something else
+  kFabricatedUnit,  // the context has the number, but with another unit
   kFabricatedName,
-  kHallucinated,  // marked by the model, and asked about no further
+  kHallucinated,  // marked by the token model and judged no further
   kUnsupported,   // does not follow from the context
-  kContradicted,  // the context says otherwise
+  kContradicted,  // the context contradicts it
+  kUnchecked,     // a missing figure that may be computed from the context; no finding
 };
 
-/// "fabricated_number" and so on.
-std::string_view verdict_name(GroundingVerdict verdict);
+/// The name in JSON, such as "fabricated_number".
+std::string_view verdict_name(Verdict verdict);
 
-struct GroundingSpan {
+struct Span {
   uint32_t begin = 0, end = 0;  // bytes of the answer, half-open
-  GroundingVerdict verdict = GroundingVerdict::kUnsupported;
-  double score = 0;  // how sure, 0 to 1
+  Verdict verdict = Verdict::kUnsupported;
+  double score = 0;  // confidence, 0 to 1; 0 if unchecked
 };
 
-struct GroundingReport {
-  std::vector<GroundingSpan> spans;  // in the order of the answer, none over another
-  double supported = 1;              // probability that all of it is
-  bool facts = false;                // which layers ran
+struct Report {
+  std::vector<Span> spans;  // in the order of the answer, without overlaps
+  double supported = 1;  // probability that the whole answer is supported; ignores unchecked spans
+  bool facts = false;    // which layers ran
   bool tokens = false;
   bool inference = false;
 };
 
-struct GroundingOptions {
-  double threshold = 0.5;    // spans below it are not reported, and what is above is contradicted
-  double entailment = 0.75;  // from here on what follows is supported, whatever has marked it
-  /// What one answer may cost the models: windows of the context for each piece of the answer,
-  /// those that share most with it; sentences that the model of inference is asked about.
+struct Options {
+  double threshold = 0.5;    // findings with a lower score are dropped
+  double entailment = 0.75;  // a sentence with this entailment is supported despite its marks
+  /// Limits the cost of the models for one answer: context windows for each piece of the answer,
+  /// and sentences that the NLI model judges.
   size_t windows_max = 16;
   size_t inference_sentences_max = 64;
   size_t context_bytes_max = size_t{4} << 20;
@@ -58,44 +59,40 @@ struct GroundingOptions {
   size_t answer_bytes_max = size_t{256} << 10;
 };
 
-/// A model and which of its heads answers; none: the layer does not run.
-struct GroundingModel {
+/// A model and the head to use. The layer does not run if `model` is null.
+struct Model {
   std::shared_ptr<const engine::TextModel> model = nullptr;
   size_t head = 0;
 };
 
-struct GroundingModels {
-  GroundingModel hallucination = {};  // its head marks tokens
-  GroundingModel inference = {};      // its head classifies pairs
+struct Models {
+  Model hallucination = {};  // its head marks tokens
+  Model inference = {};      // its head classifies pairs
 };
 
-/// A context and a question, read once for any number of answers. Immutable; of use to the checker
-/// that has prepared it only.
-class GroundingContext;
+/// A context and a question, prepared for any number of answers. Immutable; valid only for the
+/// checker that prepared it.
+class Context;
 
 /// Immutable and thread-safe.
-class GroundingChecker {
+class Checker {
  public:
-  /// kInvalid for a head of the wrong kind, or without a label that is known to mean what is
-  /// looked for.
-  static Result<GroundingChecker> create(const GroundingOptions& options,
-                                         const GroundingModels& models);
-  GroundingChecker(GroundingChecker&&) noexcept;
-  GroundingChecker& operator=(GroundingChecker&&) noexcept;
-  ~GroundingChecker();
+  /// Returns kInvalid for a head of the wrong kind or without the labels that the layer needs.
+  static Result<Checker> create(const Options& options, const Models& models);
+  Checker(Checker&&) noexcept;
+  Checker& operator=(Checker&&) noexcept;
+  ~Checker();
 
-  /// kTooLarge over a limit; errors of the models.
-  Result<std::shared_ptr<const GroundingContext>> prepare(std::string context,
-                                                          std::string question) const;
-  /// A whole answer, or as much of one as there is: a sentence or more. Offsets count from its
-  /// start. Without a context no layer runs. kTooLarge over a limit; errors of the models.
-  Result<GroundingReport> check(const GroundingContext& context, std::string_view answer) const;
-  Result<GroundingReport> check(std::string context, std::string question,
-                                std::string_view answer) const;
+  /// Returns kTooLarge over a limit, and errors of the models.
+  Result<std::shared_ptr<const Context>> prepare(std::string context, std::string question) const;
+  /// Checks an answer, or one or more sentences of it. Offsets count from the start of `answer`. No
+  /// layer runs if the context is empty. Returns kTooLarge over a limit, and errors of the models.
+  Result<Report> check(const Context& context, std::string_view answer) const;
+  Result<Report> check(std::string context, std::string question, std::string_view answer) const;
 
  private:
   struct Layers;
-  explicit GroundingChecker(std::unique_ptr<const Layers> layers);
+  explicit Checker(std::unique_ptr<const Layers> layers);
 
   std::unique_ptr<const Layers> layers_;
 };

@@ -1,18 +1,16 @@
-// Word by word: a name is known where all its words are, wherever they stand.
+// A name is known if all its words are, wherever they stand.
 
 #include "router/safety/grounding/names.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <string_view>
-
-#include "router/safety/grounding/units.h"
 
 namespace signalbox::grounding {
 namespace {
 
-// Whether the text is in a language whose every noun has a capital.
+using namespace text;
+
 bool capitalises_nouns(const ReadText& text) {
   constexpr std::string_view kGerman[] = {"die", "das", "und",  "ist",  "mit", "nicht",
                                           "ein", "auf", "eine", "wird", "im",  "sich"};
@@ -27,31 +25,30 @@ bool capitalises_nouns(const ReadText& text) {
 }  // namespace
 
 NameCheck::NameCheck(const KnownWords& words, const ReadText& answer)
-    : words_(words), text_(answer), capitals_tell_(!capitalises_nouns(answer)) {}
+    : words_(words), text_(answer), capitals_mark_names_(!capitalises_nouns(answer)) {}
 
 bool NameCheck::is_known(const Name& name, const Token& token) const {
   if (token.kind == TokenKind::kSymbol || (!name.code && !is_upper_start(token.text))) return true;
   if (unit_named(token.lower) || is_common_word(token.lower) || is_everyday_acronym(token.text) ||
-      token.text.size() < 2 || words_.hold(token))
+      token.text.size() < 2 || words_.contain(token))
     return true;
-  // "the World Health Organization (WHO)" explains itself.
+  // "the World Health Organization (WHO)" explains its acronym.
   return is_all_upper(token.text.substr(0, token.lower.size())) &&
          initials_.contains(std::string(token.lower));
 }
 
-// Name `i` of the facts, with its neighbour where "and" joins them: "National Aeronautics and
-// Space Administration".
+// The name may go on behind "and": "National Aeronautics and Space Administration".
 bool NameCheck::knows_initials(const Facts& facts, size_t i) const {
-  if (words_.hold_initials(text_, facts.names[i])) return true;
+  if (words_.contain_initials(text_, facts.names[i])) return true;
   const auto together = [&](const Name& a, const Name& b) {
     return a.last_token + 1 == b.first_token && text_.at(a.last_token).is("and") &&
-           words_.hold_initials(text_, {a.first_token, b.last_token});
+           words_.contain_initials(text_, {a.first_token, b.last_token});
   };
   return (i > 0 && together(facts.names[i - 1], facts.names[i])) ||
          (i + 1 < facts.names.size() && together(facts.names[i], facts.names[i + 1]));
 }
 
-// "**Cable Length:** 6 m", "| Battery Life | 9 h |": a part that is unknown says nothing.
+// A label such as "**Cable Length:** 6 m" or "| Battery Life | 9 h |" may use words of its own.
 bool NameCheck::is_label(const Sentence& sentence, const Name& name) const {
   const auto is_mark = [](const Token& token) {
     return is_one_of(token.lower, {"*", "_", "-", "•", "–", "|", "#", ">"});
@@ -66,13 +63,13 @@ bool NameCheck::is_label(const Sentence& sentence, const Name& name) const {
 
 std::vector<Name> NameCheck::unknown(const Sentence& sentence, const Facts& facts) {
   std::vector<Name> out;
-  for (size_t i = 0; capitals_tell_ && i < facts.names.size(); ++i) {
+  for (size_t i = 0; capitals_mark_names_ && i < facts.names.size(); ++i) {
     const Name& name = facts.names[i];
     add_initials(text_, name, initials_);
     uint32_t first = name.first_token, last = name.last_token;
     while (first < last && is_known(name, text_.at(first))) ++first;
     while (last > first && is_known(name, text_.at(last - 1))) --last;
-    // A sentence's first word has its capital from that: alone it is no name.
+    // The first word of a sentence is capitalised anyway, so alone it is not a name.
     const bool opening = first == sentence.first_token && last == first + 1 && !name.code &&
                          name.last_token > name.first_token + 1;
     if (opening || first == last || knows_initials(facts, i)) continue;

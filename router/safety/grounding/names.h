@@ -1,35 +1,35 @@
 #pragma once
-// Names of an answer that the texts do not have.
+// Finds the names of an answer that the context and the question do not contain.
 
 #include <string>
 #include <unordered_set>
 #include <vector>
 
-#include "router/safety/grounding/facts.h"
-#include "router/safety/grounding/text.h"
-#include "router/safety/grounding/words.h"
+#include "router/safety/grounding/known_words.h"
+#include "router/text/facts.h"
 
 namespace signalbox::grounding {
 
-/// One answer's, sentence by sentence: initials that a name has explained are known from then on.
+/// Checks one answer, sentence by sentence in order: an acronym that a name of the answer explains
+/// is known from then on.
 class NameCheck {
  public:
-  /// Both outlive it.
-  NameCheck(const KnownWords& words, const ReadText& answer);
+  /// Both must outlive this object.
+  NameCheck(const KnownWords& words, const text::ReadText& answer);
 
-  /// Of each name of the sentence that has one the words that are unknown, from the first to the
-  /// last of them. None in languages that give capitals to all nouns.
-  std::vector<Name> unknown(const Sentence& sentence, const Facts& facts);
+  /// For each name with unknown words, the stretch from the first to the last of them. Empty for
+  /// answers in German, which capitalises all nouns.
+  std::vector<text::Name> unknown(const text::Sentence& sentence, const text::Facts& facts);
 
  private:
-  bool is_known(const Name& name, const Token& token) const;
-  bool knows_initials(const Facts& facts, size_t i) const;
-  bool is_label(const Sentence& sentence, const Name& name) const;
+  bool is_known(const text::Name& name, const text::Token& token) const;
+  bool knows_initials(const text::Facts& facts, size_t i) const;
+  bool is_label(const text::Sentence& sentence, const text::Name& name) const;
 
   const KnownWords& words_;
-  const ReadText& text_;
-  const bool capitals_tell_;
-  std::unordered_set<std::string> initials_;  // of names that the answer has had
+  const text::ReadText& text_;
+  const bool capitals_mark_names_;
+  std::unordered_set<std::string> initials_;  // of the answer's names so far
 };
 
 }  // namespace signalbox::grounding

@@ -1,35 +1,35 @@
 #pragma once
-// Values that a context offers, and whether one that an answer names is among them: the same, the
-// same in another unit, or what rounding makes of it.
+// The values of a context. A look-up finds a value that is equal, equal in another unit, or equal
+// after the rounding that the answer's figure shows.
 
 #include <span>
 #include <vector>
 
-#include "router/safety/grounding/number.h"
+#include "router/text/quantity.h"
 
 namespace signalbox::grounding {
 
-/// Filled, sealed, asked; then immutable. Asking costs a search a unit.
+/// Add values, then call seal(). After that it is immutable and thread-safe. A look-up takes a few
+/// binary searches for each unit.
 class Values {
  public:
-  void add(double value, const Unit& unit);
+  void add(double value, const text::Unit& unit);
   void seal();
 
-  /// Whether the reading of a quantity means one of the values. Units of one dimension are
-  /// converted; a plain number meets plain ones, and `of_any_unit` those of every unit.
-  bool hold(const Reading& reading, const Quantity& quantity, bool of_any_unit) const;
-  /// The same of plain values only, whatever the reading's unit.
-  bool hold_plain(const Reading& reading, const Quantity& quantity) const;
-  /// The plain ones; until something is added.
+  /// True if one of the values is what `reading`, one of the quantity's readings, means. Units of
+  /// one dimension are converted. A plain number matches only plain numbers and shares, or values
+  /// of every unit with `any_unit`.
+  bool contain(const text::Reading& reading, const text::Quantity& quantity, bool any_unit) const;
+  /// The plain numbers; valid until the next add().
   std::span<const double> plain() const;
 
  private:
   struct Bucket {
-    Unit unit;
+    text::Unit unit;
     std::vector<double> values;  // ascending once sealed
   };
-  static bool meets(const std::vector<double>& values, const Unit& unit, const Reading& reading,
-                    const Quantity& quantity, bool converted);
+  static bool matches(const Bucket& bucket, const text::Reading& reading,
+                      const text::Quantity& quantity);
 
   std::vector<Bucket> buckets_;
 };

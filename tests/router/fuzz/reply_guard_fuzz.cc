@@ -16,7 +16,7 @@ using namespace signalbox::replies;
 
 ReplyCheck check_of(const ReplyRules& rules) {
   static const auto kChecker =
-      std::make_shared<const grounding::GroundingChecker>(*grounding::GroundingChecker::create({}, {}));
+      std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   GroundTruth truth;
   truth.context = "The bridge of 1932 is 503 m long.";
   return {rules, std::move(truth), kChecker, {}, {}};

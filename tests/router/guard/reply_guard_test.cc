@@ -59,7 +59,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   truth.instructions = text_of(row, "instructions");
   truth.context = text_of(row, "context") + truth.instructions;
   truth.question = text_of(row, "question");
-  auto checker = grounding::GroundingChecker::create({}, {});
+  auto checker = grounding::Checker::create({}, {});
   EXPECT_TRUE(checker);
   JailbreakJudge judge;
   judge.positive = {1};
@@ -69,7 +69,7 @@ ReplyCheck check_of(const json::Value& row, const ReplyRules& rules) {
   }
   return {rules,
           std::move(truth),
-          std::make_shared<grounding::GroundingChecker>(std::move(*checker)),
+          std::make_shared<grounding::Checker>(std::move(*checker)),
           {},
           std::move(judge)};
 }
@@ -282,8 +282,8 @@ TEST(GuardedBody, says_what_was_found) {
   EXPECT_GT(rows, 8U);
 }
 
-// Returns the processor time for a reply of so many sentences, or of one sentence with so many
-// numbers, each with something that the system message does not support.
+// The processor's time for a reply of so many sentences, or of one of so many numbers, of which
+// each has a number that contradicts the system message.
 double seconds_for(int spans, std::string_view between) {
   std::string text = "Opening hours of the shop on market street are ";
   for (int i = 0; i < spans; ++i) text += fmt::format("{} minutes{}", 10'000 + i, between);
@@ -291,9 +291,9 @@ double seconds_for(int spans, std::string_view between) {
   rules.grounding = true;
   GroundTruth truth;
   truth.context = truth.instructions =
-      "You answer for the shop on market street and know its hours.";
-  const auto checker = std::make_shared<const grounding::GroundingChecker>(
-      *grounding::GroundingChecker::create({}, {}));
+      "You answer for the shop on market street, which has opening hours of 5 minutes.";
+  const auto checker =
+      std::make_shared<const grounding::Checker>(*grounding::Checker::create({}, {}));
   ReplyCheck check(rules, std::move(truth), checker, {}, {});
   ReplyWindow window;
   window.text = std::move(text);
