@@ -307,9 +307,9 @@ TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
   EXPECT_EQ(read(folder_ / "new/1_Pooling/config.json"), R"({"pooling_mode_cls_token": true})");
   write(folder_ / "hub/modules.json", R"([{"type": "x.Pooling", "path": ".."}])");
   EXPECT_EQ(run("hub/onnx/model.onnx other"), 1);
-  EXPECT_EQ(err_,
-            "signalbox: hub/onnx/model.onnx: modules.json: path: \"..\" is no name of a file "
-            "beside it\n");
+  EXPECT_EQ(
+      err_,
+      "signalbox: hub/onnx/model.onnx: modules.json: path: \"..\" is not a plain file name\n");
 }
 
 TEST_F(ConvertModel, makes_a_tokenizer_from_a_vocabulary) {
