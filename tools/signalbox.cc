@@ -27,8 +27,8 @@ int help() {
     std::printf("  %-12.*s %.*s\n", static_cast<int>(command->name.size()), command->name.data(),
                 static_cast<int>(command->summary.size()), command->summary.data());
   }
-  std::puts("  version      print the version");
-  std::puts("  help         print this text; `signalbox help COMMAND` prints a command's options");
+  std::puts("  version      prints the version");
+  std::puts("  help         prints this text; `signalbox help COMMAND` prints a command's options");
   return kExitOk;
 }
 

@@ -208,20 +208,20 @@ TEST_F(Fit, a_folder_with_other_files_is_not_changed) {
     EXPECT_NE(done.error().message.find(out.string()), std::string::npos) << done.error().message;
   };
   const auto weights = read(chosen.trunk / "model.safetensors");
-  refused(chosen.trunk, "a model is there");
+  refused(chosen.trunk, "contains a model that `signalbox fit` did not write");
   EXPECT_EQ(read(chosen.trunk / "model.safetensors"), weights);
   const auto adapter = folder_.path() / "adapter";
   std::filesystem::create_directories(adapter / "shipped");
   std::ofstream(adapter / "adapter_config.json") << "{}";
   std::ofstream(adapter / "shipped" / "config.json") << "{\"num_labels\": 2}";
-  refused(adapter, "an adapter is there");
-  refused(adapter / "shipped", "a model is there");
+  refused(adapter, "contains an adapter");
+  refused(adapter / "shipped", "contains a model that `signalbox fit` did not write");
   EXPECT_EQ(read(adapter / "shipped" / "config.json"), "{\"num_labels\": 2}");
-  refused(adapter / "new", "lies in an adapter");
+  refused(adapter / "new", "lies in an adapter's folder");
   std::filesystem::create_directories(adapter / "own");
   std::filesystem::create_directory_symlink(adapter / "own", folder_.path() / "link");
-  refused(folder_.path() / "link", "lies in an adapter");
-  refused(folder_.path() / "link" / "", "lies in an adapter");
+  refused(folder_.path() / "link", "lies in an adapter's folder");
+  refused(folder_.path() / "link" / "", "lies in an adapter's folder");
   std::ofstream(folder_.path() / "file") << "x";
   refused(folder_.path() / "file", "is a file, expected a directory");
   refused(folder_.path() / "file" / "head", "is a file, expected a directory");
@@ -317,7 +317,7 @@ TEST_F(Fit, weights_of_unknown_origin_are_not_replaced) {
   std::ofstream(chosen.out / "model.safetensors") << "another's";
   const auto refused = fit_classifier(chosen);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("a model is there that `signalbox fit` has not written"),
+  EXPECT_NE(refused.error().message.find("contains a model that `signalbox fit` did not write"),
             std::string::npos)
       << refused.error().message;
   EXPECT_EQ(read_file(chosen.out / "model.safetensors", 1 << 20).value(), "another's");

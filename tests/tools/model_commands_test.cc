@@ -120,7 +120,8 @@ TEST(RunCommand, a_model_without_a_head_needs_hidden) {
   const RandomNetwork bare = network("ModernBertModel");
   const Outcome outcome = run("run", bare, "{\"ids\": [5]}\n");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.err.find("no head to give logits; --hidden"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("no head that returns logits; use --hidden"), std::string::npos)
+      << outcome.err;
   EXPECT_EQ(run("run", bare, "{\"ids\": [5]}\n", "--hidden").exit_code, 0);
 }
 

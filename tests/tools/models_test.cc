@@ -207,7 +207,8 @@ TEST_F(Models, a_head_that_was_fitted_to_replaced_files_is_named) {
   for (const bool is_there : {true, false}) {
     is_there ? write(model() / "model.bin", "the") : void(fs::remove(model() / "model.bin"));
     EXPECT_EQ(pull(), 0) << err_;
-    expect_error("tiny: models/tiny/tickets may have been fitted to files that are replaced now");
+    expect_error(
+        "tiny: models/tiny/tickets may have been fitted to files that are about to be replaced");
     EXPECT_EQ(err_.find("copy"), std::string::npos) << err_;
     EXPECT_EQ(err_.find("link"), std::string::npos) << err_;
     EXPECT_EQ(err_.find(".old"), std::string::npos) << err_;

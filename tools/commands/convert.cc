@@ -92,23 +92,16 @@ Result<void> convert(const cxxopts::ParseResult& parsed) {
 int convert_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox convert",
-      "Converts a model IN to a directory OUT that the engine reads. IN is ONNX, GGUF, PyTorch's "
-      ".bin\n"
-      "or safetensors, as one file or as the files that an .index.json names, or a directory with "
-      "one of\n"
-      "these. Files of the tokenizer and the pooling next to IN are copied. Every tensor is read "
-      "back and\n"
-      "compared; a line of JSON summarises the result.\n\n"
-      "Converts a sentencepiece model IN (unigram or bpe) to a Hugging Face tokenizer.json: OUT, "
-      "or "
-      "\nOUT/tokenizer.json if OUT does not end in .json. The tokens are those of sentencepiece; "
-      "no "
-      "<s> or\n"
-      "</s> is added unless requested.\n\nIf OUT ends in .sbtok, writes the compiled form of IN, a "
-      "tokenizer.json or a sentencepiece model.\nIt can replace any tokenizer.json and opens "
-      "without "
-      "building its tables. Only this version of\nsignalbox reads it, so keep the "
-      "tokenizer.json.\n");
+      "Converts a model IN to a directory OUT that the engine reads. IN is ONNX, GGUF, PyTorch's\n"
+      ".bin or safetensors, as one file or as the files that an .index.json names, or a directory\n"
+      "with one of these. Files of the tokenizer and the pooling next to IN are copied. Every\n"
+      "tensor is read back and compared; a line of JSON summarises the result.\n\n"
+      "Converts a sentencepiece model IN (unigram or bpe) to a Hugging Face tokenizer.json: OUT,\n"
+      "or OUT/tokenizer.json if OUT does not end in .json. The tokens are those of sentencepiece;\n"
+      "no <s> or </s> is added unless requested.\n\n"
+      "If OUT ends in .sbtok, writes the compiled form of IN, a tokenizer.json or a sentencepiece\n"
+      "model. It can replace any tokenizer.json and opens without building its tables. Only this\n"
+      "version of signalbox reads it, so keep the tokenizer.json.\n");
   options.positional_help("IN OUT");
   auto add = options.add_options();
   add("bos", "Put the model's <s> in front of every text");
