@@ -273,7 +273,7 @@ http::Task<std::optional<routing::Plan>> Forwarding::ask(const routing::Plan& pl
     co_return std::nullopt;
   }
   const Outgoing& out = *made;
-  watched_ = services_.guards.of(plan, asked_.chat);
+  watched_ = services_.guards.watched_reply(plan, asked_.chat);
   // Another model's answer is not what will be answered when this one is well again.
   const bool caches = out.chats && failed_.empty();
   CacheLookup turn(services_.cache, services_.compute, services_.router.config(),
