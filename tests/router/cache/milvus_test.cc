@@ -225,11 +225,11 @@ TEST(Milvus, says_what_does_not_fit) {
   EXPECT_EQ(first_error(of),
             name +
                 ": there is no collection \"semantic_cache\", and "
-                "development.auto_create_collection does not say that one may be made");
+                "development.auto_create_collection does not allow creating it");
   milvus.set_fields({{"id", "VarChar"}, {"query", "VarChar"}, {"embedding", "FloatVector"}});
   EXPECT_EQ(first_error(of), name +
                                  ": the collection \"semantic_cache\" was not made by this "
-                                 "program, name another: it has no field \"written\"");
+                                 "program; choose another name: it has no field \"written\"");
   milvus.token = "root:secret";
   of.server.username = "root";
   of.server.password = "wrong";
