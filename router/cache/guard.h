@@ -9,7 +9,6 @@
 // (opposites, names) were rejected: a gap in such a list gives a wrong answer, while a gap in these
 // lists only gives a miss. Numbers, units and dates are parsed as in grounding: "2 km" equals
 // "2,000 m".
-// lack is a miss. Numbers, units and dates are read as grounding reads them: "2 km" is "2,000 m".
 
 #include <cstdint>
 #include <string_view>

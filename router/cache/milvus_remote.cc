@@ -97,7 +97,7 @@ class MilvusRemote final : public Remote {
                    milliseconds ttl) override {
     MilvusRow row;
     row.id = id;
-    row.written = row.told = wall_us();
+    row.written = row.logged = wall_us();
     row.expires = wall_ms() + ttl.count();
     row.head = head;
     const auto rows = milvus_rows(row, bytes);
@@ -111,7 +111,7 @@ class MilvusRemote final : public Remote {
       if (!is_milvus_id(id)) continue;
       MilvusRow row;
       row.id = id;
-      row.written = row.told = wall_us();
+      row.written = row.logged = wall_us();
       row.expires = wall_ms() + milliseconds(kTombstone).count();
       SIGNALBOX_TRY_VOID(
           write("/entities/upsert", fmt::format(R"("data":{})", *milvus_rows(row, ""))));
@@ -247,7 +247,7 @@ class MilvusRemote final : public Remote {
     }
     std::set<LogEntry> fresh;
     for (MilvusRow& row : rows) {
-      LogEntry entry{row.told, std::move(row.id)};
+      LogEntry entry{row.logged, std::move(row.id)};
       if (!seen_.contains(entry)) fresh.insert(std::move(entry));
     }
     SIGNALBOX_TRY(auto changes, fetch_heads(fresh));

@@ -33,7 +33,7 @@ constexpr std::array<Field, 8> kFields = {{{"id", "VarChar", "max_length", kIdMa
 
 void append_row(json::Writer& out, const MilvusRow& row) {
   out.begin_object();
-  out.member("id", row.id).member("written", row.written).member("told", row.told);
+  out.member("id", row.id).member("written", row.written).member("told", row.logged);
   out.member("expires", row.expires).member("pieces", row.pieces);
   out.member("head", base64::encode(row.head)).member("bytes", base64::encode(row.bytes));
   out.key("vector").raw("[1,0]");
@@ -62,7 +62,7 @@ Result<MilvusRow> read_row(const json::Value& row) {
   if (!id || !id->is_string()) return fail(Code::kIo, "a row without an id");
   out.id = id->text();
   SIGNALBOX_TRY_VOID(read_integer(row, "written", out.written));
-  SIGNALBOX_TRY_VOID(read_integer(row, "told", out.told));
+  SIGNALBOX_TRY_VOID(read_integer(row, "told", out.logged));
   SIGNALBOX_TRY_VOID(read_integer(row, "expires", out.expires));
   SIGNALBOX_TRY_VOID(read_integer(row, "pieces", out.pieces));
   SIGNALBOX_TRY_VOID(read_bytes(row, "head", out.head));
@@ -98,14 +98,14 @@ std::optional<std::string> milvus_rows(const MilvusRow& first, std::string_view 
   row.pieces = pieces;
   if (row.head.size() > kMilvusPieceMax) {
     row.head.clear();
-    row.told = 0;
+    row.logged = 0;
   }
   json::Writer out;
   out.begin_array();
   row.bytes = bytes.substr(0, kMilvusPieceMax);
   append_row(out, row);
   row.head.clear();
-  row.told = 0;
+  row.logged = 0;
   for (int64_t piece = 1; piece < pieces; ++piece) {
     row.id = milvus_piece(first.id, first.written, piece);
     row.bytes = bytes.substr(static_cast<size_t>(piece) * kMilvusPieceMax, kMilvusPieceMax);

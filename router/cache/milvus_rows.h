@@ -24,7 +24,7 @@ inline constexpr int64_t kMilvusPiecesMax = 64;
 struct MilvusRow {
   std::string id;
   int64_t written = 0;  // microseconds since 1970 on the writer's clock
-  int64_t told = 0;     // the same; 0: its head is too long, so it is not in the log
+  int64_t logged = 0;   // the same; 0: its head is too long, so it is not in the log
   int64_t expires = 0;  // milliseconds since 1970
   int64_t pieces = 0;   // number of rows; 0: the answer has been deleted
   std::string head = {};

@@ -51,7 +51,7 @@ bool RemoteStore::record_result(const Error* error) {
       log::error("cache", "requests go to their models: {}", error->message);
   } else if (error == nullptr) {
     if (config_error_logged_.exchange(false) || changes)
-      log::info("cache", "{} answers again", remote_->name());
+      log::info("cache", "{} responds again", remote_->name());
   } else if (changes) {
     log::warn("cache", "requests go to their models: {}", error->message);
   }

@@ -26,8 +26,8 @@ struct Statistics {
   uint64_t refused = 0;  // similar, but another question: at most one for each lookup
   std::array<uint64_t, 8> refused_by = {};  // by Difference
   uint64_t stored = 0;
-  uint64_t failed =
-      0;  // lookups and writes that failed because the store or the model was unavailable
+  // Lookups and writes that failed because the store or the model was unavailable
+  uint64_t failed = 0;
   StoreFigures store;
 };
 

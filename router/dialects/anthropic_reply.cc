@@ -240,8 +240,8 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
   return std::make_unique<MessagesReplies>(thinking, std::move(id));
 }
 
-Result<Incoming> AnthropicDialect::read(std::string body, const Asking& context) const {
-  SIGNALBOX_TRY(MessagesAsked request, read_messages(std::move(body)));
+Result<Incoming> AnthropicDialect::read(std::string body, const RequestContext& context) const {
+  SIGNALBOX_TRY(ParsedMessages request, read_messages(std::move(body)));
   return Incoming{std::move(request.chat),
                   messages_replies(request.thinking, std::string(context.id))};
 }

@@ -52,7 +52,7 @@ Result<void> refuse_members(const Value& object, Names names, std::string_view p
 
 class MessagesReader {
  public:
-  Result<MessagesAsked> read(const Value& root);
+  Result<ParsedMessages> read(const Value& root);
 
  private:
   Result<void> add_system(const Value& system);
@@ -452,7 +452,7 @@ Result<void> MessagesReader::write_rest(const Value& root) {
   return {};
 }
 
-Result<MessagesAsked> MessagesReader::read(const Value& root) {
+Result<ParsedMessages> MessagesReader::read(const Value& root) {
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   SIGNALBOX_TRY_VOID(refuse_repeats(root, kMessagesMembers, ""));
@@ -479,12 +479,12 @@ Result<MessagesAsked> MessagesReader::read(const Value& root) {
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_thinking(root));
   SIGNALBOX_TRY_VOID(write_rest(root));
-  return MessagesAsked{out_.end_object().take(), thinking_};
+  return ParsedMessages{out_.end_object().take(), thinking_};
 }
 
 }  // namespace
 
-Result<MessagesAsked> read_messages(std::string body) {
+Result<ParsedMessages> read_messages(std::string body) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   return MessagesReader().read(document.root());
 }

@@ -36,7 +36,7 @@ class ReplyTranslator {
 };
 
 /// The identity and time of a request, which a dialect needs but cannot create itself.
-struct Asking {
+struct RequestContext {
   std::string_view id;     // of the request, printable ASCII; a client may have chosen it
   std::string_view token;  // unguessable letters and digits, unique for each request
   std::string_view owner;  // owner of stored state; no other owner can access it
@@ -56,7 +56,7 @@ class Dialect {
 
   /// Errors: kInvalid with the path of a member that is wrong or has no equivalent in a chat
   /// completion ("tools[1].type: ..."). Nothing is dropped silently.
-  virtual Result<Incoming> read(std::string body, const Asking& context) const = 0;
+  virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
   /// The body for the server, from the chat completion request with its edits.
   virtual Result<std::string> outgoing(std::string chat) const { return chat; }
   /// The path at the server.

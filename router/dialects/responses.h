@@ -12,7 +12,7 @@
 namespace signalbox::dialects {
 
 /// A parsed request of the Responses API.
-struct ResponsesAsked {
+struct ParsedResponses {
   std::string chat;      // the body of the chat completion request
   std::string messages;  // its messages without instructions, which the next response continues
   std::string input;     // the input items as the API lists them
@@ -25,12 +25,13 @@ struct ResponsesAsked {
 /// with the path of a member that is wrong or has no equivalent in a chat completion, such as a
 /// tool that runs at the provider.
 using Earlier = std::function<std::optional<std::string>(std::string_view id)>;
-Result<ResponsesAsked> read_responses(std::string body, std::string_view token,
-                                      const Earlier& earlier);
+Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+                                       const Earlier& earlier);
 
 /// Translates chat completions to responses. `store` receives responses that the client wants
 /// stored; it may be nullptr.
-std::unique_ptr<ReplyTranslator> responses_replies(ResponsesAsked request, const Asking& context,
+std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
+                                                   const RequestContext& context,
                                                    ResponseStore* store);
 
 class ResponsesDialect final : public Dialect {
@@ -38,7 +39,7 @@ class ResponsesDialect final : public Dialect {
   /// The store must outlive it.
   explicit ResponsesDialect(ResponseStore& store) : store_(store) {}
 
-  Result<Incoming> read(std::string body, const Asking& context) const override;
+  Result<Incoming> read(std::string body, const RequestContext& context) const override;
   std::string refusal(int status, std::string_view body) const override;
 
  private:

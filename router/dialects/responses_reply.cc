@@ -74,7 +74,7 @@ void write_usage(json::Writer& out, const std::optional<ChatUsage>& usage) {
 
 class ResponsesReplies final : public ChatStream {
  public:
-  ResponsesReplies(ResponsesAsked request, const Asking& context, ResponseStore* store)
+  ResponsesReplies(ParsedResponses request, const RequestContext& context, ResponseStore* store)
       : request_(std::move(request)),
         token_(context.token),
         owner_(context.owner),
@@ -109,7 +109,7 @@ class ResponsesReplies final : public ChatStream {
   std::string_view status() const;
   std::string response(std::string_view status, std::string_view error) const;
 
-  ResponsesAsked request_;
+  ParsedResponses request_;
   const std::string token_, owner_;
   const int64_t now_;
   ResponseStore* const store_;
@@ -121,8 +121,8 @@ class ResponsesReplies final : public ChatStream {
   int64_t call_ = -1;
   int64_t items_ = 0;   // including the open one
   std::string output_;  // closed items, elements of an array
-  ChatMessages
-      output_messages_;  // the same as a message, for the conversation that continues from here
+  // The same as a message, for the conversation that continues from here
+  ChatMessages output_messages_;
   size_t output_bytes_ = 0;
   std::string finish_;
   std::optional<ChatUsage> usage_;
@@ -344,17 +344,18 @@ std::string ResponsesReplies::broken(std::string_view error_body) {
 
 }  // namespace
 
-std::unique_ptr<ReplyTranslator> responses_replies(ResponsesAsked request, const Asking& context,
+std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
+                                                   const RequestContext& context,
                                                    ResponseStore* store) {
   return std::make_unique<ResponsesReplies>(std::move(request), context, store);
 }
 
-Result<Incoming> ResponsesDialect::read(std::string body, const Asking& context) const {
+Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
   const Earlier earlier = [&](std::string_view id) -> std::optional<std::string> {
     const auto found = store_.get(id, context.owner, context.now);
     return found ? std::optional(found->messages) : std::nullopt;
   };
-  SIGNALBOX_TRY(ResponsesAsked request, read_responses(std::move(body), context.token, earlier));
+  SIGNALBOX_TRY(ParsedResponses request, read_responses(std::move(body), context.token, earlier));
   std::string chat = std::move(request.chat);
   return Incoming{std::move(chat), responses_replies(std::move(request), context, &store_)};
 }

@@ -83,7 +83,7 @@ Result<bool> flag(const Value& root, std::string_view key, bool default_value) {
 class ResponsesReader {
  public:
   explicit ResponsesReader(std::string_view token) : token_(token) {}
-  Result<ResponsesAsked> read(const Value& root, const Earlier& earlier);
+  Result<ParsedResponses> read(const Value& root, const Earlier& earlier);
 
  private:
   Result<void> check(const Value& root) const;
@@ -377,7 +377,7 @@ Result<void> ResponsesReader::check(const Value& root) const {
   if (!truncation.empty() && truncation != "disabled") return no_equivalent("truncation");
   if (const auto logprobs = given(root, "top_logprobs"))
     if (logprobs->raw() != "0") return no_equivalent("top_logprobs");
-  // Nothing is ever encrypted here, so the complete content is returned anyway.
+  // Reasoning is never encrypted here, so this value is accepted and has no effect.
   if (const auto include = given(root, "include")) {
     size_t index = 0;
     for (const Value& each : include->items()) {
@@ -389,10 +389,10 @@ Result<void> ResponsesReader::check(const Value& root) const {
   return {};
 }
 
-Result<ResponsesAsked> ResponsesReader::read(const Value& root, const Earlier& earlier) {
+Result<ParsedResponses> ResponsesReader::read(const Value& root, const Earlier& earlier) {
   SIGNALBOX_TRY_VOID(check(root));
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
-  ResponsesAsked out;
+  ParsedResponses out;
   SIGNALBOX_TRY(out.store, flag(root, "store", true));
   SIGNALBOX_TRY(const std::string_view previous, optional_text(root, "previous_response_id", ""));
   if (!previous.empty()) {
@@ -435,8 +435,8 @@ Result<ResponsesAsked> ResponsesReader::read(const Value& root, const Earlier& e
 
 }  // namespace
 
-Result<ResponsesAsked> read_responses(std::string body, std::string_view token,
-                                      const Earlier& earlier) {
+Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+                                       const Earlier& earlier) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   return ResponsesReader(token).read(document.root(), earlier);
 }

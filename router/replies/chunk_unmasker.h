@@ -38,11 +38,11 @@ class ChunkUnmasker {
   struct Text {
     TextUnmasker unmasker;
     bool listed = false;  // in its choice's `holding`
-    std::string before = {},
-                after = {};          // the JSON around the held-back part: a member of its choice
-    std::string_view original = {};  // its last piece in this chunk ...
-    std::optional<splice::Edit> edit_now =
-        std::nullopt;  // ... and the edit that replaces it, not quoted yet
+    // The JSON around the held-back part: a member of its choice.
+    std::string before = {}, after = {};
+    std::string_view original = {};  // its last piece in this chunk
+    // The edit that replaces that piece, not quoted yet.
+    std::optional<splice::Edit> edit_now = std::nullopt;
   };
   struct ByParts {  // compares keys of strings with keys of views
     using is_transparent = void;

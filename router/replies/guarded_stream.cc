@@ -103,7 +103,7 @@ void GuardedStream::finish(std::string& out) {
   const std::string rest = std::exchange(event_, {});
   read_event(rest, out);
   for (auto& [index, choice] : choices_) queue_windows(choice, true);
-  // Nothing may follow the rest, so it waits for the warnings.
+  // The rest must come last, so it waits for the warnings.
   held_ += rest;
   finished_ = true;
   insert(std::exchange(after_long_event_, {}), out);

@@ -16,11 +16,11 @@ namespace signalbox::replies {
 
 /// The parts of a request that its reply is checked against.
 struct GroundTruth {
-  std::string
-      context;  // results of tools and of retrieval, system messages, earlier messages of the user
+  // Results of tools and of retrieval, system messages, earlier messages of the user
+  std::string context;
   std::string question;  // the user's last message
-  /// Equal to the context if it consists only of system messages, else "". Those may be
-  /// instructions, so a sentence counts only if it shares their subject, or if the question does.
+  /// The system messages if there are no tool results, else "". They may be instructions, so a
+  /// sentence counts only if it shares their subject, or if the question does.
   std::string instructions;
   bool empty = true;  // there is nothing to check a reply against
 };

@@ -87,16 +87,16 @@ void take_call(const Value& call, const Take& take) {
       {{"function", kArguments}, {"custom", "input"}}};
   const int64_t index = index_member(call);
   for (const auto& [form, key] : kForms) {
-    const auto said = call.find(form);
-    if (!said) continue;
+    const auto function = call.find(form);
+    if (!function) continue;
     const Piece piece{
         .kind = kCalls,
         .name = key,
         .number = index,
-        .begins = has_string(call, "id") || has_string(*said, "name"),
+        .begins = has_string(call, "id") || has_string(*function, "name"),
         .before = fmt::format(R"({}"tool_calls":[{{"index":{},"{}":{{)", kDelta, index, form),
         .after = "}}]}"};
-    if (!take_text(*said, key, piece, take) && piece.begins) take(piece);
+    if (!take_text(*function, key, piece, take) && piece.begins) take(piece);
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // Splits a choice of a streamed completion, chat or plain, into texts, in all the forms that
 // servers use.
-// give it.
 
 #include <cstdint>
 #include <functional>

@@ -132,7 +132,7 @@ namespace {
 
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
-  if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
+  if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
   if (!plan.selection_method.empty())
     out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
   if (plan.reasoning == true)

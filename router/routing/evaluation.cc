@@ -334,15 +334,15 @@ Result<void> Evaluation::run_needed(const engine::Patience& patience) {
     state_->run_request_signals(false);
     if (auto more = state_->run_model_signals(false); done) done = std::move(more);
   }
-  auto results = state_->prepare();
-  return done ? results : done;
+  auto prepared = state_->prepare();
+  return done ? prepared : done;
 }
 
 Result<void> Evaluation::run_all() {
   state_->run_request_signals(true);
   auto done = state_->run_model_signals(true);
-  auto results = state_->prepare();
-  return done ? results : done;
+  auto prepared = state_->prepare();
+  return done ? prepared : done;
 }
 
 Result<std::span<const float>> Evaluation::embedding(std::string_view text,
@@ -396,11 +396,11 @@ std::string Evaluation::explain_json() const {
 
 std::string Evaluation::explain_words() const {
   const PlanTarget& bypass = state_->bypass;
-  const std::string_view asked = state_->request.model;
-  if (bypass.named != nullptr && bypass.named->name != asked)
+  const std::string_view requested = state_->request.model;
+  if (bypass.named != nullptr && bypass.named->name != requested)
     return "The client asks to skip the router; the default model answers.";
   if (bypass.bypassed)
-    return fmt::format("The client names the model {}; nothing is decided.", asked);
+    return fmt::format("The client names the model {}; nothing is decided.", requested);
   return routing::explain_words(state_->report());
 }
 

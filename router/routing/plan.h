@@ -66,8 +66,8 @@ struct Plan {
   std::optional<bool> reasoning;  // nullopt: unchanged from the client's request
   std::string reasoning_effort;
   bool injected_system_prompt = false;
-  const config::HeaderMutationPlugin* header_mutation =
-      nullptr;  // nullptr: keep the client's headers
+  // nullptr: keep the client's headers
+  const config::HeaderMutationPlugin* header_mutation = nullptr;
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
   std::vector<std::string> instead_of;                          // models that failed before
   std::vector<LeftOut> left_out;                                // in the order of the decision
@@ -79,8 +79,8 @@ struct Plan {
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks
   bool asks_facts = false;  // a signal requires the facts of the reply to be checked
-  std::vector<pii::Mask>
-      masks;  // placeholders in `body` and their originals, to restore in the reply
+  // Placeholders in `body` and their originals, to restore in the reply
+  std::vector<pii::Mask> masks;
 };
 
 }  // namespace signalbox::routing

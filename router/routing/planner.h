@@ -26,8 +26,8 @@ namespace signalbox::routing {
 struct PlanTarget {
   const config::Decision* decision = nullptr;
   const config::Model* named = nullptr;
-  bool bypassed =
-      false;  // nothing was decided; if `named` is null too, the client's model is unknown
+  // Nothing was decided; if `named` is null too, the client's model is unknown
+  bool bypassed = false;
 };
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.
@@ -36,8 +36,8 @@ struct ModelResults {
   std::vector<std::string> pii_types;  // types that were found; complete if looked_for_pii
   std::span<const float> query;        // embedding of the user's text; empty: not embedded
   plugins::ToolSimilarities tools;     // to the user's text; not ready: not compared
-  std::optional<plugins::Masked>
-      masked;  // the request with personal data masked; nullopt: not masked
+  // The request with personal data masked; nullopt: not masked
+  std::optional<plugins::Masked> masked;
 };
 
 /// All that is known of one request when it is planned.

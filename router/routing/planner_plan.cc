@@ -55,9 +55,9 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-// Returns the other candidates of the request if there are any, else the models that the file names
-// as fallbacks. Returns true for fallbacks: no selector knows them, so they are tried in the order
-// of the file.
+// Removes the models that have failed. If none is left, the candidates become the fallbacks that
+// the file names. Returns true for fallbacks: no selector knows them, so they are tried in the
+// order of the file.
 bool Planner::remove_failed(std::span<const std::string_view> failed,
                             Candidates& candidates) const {
   const auto has_failed = [failed](std::string_view name) {

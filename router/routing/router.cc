@@ -15,8 +15,8 @@ struct Router::Impl {
   std::vector<std::unique_ptr<const RoutingProgram>>
       routings;                          // the one at the top, then the recipes
   const RoutingProgram* main = nullptr;  // the routing that automatic names select
-  std::map<std::string_view, const RoutingProgram*>
-      by_model;  // by the model names that clients may send
+  // The routing for each model name that clients may send, other than names of models.
+  std::map<std::string_view, const RoutingProgram*> by_model;
   std::vector<std::string> notices;
 
   Result<void> compile() {

@@ -60,8 +60,8 @@ Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const confi
   return program;
 }
 
-// If a guard signal fails, treat it as having matched, also when a condition reads it through a
-// projection. prompt_guard.on_error overrides this for jailbreak signals.
+// If a guard signal of a blocking rule fails, treat it as having matched, also when a condition
+// reads it through a projection. prompt_guard.on_error overrides this for jailbreak signals.
 config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool blocks,
                                                  const config::Modules& modules) const {
   using OnError = config::Rule::OnError;
@@ -76,8 +76,8 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
   if (leaf.type != "projection") return answer_of(leaf.type);
   const uint32_t output = derived_->projections().output(leaf.name);
   if (output == decision::kNoSignal || !blocks) return OnError::kDefault;
-  const std::vector<uint32_t> behind = derived_->sources_of(output);
-  const bool guarded = std::any_of(behind.begin(), behind.end(), [&](uint32_t number) {
+  const std::vector<uint32_t> sources = derived_->sources_of(output);
+  const bool guarded = std::any_of(sources.begin(), sources.end(), [&](uint32_t number) {
     return answer_of(signals_of(number).type()) == OnError::kMatch;
   });
   return guarded ? OnError::kMatch : OnError::kDefault;

@@ -207,17 +207,17 @@ VectorGraph::Plan VectorGraph::plan_remove(const VectorRows& rows, Slot slot) co
 void VectorGraph::repair(const VectorRows& rows, std::span<const Slot> around, int level,
                          Plan& plan) const {
   for (const Slot slot : around) {
-    GraphLinks& mine = plan.edit(*this, slot, level);
+    GraphLinks& own_links = plan.edit(*this, slot, level);
     size_t tried = 0;
     for (const Found& candidate : sorted(rows, rows.point(slot), around)) {
-      if (mine.count == room_of(level) || tried == kRepairCandidates) break;
-      if (candidate.slot == slot || mine.contains(candidate.slot)) continue;
+      if (own_links.count == room_of(level) || tried == kRepairCandidates) break;
+      if (candidate.slot == slot || own_links.contains(candidate.slot)) continue;
       ++tried;
-      GraphLinks& theirs = plan.edit(*this, candidate.slot, level);
-      if (theirs.count == room_of(level)) continue;
-      if (mine.count > kLinksFew && is_covered(rows, candidate, mine.span())) continue;
-      mine.push(candidate.slot);
-      theirs.push(slot);
+      GraphLinks& other_links = plan.edit(*this, candidate.slot, level);
+      if (other_links.count == room_of(level)) continue;
+      if (own_links.count > kLinksFew && is_covered(rows, candidate, own_links.span())) continue;
+      own_links.push(candidate.slot);
+      other_links.push(slot);
     }
   }
 }
@@ -243,8 +243,8 @@ void VectorGraph::apply(const Plan& plan) {
 void VectorGraph::rename(Slot from, Slot to) {
   for (int level = top_of(from); level >= 0; --level) {
     for (const Slot other : links(from, level).span()) {
-      GraphLinks& theirs = links(other, level);
-      std::replace(theirs.slots, theirs.slots + theirs.count, from, to);
+      GraphLinks& other_links = links(other, level);
+      std::replace(other_links.slots, other_links.slots + other_links.count, from, to);
     }
   }
   *base_[to] = *base_[from];

@@ -57,11 +57,11 @@ struct VectorIndex::State {
   // Searches that arrive while a change waits go after it. A shared lock alone would let them pass,
   // and under enough load no change would ever get its turn.
   std::shared_lock<std::shared_mutex> lock_shared() const {
-    const std::lock_guard mine(turn);
+    const std::lock_guard turn_lock(turn);
     return std::shared_lock(reading);
   }
   std::unique_lock<std::shared_mutex> lock_exclusive() {
-    const std::lock_guard mine(turn);
+    const std::lock_guard turn_lock(turn);
     return std::unique_lock(reading);
   }
 

@@ -21,9 +21,9 @@ struct VectorIndexOptions {
   size_t rows_max = 16'000'000;    // total of all partitions
   uint64_t seed = 1;               // for the random choices while a graph is built
   size_t graph_rows_min = 16'384;  // smaller partitions are scanned, which is exact
-  size_t search_width =
-      128;  // beam width in a graph: a larger one finds more of the nearest rows and takes longer;
-            // it grows by a quarter with each doubling from 16,384 rows on
+  // Beam width in a graph: a larger one finds more of the nearest rows and takes longer; it grows
+  // by a quarter with each doubling from 16,384 rows on
+  size_t search_width = 128;
 };
 
 struct Hit {

@@ -245,7 +245,7 @@ Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
   if (is_alnum(before) || before == '.' || before == '_') return std::nullopt;
   if (before == '-' && is_digit(text[at - 2]) && !follows_ipv4(text, at - 1)) return std::nullopt;
   const size_t end = ipv4_end(text, at);
-  if (end == 0 || is_alnum(text[end]) || text.behind(end) == '_') return std::nullopt;
+  if (end == 0 || is_alnum(text[end]) || text.after(end) == '_') return std::nullopt;
   const bool is_range = text[end] == '-' && ipv4_end(text, end + 1) != 0;
   if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1]) && !is_range)
     return std::nullopt;
@@ -264,7 +264,7 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
   if (before == ':' && !cues.near(Cue::kHost, at, sizeof("6:") - 1)) return std::nullopt;
   const HexGroups groups = hex_groups_at(text, at);
   if (!groups.is_valid) return std::nullopt;
-  const char next = text.behind(groups.end);
+  const char next = text.after(groups.end);
   if (is_alnum(next) || next == '_' || (next == ':' && text[groups.end + 1] == ':'))
     return std::nullopt;
   if (next == ':' && is_hex(text[groups.end + 1])) return std::nullopt;

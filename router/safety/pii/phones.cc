@@ -85,7 +85,7 @@ size_t extension_end(const Text& text, size_t end) {
 // True if the digits continue as something other than a telephone number: a fraction, a time, a
 // percentage, a word.
 bool continues_after(const Text& text, size_t end) {
-  const char next = text.behind(end);
+  const char next = text.after(end);
   if (is_alnum(next) || next == '%' || next == '_' || next == '@') return true;
   return (next == '.' || next == ':' || next == '/' || next == '-') && is_digit(text[end + 1]);
 }
@@ -99,7 +99,7 @@ bool continues_other_text(const Text& text, size_t at) {
 
 // True for "1,234,567", but also for a row of a table. There, a word nearby is not enough to make
 // digits a telephone number.
-bool is_beside_comma(const Text& text, size_t begin, size_t end) {
+bool touches_comma(const Text& text, size_t begin, size_t end) {
   return (text[begin - 1] == ',' && is_digit(text[begin - 2])) ||
          (text[end] == ',' && is_digit(text[end + 1]));
 }
@@ -179,14 +179,14 @@ bool has_owner(const Text& text, size_t at, const Number& number) {
 }
 
 bool is_in_context(const Text& text, size_t at, const Number& number, const Cues& cues) {
-  constexpr size_t kNear = 32, kMaybeNear = 24, kBeside = 5;
+  constexpr size_t kNear = 32, kMaybeNear = 24, kAdjacent = 5;
   if (number.digits > kDigitsMax) return false;
   if (number.digits < (number.groups > 1 ? kLocalMin : kUnbrokenMin)) return false;
   if (cues.near(Cue::kPhone, at, kNear) || has_name_after(text, number.end) ||
       has_owner(text, at, number))
     return true;
-  const bool beside = cues.near(Cue::kMaybePhone, at, kBeside);  // "messages to"
-  if (!beside && !(cues.near(Cue::kMaybePhone, at, kMaybeNear) && has_leading_word(text, at)))
+  const bool is_adjacent = cues.near(Cue::kMaybePhone, at, kAdjacent);  // "messages to"
+  if (!is_adjacent && !(cues.near(Cue::kMaybePhone, at, kMaybeNear) && has_leading_word(text, at)))
     return false;
   return (number.groups > 1 || number.digits >= 9 || text[at] == '0');
 }
@@ -207,8 +207,7 @@ Found find_phone(const Text& text, size_t at, const Cues& cues) {
     const bool by_shape =
         is_international(text, at, sign, number) || (!sign && is_north_american(text, at, number));
     const bool by_word = !sign && !by_shape && most == kGroupsMax &&
-                         !is_beside_comma(text, begin, end) &&
-                         is_in_context(text, at, number, cues);
+                         !touches_comma(text, begin, end) && is_in_context(text, at, number, cues);
     if ((by_shape || by_word) && !continues_after(text, end))
       return Match{kPhone, begin, end, kInContext};
     most = number.groups - 1;

@@ -3,7 +3,6 @@
 // nearby. A model finds the types without rules (names, places, an age); merge.h joins the two.
 // These are hand-written scanners instead of patterns: the checks (Luhn, mod 97, the length for
 // each country) are code anyway, and the cost of every step is bounded by what it can read.
-// code anyway, and every step's cost is bounded by what it can read.
 
 #include <cstddef>
 #include <cstdint>

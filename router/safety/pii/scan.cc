@@ -135,7 +135,7 @@ char Text::before(size_t at) const {
   return begin < at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at - 1];
 }
 
-char Text::behind(size_t at) const {
+char Text::after(size_t at) const {
   if (escape_end(at) != 0) return ' ';
   size_t end = at;
   while (end - at < kUnderscoresMax && (*this)[end] == '_') ++end;

@@ -46,7 +46,7 @@ class Text {
   /// characters that are not part of the text's words: an escape, and the "_" of Markdown around
   /// words.
   char before(size_t at) const;
-  char behind(size_t at) const;
+  char after(size_t at) const;
   /// The length of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 for
   /// anything else. Scripts without spaces begin after that range.
   size_t letter_bytes(size_t at) const;

@@ -222,10 +222,9 @@ TEST(Milvus, says_what_does_not_fit) {
   MilvusOptions of = options(milvus);
   of.makes_collection = false;
   of.collection = "semantic_cache";
-  EXPECT_EQ(first_error(of),
-            name +
-                ": there is no collection \"semantic_cache\", and "
-                "development.auto_create_collection does not allow creating it");
+  EXPECT_EQ(first_error(of), name +
+                                 ": there is no collection \"semantic_cache\", and "
+                                 "development.auto_create_collection does not allow creating it");
   milvus.set_fields({{"id", "VarChar"}, {"query", "VarChar"}, {"embedding", "FloatVector"}});
   EXPECT_EQ(first_error(of), name +
                                  ": the collection \"semantic_cache\" was not made by this "
