@@ -31,7 +31,7 @@ bool take_text(const Value& object, std::string_view key, Piece piece, const Tak
   return true;
 }
 
-// "\"type\":\"text\","
+// Returns a copy of the member "type" with a comma, or "" if there is none.
 std::string type_member(const Value& object) {
   const auto type = object.find("type");
   return type ? fmt::format("\"type\":{},", type->raw()) : std::string();

@@ -112,7 +112,7 @@ bool is_international(const Text& text, size_t at, bool sign, const Number& numb
          number.digits >= kInternationalMin + 2 && number.sizes[0] <= 5;
 }
 
-// "(206) 555-0147", "206-555-0147", "1-206-555-0147".
+// True for "(206) 555-0147", "206-555-0147" and "1-206-555-0147".
 bool is_north_american(const Text& text, size_t at, const Number& number) {
   const bool country = number.sizes[0] == 1 && text[at] == '1';
   const size_t first = country ? 1 : 0;

@@ -97,8 +97,8 @@ static_assert(std::is_sorted(kWords.begin(), kWords.end(),
 
 constexpr size_t kWordBytesMax = 10;
 
-// True for cues that also count inside an identifier: "cellId", "callCount" and "serverUrl" name
-// other things.
+// True for the only cues that count inside an identifier. The others do not, because "cellId",
+// "callCount" and "serverUrl" name other things.
 bool is_in_names(const Word& word) {
   return word.cue == Cue::kSsn || word.cue == Cue::kZip || word.cue == Cue::kDriver ||
          word.text == "fax" || word.text == "mobile" || word.text == "phone" ||

@@ -153,7 +153,7 @@ TEST(Milvus, follows_a_log_that_is_longer_than_a_query) {
     const Clocks clocks = clocks_now();
     Entry head = entry(id, {0, 1});
     head.reply.clear();
-    MilvusRow row{.id = id, .written = told, .told = told, .expires = INT64_MAX};
+    MilvusRow row{.id = id, .written = told, .logged = told, .expires = INT64_MAX};
     row.head = to_bytes(head, clocks);
     const auto rows = json::Document::parse(*milvus_rows(row, "x"));
     test::MilvusDouble::Row out;
