@@ -292,6 +292,12 @@ struct Evaluation::State {
 
   Result<void> prepare() { return program.planner().prepare(target(), inputs, results); }
 
+  std::optional<Plan> refuse_stranger() const {
+    std::optional<Plan> plan = program.planner().refuse_stranger(inputs);
+    if (plan && !bypass.bypassed) plan->recipe = program.recipe();
+    return plan;
+  }
+
   Result<Plan> plan(const RuntimeConditions& conditions) const {
     SIGNALBOX_TRY(Plan plan,
                   program.planner().plan({target(), outcome.confidence, values,
@@ -376,6 +382,10 @@ Evaluation::Timings Evaluation::timings() const {
 
 std::string_view Evaluation::recipe() const {
   return state_->bypass.bypassed ? std::string_view{} : state_->program.recipe();
+}
+
+std::optional<Plan> Evaluation::refuse_stranger() const {
+  return state_->refuse_stranger();
 }
 
 Result<Plan> Evaluation::plan(const RuntimeConditions& conditions) const {

@@ -73,6 +73,10 @@ class Planner {
   Result<void> prepare(const PlanTarget& target, signals::Inputs& inputs,
                        ModelResults& results) const;
 
+  /// Returns the plan that refuses a request without an identity, if the configuration requires
+  /// one; otherwise nullopt. Reads only headers, so that it can run before any model.
+  std::optional<Plan> refuse_stranger(const signals::Inputs& inputs) const;
+
   /// If models have failed already, the plan uses another one: first the other models of the
   /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
   /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin or

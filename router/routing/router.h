@@ -29,6 +29,10 @@ class Evaluation {
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
+  /// Returns the plan that refuses a request without an identity, if the configuration requires
+  /// one; otherwise nullopt. Reads only headers. plan() returns the same plan.
+  std::optional<Plan> refuse_stranger() const;
+
   /// Computes those cheap signals (microseconds) that the outcome still depends on. Returns true if
   /// the outcome is fixed and neither it nor the plan needs a model.
   bool run_cheap();
