@@ -157,7 +157,7 @@ replies::ReplyMeter::Times times_of(std::string_view bytes, bool events, size_t 
   return meter.times();
 }
 
-TEST(replies::ReplyMeter, times_a_stream_by_its_events) {
+TEST(ReplyMeter, times_a_stream_by_its_events) {
   const std::string event = "data: {\"x\":\"data:\"}\n\n";
   const std::string stream = event + event + event + event + event + "data: [DONE]\n\n";
   const auto fine = times_of(stream, true, 1);
@@ -169,7 +169,7 @@ TEST(replies::ReplyMeter, times_a_stream_by_its_events) {
   EXPECT_FALSE(times_of(": a comment\n\n", true, 1).ttft_ms);
 }
 
-TEST(replies::ReplyMeter, believes_the_usage) {
+TEST(ReplyMeter, believes_the_usage) {
   const std::string stream =
       "data: {}\n\ndata: {\"usage\":{\"completion_tokens\": 11,\"total_tokens\":12}}\n\ndata: "
       "[DONE]\n\n";
@@ -189,7 +189,7 @@ TEST(replies::ReplyMeter, believes_the_usage) {
   EXPECT_FALSE(times_of("", false, 1).tpot_ms);
 }
 
-TEST(replies::ReplyMeter, finds_the_usage_behind_much_text) {
+TEST(ReplyMeter, finds_the_usage_behind_much_text) {
   const std::string whole = fmt::format(R"({{"content":"{}","usage":{{"completion_tokens":5}}}})",
                                         std::string(9000, 'x'));
   for (const size_t piece : {1U, 100U, 1500U, 20'000U})

@@ -11,6 +11,7 @@
 namespace {
 
 using namespace signalbox;
+using namespace signalbox::dialects;
 using namespace signalbox::surfaces;
 using test::read;
 

@@ -134,7 +134,7 @@ dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
   return {std::string(owner), std::string(bytes, 'r'), "", ""};
 }
 
-TEST(dialects::ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
+TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   dialects::ResponseStore store({10, 1 << 20, 60});
   store.put("a", stored("me", 10), 1000);
   EXPECT_TRUE(store.get("a", "me", 1059));
@@ -147,7 +147,7 @@ TEST(dialects::ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
-TEST(dialects::ResponseStore, forgets_the_oldest_where_there_is_no_room) {
+TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   dialects::ResponseStore store({3, 5000, 60});
   for (const char* id : {"a", "b", "c", "d"}) store.put(id, stored("me", 1000), 1000);
   EXPECT_EQ(store.size(), 3U);
@@ -164,7 +164,7 @@ TEST(dialects::ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   EXPECT_EQ(store.size(), 1U);
 }
 
-TEST(dialects::ResponseStore, lists_input_items) {
+TEST(ResponseStore, lists_input_items) {
   dialects::StoredResponse response;
   response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";
   EXPECT_EQ(
