@@ -26,7 +26,7 @@ namespace signalbox::routing {
 struct PlanTarget {
   const config::Decision* decision = nullptr;
   const config::Model* named = nullptr;
-  // Nothing was decided; if `named` is null too, the client's model is unknown
+  // True if the rules are bypassed; if `named` is null too, the client's model is unknown.
   bool bypassed = false;
 };
 
