@@ -87,7 +87,7 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
 
 void write_cost(json::Writer& out, const serving::ServingState& state, const Evaluation& evaluation,
                 double ms) {
-  const Evaluation::Timings effort = evaluation.effort();
+  const Evaluation::Timings effort = evaluation.timings();
   out.key("cost").begin_object().member("ms", ms).member("rules_ms", ms_of(effort.deciding));
   out.key("signals").begin_object();
   for (const auto& run : effort.signals) {

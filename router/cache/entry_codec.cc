@@ -1,4 +1,4 @@
-// Numbers as x86 and ARM keep them; texts and vectors behind their lengths.
+// Numbers have the byte order of x86 and ARM. Texts and vectors follow their lengths.
 
 #include "router/cache/entry_codec.h"
 
@@ -31,7 +31,7 @@ void append_number(std::string& out, uint64_t number) {
 Result<std::string> take_text(SnapshotReader& in) {
   SIGNALBOX_TRY(const uint64_t size, in.get<uint64_t>());
   if (size > in.left())
-    return fail(Code::kCorrupt, "a text of {} bytes where {} are left", size, in.left());
+    return fail(Code::kCorrupt, "a text of {} bytes, but only {} remain", size, in.left());
   SIGNALBOX_TRY(const std::string_view text, in.take(size));
   return std::string(text);
 }
@@ -45,7 +45,7 @@ Result<std::vector<float>> take_vector(SnapshotReader& in) {
   return out;
 }
 
-// No longer ago or ahead than a steady clock can say beside `now`.
+// Rejects times more than a century from `now`, which a steady clock may be unable to represent.
 Result<TimePoint> take_time(SnapshotReader& in, const Clocks& now) {
   SIGNALBOX_TRY(const int64_t wall_ms, in.get<int64_t>());
   constexpr int64_t kCenturyMs = int64_t{100} * 365 * 24 * 3600 * 1000;
@@ -97,10 +97,10 @@ Result<Entry> from_bytes(std::string_view bytes, const Clocks& now) {
   SnapshotReader in(bytes);
   SIGNALBOX_TRY(const uint32_t version, in.get<uint32_t>());
   if (version != kEntryVersion)
-    return fail(Code::kUnsupported, "version {} of an answer, this reads {}", version,
+    return fail(Code::kUnsupported, "version {} of an entry; this program reads {}", version,
                 kEntryVersion);
   SIGNALBOX_TRY(Entry out, take_entry(in, now));
-  if (in.left() != 0) return fail(Code::kCorrupt, "{} bytes after an answer", in.left());
+  if (in.left() != 0) return fail(Code::kCorrupt, "{} bytes after an entry", in.left());
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An entry as bytes, for files and for servers that keep answers. Times are those of the wall
-// clock, since the steady one is of one process.
+// Serialises an entry for files and for servers that store answers. Times are stored as wall-clock
+// times, since the steady clock is valid in one process only.
 
 #include <chrono>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace signalbox::cache {
 
-/// Both clocks at one time.
+/// The readings of both clocks at one moment.
 struct Clocks {
   TimePoint steady;
   std::chrono::system_clock::time_point wall;
@@ -19,10 +19,10 @@ struct Clocks {
 Clocks clocks_now();
 
 void append_entry(std::string& out, const Entry& entry, const Clocks& now);
-/// Takes one off the front. Errors: kCorrupt.
+/// Removes one entry from the front. Errors: kCorrupt.
 Result<Entry> take_entry(vector_index::SnapshotReader& in, const Clocks& now);
 
-/// An entry alone, under a version. Errors: kCorrupt; kUnsupported for another version.
+/// A single entry, preceded by a version. Errors: kCorrupt; kUnsupported for another version.
 std::string to_bytes(const Entry& entry, const Clocks& now);
 Result<Entry> from_bytes(std::string_view bytes, const Clocks& now);
 

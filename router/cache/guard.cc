@@ -1,4 +1,4 @@
-// Cheap comparisons first; what the two say is compared word by word, in order.
+// Runs the cheap comparisons first, then compares the content words in order.
 
 #include "router/cache/guard.h"
 
@@ -12,9 +12,9 @@
 namespace signalbox::cache {
 namespace {
 
-constexpr double kRounding = 1e-9;       // what factors of units lose
-constexpr double kSureOfLanguage = 0.6;  // of a text's words and letters
-constexpr double kTrace = 0.2;           // words that two languages share
+constexpr double kRounding = 1e-9;       // rounding error of unit factors
+constexpr double kSureOfLanguage = 0.6;  // share of a text's words and letters
+constexpr double kTrace = 0.2;           // share that two languages have in common
 
 bool same_value(const text::Quantity& a, const text::Quantity& b) {
   const text::Reading &x = a.readings[0], &y = b.readings[0];
@@ -30,38 +30,40 @@ bool same_date(const text::Date& a, const text::Date& b) {
          a.quarter == b.quarter && a.minute == b.minute && a.half_day == b.half_day;
 }
 
-size_t negations(const std::vector<Said>& words) {
+size_t negations(const std::vector<ContentWord>& words) {
   return static_cast<size_t>(
-      std::ranges::count_if(words, [](const Said& said) { return is_negation(said.word); }));
+      std::ranges::count_if(words, [](const ContentWord& word) { return is_negation(word.text); }));
 }
 
-// "In Python, how are lists sorted" and "how are lists sorted in Python": what moves stands behind
-// a preposition in both.
-bool is_moved(const std::vector<Said>& a, const std::vector<Said>& b) {
+// True for "In Python, how are lists sorted" and "how are lists sorted in Python": the part that
+// moves follows a preposition in both.
+bool is_moved(const std::vector<ContentWord>& a, const std::vector<ContentWord>& b) {
   if (a.size() != b.size() || a.size() < 3) return false;
   for (size_t shift = 1; shift <= 2 && shift + 2 <= a.size(); ++shift) {
     const auto cut = a.begin() + static_cast<std::ptrdiff_t>(shift);
     const auto end = b.end() - static_cast<std::ptrdiff_t>(shift);
-    if (a.front().moved == 0 || end->moved == 0) continue;
+    if (a.front().after_preposition == 0 || end->after_preposition == 0) continue;
     if (std::equal(cut, a.end(), b.begin(), end) && std::equal(a.begin(), cut, end, b.end()))
       return true;
   }
   return false;
 }
 
-// A word that one says and the other does not has a capital somewhere.
-bool names_differ(const std::vector<Said>& a, const std::vector<Said>& b) {
-  return std::ranges::any_of(
-      a, [&](const Said& said) { return said.name && std::ranges::find(b, said) == b.end(); });
+// True if one text has a name, a word with a capital somewhere, that the other lacks.
+bool names_differ(const std::vector<ContentWord>& a, const std::vector<ContentWord>& b) {
+  return std::ranges::any_of(a, [&](const ContentWord& word) {
+    return word.is_name && std::ranges::find(b, word) == b.end();
+  });
 }
 
 bool languages_differ(std::string_view a, std::string_view b) {
-  const signals::LanguageShares one = signals::language_shares(a),
-                                other = signals::language_shares(b);
-  for (const auto& [language, share] : one) {
-    const auto found = other.find(language);
-    if (share < kSureOfLanguage || (found != other.end() && found->second > kTrace)) continue;
-    if (std::ranges::any_of(other, [](const auto& each) { return each.second >= kSureOfLanguage; }))
+  const signals::LanguageShares first = signals::language_shares(a),
+                                second = signals::language_shares(b);
+  for (const auto& [language, share] : first) {
+    const auto found = second.find(language);
+    if (share < kSureOfLanguage || (found != second.end() && found->second > kTrace)) continue;
+    if (std::ranges::any_of(second,
+                            [](const auto& each) { return each.second >= kSureOfLanguage; }))
       return true;
   }
   return false;
@@ -94,22 +96,22 @@ std::string_view difference_name(Difference difference) {
 Difference difference(std::string_view a, std::string_view b) {
   if (a == b) return Difference::kNone;
   if (a.size() > kQuestionBytesMax || b.size() > kQuestionBytesMax) return Difference::kWords;
-  const Reading one = read_question(a), other = read_question(b);
-  if (one.quoted != other.quoted) return Difference::kQuoted;
-  if (!std::ranges::equal(one.quantities, other.quantities, same_value) ||
-      !std::ranges::equal(one.dates, other.dates, same_date))
+  const Reading first = read_question(a), second = read_question(b);
+  if (first.quoted != second.quoted) return Difference::kQuoted;
+  if (!std::ranges::equal(first.quantities, second.quantities, same_value) ||
+      !std::ranges::equal(first.dates, second.dates, same_date))
     return Difference::kNumbers;
-  if (negations(one.words) != negations(other.words)) return Difference::kNegation;
+  if (negations(first.words) != negations(second.words)) return Difference::kNegation;
   if (languages_differ(a, b)) return Difference::kLanguage;
-  const bool same = one.words == other.words || is_moved(one.words, other.words) ||
-                    is_moved(other.words, one.words);
-  if (!same && (names_differ(one.words, other.words) || names_differ(other.words, one.words)))
+  const bool same = first.words == second.words || is_moved(first.words, second.words) ||
+                    is_moved(second.words, first.words);
+  if (!same && (names_differ(first.words, second.words) || names_differ(second.words, first.words)))
     return Difference::kNames;
   if (!same) return Difference::kWords;
   const bool persons_differ =
-      !one.persons.empty() && !other.persons.empty() && one.persons != other.persons;
-  if (one.kinds != other.kinds || persons_differ || one.past != other.past ||
-      one.future != other.future)
+      !first.persons.empty() && !second.persons.empty() && first.persons != second.persons;
+  if (first.kinds != second.kinds || persons_differ || first.past != second.past ||
+      first.future != second.future)
     return Difference::kQuestion;
   return Difference::kNone;
 }

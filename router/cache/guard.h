@@ -1,13 +1,14 @@
 #pragma once
-// Whether two questions whose embeddings are near ask the same. Embeddings tell topics apart, not
-// answers: "is it safe" and "is it not safe" are as near as paraphrases are.
+// Decides whether two questions with similar embeddings ask the same. Embeddings separate topics
+// but not answers: "is it safe" and "is it not safe" are as near as paraphrases are.
 //
-// Everything that a question says has to be said by the other too, in the same order; only words
-// that are known to say nothing ("please", "could you tell me", "the") may differ, and a few that
-// are known to say the same ("buy", "purchase"). So what is not known counts as a difference: names
-// in small letters, opposites, words of a language that has no tables here. Lists of what changes
-// an answer (opposites, names) were rejected: what they lack would be a wrong answer, what these
-// lack is a miss. Numbers, units and dates are read as grounding reads them: "2 km" is "2,000 m".
+// Both questions must contain the same content words in the same order. They may differ only in
+// words known to be meaningless ("please", "could you tell me", "the") and in a few known synonyms
+// ("buy", "purchase"). So everything unknown counts as a difference: names in lower case,
+// opposites, words of languages without tables here. Lists of words that change an answer
+// (opposites, names) were rejected: a gap in such a list gives a wrong answer, while a gap in these
+// lists only gives a miss. Numbers, units and dates are parsed as in grounding: "2 km" equals
+// "2,000 m".
 
 #include <cstdint>
 #include <string_view>
@@ -17,21 +18,21 @@ namespace signalbox::cache {
 enum class Difference : uint8_t {
   kNone,
   kNegation,
-  kNumbers,   // of numbers, units, dates
-  kNames,     // of what is written with capitals
-  kQuoted,    // of quotations and code
-  kQuestion,  // who, when, why; who is spoken of; the past or the future
+  kNumbers,   // in numbers, units or dates
+  kNames,     // in words with capitals
+  kQuoted,    // in quotations and code
+  kQuestion,  // in who, when or why; in the persons; in past or future
   kLanguage,
   kWords,
 };
 
-/// "negation" and the like; "none".
+/// "negation" and the like; "none" for kNone.
 std::string_view difference_name(Difference difference);
 
-/// Texts of more bytes are always different: kWords.
+/// Longer texts, in bytes, always differ: kWords.
 inline constexpr size_t kQuestionBytesMax = 8192;
 
-/// Symmetric. Thread-safe.
+/// Symmetric and thread-safe.
 Difference difference(std::string_view a, std::string_view b);
 
 }  // namespace signalbox::cache

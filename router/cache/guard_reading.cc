@@ -1,5 +1,5 @@
-// Quotations and code leave the text first, then numbers and dates; of the words that are left, the
-// ways to begin a question go, and what says nothing.
+// Removes quotations and code from the text, then numbers and dates. From the remaining words it
+// removes openings and words without meaning.
 
 #include "router/cache/guard_reading.h"
 
@@ -28,7 +28,7 @@ constexpr auto kQuotes = std::to_array<Mark>({{"```", "```"},
                                               {"\u00AB", "\u00BB"},
                                               {"\u300C", "\u300D"}});
 
-// Moves what stands between marks to `quoted`, spaces in its place.
+// Moves text between quotation marks to `quoted` and leaves spaces in its place.
 void take_quotations(std::string& text, std::vector<std::string>& quoted) {
   for (size_t at = 0; at < text.size(); ++at) {
     for (const Mark& mark : kQuotes) {
@@ -45,8 +45,8 @@ void take_quotations(std::string& text, std::vector<std::string>& quoted) {
   }
 }
 
-// Whether a run without spaces is written as no word is: "std::sort", "foo_bar", "a->b", "f()",
-// "x@y.org", "https://...", "--force".
+// True if a run without spaces looks like code: "std::sort", "foo_bar", "a->b", "f()", "x@y.org",
+// "https://...", "--force".
 bool is_code(std::string_view run) {
   for (const std::string_view mark : {"::"sv, "_"sv, "->"sv, "()"sv, "\\"sv, "@"sv, "://"sv}) {
     if (run.find(mark) != std::string_view::npos) return true;
@@ -80,9 +80,9 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 struct Word {
   std::string lower;
-  bool name = false;
-  bool sign = false;  // of a number, a date or a symbol: no word of ours
-  bool owns = false;  // "France's"
+  bool is_name = false;
+  bool is_symbol = false;      // stands for a number, a date or a symbol
+  bool is_possessive = false;  // "France's"
 };
 
 bool is_punctuation(std::string_view symbol) {
@@ -92,7 +92,7 @@ bool is_punctuation(std::string_view symbol) {
   return std::ranges::find(kMarks, symbol) != kMarks.end();
 }
 
-std::string plain_number(std::string_view written) {
+std::string normalize_number(std::string_view written) {
   std::string out;
   for (const char c : written) {
     if (c != ',' && c != '\'') out.push_back(c);
@@ -100,7 +100,7 @@ std::string plain_number(std::string_view written) {
   return out;
 }
 
-std::string with_plain_apostrophes(std::string_view text) {
+std::string normalize_apostrophes(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const bool curved = text.starts_with("\u2019");
@@ -110,10 +110,10 @@ std::string with_plain_apostrophes(std::string_view text) {
   return out;
 }
 
-// "don't" and "cannot" are two words, "dont" too.
+// Splits "don't", "cannot" and "dont" into two words.
 void add_word(const Token& token, bool first, std::vector<Word>& out) {
-  std::string lower = with_plain_apostrophes(token.lower);
-  const bool name =
+  std::string lower = normalize_apostrophes(token.lower);
+  const bool is_name =
       !lower.starts_with("i'") && token.text != "I" &&
       (text::is_all_upper(token.text) || (!first && text::is_upper_start(token.text)));
   static constexpr auto kRuns = std::to_array<std::string_view>(
@@ -128,9 +128,10 @@ void add_word(const Token& token, bool first, std::vector<Word>& out) {
     verb = lower.substr(0, lower.size() - 2);
   }
   if (verb.empty()) {
-    const bool owns = token.lower.size() < token.text.size() && !is_filler(lower) &&
-                      !is_one_of(lower, {"who", "how", "where", "when", "why", "let", "he", "she"});
-    out.push_back({std::move(lower), name, false, owns});
+    const bool is_possessive =
+        token.lower.size() < token.text.size() && !is_filler(lower) &&
+        !is_one_of(lower, {"who", "how", "where", "when", "why", "let", "he", "she"});
+    out.push_back({std::move(lower), is_name, false, is_possessive});
     return;
   }
   if (verb == "ca" || verb == "can" || verb == "wo") verb = "can";
@@ -138,7 +139,7 @@ void add_word(const Token& token, bool first, std::vector<Word>& out) {
   out.push_back({"not", false});
 }
 
-// A token that a quantity or a date has taken begins with its sign; the others of it are left out.
+// A quantity or a date becomes a single word "#"; its other tokens are left out.
 std::vector<Word> words_of(const ReadText& text, const Reading& reading) {
   std::vector<Word> out;
   std::vector<char> taken(text.tokens().size(), 0);
@@ -161,7 +162,7 @@ std::vector<Word> words_of(const ReadText& text, const Reading& reading) {
         out.push_back({std::string(token.lower), true, true});
         break;
       case TokenKind::kNumber:
-        out.push_back({plain_number(token.text), false, true});
+        out.push_back({normalize_number(token.text), false, true});
         break;
       case TokenKind::kSymbol: {
         const bool minus = token.text == "-" && !text.glued(i) && text.glued(i + 1);
@@ -184,48 +185,49 @@ std::string_view next_of(std::string_view& rest, char by) {
   return out;
 }
 
-bool is_one(std::string_view alternatives, const Word& word) {
-  if (word.sign || word.name) return false;
+bool is_one_of_alternatives(std::string_view alternatives, const Word& word) {
+  if (word.is_symbol || word.is_name) return false;
   while (!alternatives.empty()) {
     if (next_of(alternatives, '|') == word.lower) return true;
   }
   return false;
 }
 
-// How many words the pattern takes from `at` on; none when it does not fit.
-std::optional<size_t> fits(std::string_view pattern, const std::vector<Word>& words, size_t at) {
+// Returns how many words from `at` on match the pattern, or nullopt if it does not match.
+std::optional<size_t> match_length(std::string_view pattern, const std::vector<Word>& words,
+                                   size_t at) {
   const size_t begin = at;
   while (!pattern.empty()) {
     std::string_view part = next_of(pattern, ' ');
-    const bool may_miss = part.ends_with('?');
-    if (may_miss) part.remove_suffix(1);
-    if (at < words.size() && is_one(part, words[at])) {
+    const bool is_optional = part.ends_with('?');
+    if (is_optional) part.remove_suffix(1);
+    if (at < words.size() && is_one_of_alternatives(part, words[at])) {
       ++at;
-    } else if (!may_miss) {
+    } else if (!is_optional) {
       return std::nullopt;
     }
   }
   return at - begin;
 }
 
-// The longest opening that fits goes, again and again; a question is never nothing but openings.
+// Removes the longest matching opening repeatedly, but never the whole question.
 void strip_openings(std::vector<Word>& words) {
   for (int round = 0; round < 8; ++round) {
     const Opening* best = nullptr;
     size_t most = 0;
     for (const Opening& opening : openings()) {
-      const auto taken = fits(opening.pattern, words, 0);
+      const auto taken = match_length(opening.pattern, words, 0);
       if (!taken || *taken <= most || *taken >= words.size()) continue;
       best = &opening;
       most = *taken;
     }
     if (best == nullptr) return;
-    std::vector<Word> meant;
+    std::vector<Word> replacement;
     for (std::string_view rest = best->meaning; !rest.empty();)
-      meant.push_back({std::string(next_of(rest, ' '))});
+      replacement.push_back({std::string(next_of(rest, ' '))});
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most));
-    words.insert(words.begin(), meant.begin(), meant.end());
-    if (!meant.empty()) return;
+    words.insert(words.begin(), replacement.begin(), replacement.end());
+    if (!replacement.empty()) return;
   }
 }
 
@@ -236,7 +238,7 @@ void strip_closings(std::vector<Word>& words) {
     found = false;
     for (const std::string_view closing : kClosings) {
       const size_t length = static_cast<size_t>(std::ranges::count(closing, ' ')) + 1;
-      if (words.size() <= length || !fits(closing, words, words.size() - length)) continue;
+      if (words.size() <= length || !match_length(closing, words, words.size() - length)) continue;
       words.resize(words.size() - length);
       found = true;
     }
@@ -256,24 +258,24 @@ void sort_unique(std::vector<std::string>& words) {
   words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
-// "France's capital" is "the capital of France".
-void put_owners_behind(std::vector<Word>& words) {
+// Reorders "France's capital" like "the capital of France".
+void move_possessives(std::vector<Word>& words) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (!words[i].owns || words[i + 1].sign) continue;
-    words[i].owns = false;
+    if (!words[i].is_possessive || words[i + 1].is_symbol) continue;
+    words[i].is_possessive = false;
     std::swap(words[i], words[i + 1]);
     ++i;
   }
 }
 
-void sort_words(const std::vector<Word>& words, Reading& out) {
-  bool moved = false;
+void classify_words(const std::vector<Word>& words, Reading& out) {
+  bool after_preposition = false;
   for (const Word& word : words) {
     const std::string& lower = word.lower;
-    if (word.sign || word.name) {
-      out.words.push_back(
-          {word.sign ? lower : basic_form(lower), word.name, moved ? size_t{1} : 0});
-      moved = false;
+    if (word.is_symbol || word.is_name) {
+      out.words.push_back({word.is_symbol ? lower : basic_form(lower), word.is_name,
+                           after_preposition ? size_t{1} : 0});
+      after_preposition = false;
       continue;
     }
     if (is_one_of(lower, {"was", "were", "did", "had"})) {
@@ -285,11 +287,11 @@ void sort_words(const std::vector<Word>& words, Reading& out) {
     } else if (const std::string_view person = person_of(lower); !person.empty()) {
       out.persons.emplace_back(person);
     } else if (!is_filler(lower)) {
-      out.words.push_back({basic_form(lower), false, moved ? size_t{1} : 0});
-      moved = false;
+      out.words.push_back({basic_form(lower), false, after_preposition ? size_t{1} : 0});
+      after_preposition = false;
       continue;
     }
-    if (is_one_of(lower, {"in", "on", "at", "for", "of"})) moved = true;
+    if (is_one_of(lower, {"in", "on", "at", "for", "of"})) after_preposition = true;
   }
 }
 
@@ -311,11 +313,11 @@ Reading read_question(std::string_view text) {
   std::vector<Word> words = words_of(read, out);
   strip_openings(words);
   strip_closings(words);
-  put_owners_behind(words);
-  sort_words(words, out);
+  move_possessives(words);
+  classify_words(words, out);
   sort_unique(out.kinds);
   sort_unique(out.persons);
-  // Whoever asks how something is done means anyone.
+  // In a "how" question, "I" and "you" mean anyone.
   if (std::ranges::find(out.kinds, "how") != out.kinds.end()) {
     std::erase(out.persons, "i");
     std::erase(out.persons, "you");

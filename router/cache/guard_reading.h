@@ -1,5 +1,5 @@
 #pragma once
-// What a question says, apart from how it is put.
+// Extracts the content of a question, independent of its wording.
 
 #include <string>
 #include <string_view>
@@ -9,25 +9,25 @@
 
 namespace signalbox::cache {
 
-/// A word that says something, in its basic form.
-struct Said {
-  std::string word;
-  bool name = false;  // written with a capital that no sentence's beginning explains
-  size_t moved = 0;   // 1: "in", "for" or the like stands before it
-  bool operator==(const Said& other) const { return word == other.word; }
+/// A content word in its basic form.
+struct ContentWord {
+  std::string text;
+  bool is_name = false;          // has a capital that is not due to the start of a sentence
+  size_t after_preposition = 0;  // 1: "in", "for" or the like precedes it
+  bool operator==(const ContentWord& other) const { return text == other.text; }
 };
 
 struct Reading {
-  std::vector<std::string> quoted;  // quotations and code, byte by byte
+  std::vector<std::string> quoted;  // quotations and code, byte for byte
   std::vector<text::Quantity> quantities;
   std::vector<text::Date> dates;
-  std::vector<Said> words;           // a quantity or a date is "#" among them
-  std::vector<std::string> kinds;    // of the question, sorted: "how", "when", "why"
+  std::vector<ContentWord> words;    // contains "#" for each quantity or date
+  std::vector<std::string> kinds;    // of question, sorted: "how", "when", "why"
   std::vector<std::string> persons;  // sorted: "my", "you"
   bool past = false, future = false;
 };
 
-/// The text has no more than kQuestionBytesMax.
+/// `text` has at most kQuestionBytesMax bytes.
 Reading read_question(std::string_view text);
 
 }  // namespace signalbox::cache

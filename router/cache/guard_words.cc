@@ -1,4 +1,4 @@
-// Tables are small on purpose: a word goes in only if no answer can hang on it.
+// The tables are small on purpose: a word may be listed only if no answer depends on it.
 
 #include "router/cache/guard_words.h"
 
@@ -103,13 +103,13 @@ constexpr auto kFillers = std::to_array<std::string_view>(
      "some",   "any",  "one",    "thanks",   "thank",   "hi",     "hello",     "hey",
      "i'm",    "have", "has",    "which",    "what",    "ok",     "okay",      "so"});
 
-// Kept as words of the question by themselves.
+// These stay content words.
 constexpr auto kNegations = std::to_array<std::string_view>(
     {"not",    "no",      "never", "without", "none",   "nobody", "nothing", "neither",
      "nor",    "nowhere", "non",   "hardly",  "barely", "rarely", "except",  "excluding",
      "unless", "avoid",   "stop",  "fail",    "lack",   "unable", "refuse"});
 
-// In a line, words that say the same whatever they stand in.
+// Each line lists words that mean the same in any context.
 constexpr auto kSynonyms = std::to_array<std::string_view>({
     "buy purchase",
     "begin start commence",
@@ -173,7 +173,7 @@ constexpr auto kSynonyms = std::to_array<std::string_view>({
     "vs versus",
 });
 
-// Forms that no rule of endings makes.
+// Irregular forms, which no rule of endings produces.
 constexpr auto kForms = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"children", "child"},  {"people", "person"},   {"men", "man"},
      {"women", "woman"},     {"mice", "mouse"},      {"feet", "foot"},
@@ -208,8 +208,8 @@ bool has_vowel(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_vowel);
 }
 
-// "run" of "runn", "mak" of "make": what remains of a verb in its forms.
-std::string bare(std::string_view stem) {
+// Reduces the rest of a verb form: "runn" to "run".
+std::string undouble(std::string_view stem) {
   const size_t n = stem.size();
   if (n >= 4 && stem[n - 1] == stem[n - 2] && !is_vowel(stem[n - 1]) &&
       "lsz"sv.find(stem[n - 1]) == std::string_view::npos)
@@ -225,9 +225,11 @@ std::string without_ending(std::string_view word) {
     return without_ending(word.substr(0, n - 2));
   if (n >= 4 && ends("s") && !ends("ss") && !ends("us") && !ends("is"))
     return without_ending(word.substr(0, n - 1));
-  if (n >= 6 && ends("ing") && has_vowel(word.substr(0, n - 3))) return bare(word.substr(0, n - 3));
+  if (n >= 6 && ends("ing") && has_vowel(word.substr(0, n - 3)))
+    return undouble(word.substr(0, n - 3));
   if (n >= 5 && ends("ied")) return std::string(word.substr(0, n - 3)) + 'y';
-  if (n >= 5 && ends("ed") && has_vowel(word.substr(0, n - 2))) return bare(word.substr(0, n - 2));
+  if (n >= 5 && ends("ed") && has_vowel(word.substr(0, n - 2)))
+    return undouble(word.substr(0, n - 2));
   if (n >= 6 && ends("ise")) return std::string(word.substr(0, n - 3)) + "iz";
   if (n >= 4 && ends("e")) return std::string(word.substr(0, n - 1));
   return std::string(word);
@@ -252,7 +254,7 @@ bool is_negation(std::string_view lower) {
 std::string basic_form(std::string_view lower) {
   static const std::unordered_map<std::string_view, std::string_view> forms(kForms.begin(),
                                                                             kForms.end());
-  // The first of the line, for each of its words; both without their endings.
+  // Maps each word of a line to the first one; both without their endings.
   static const auto same = [] {
     std::unordered_map<std::string, std::string> out;
     for (const std::string_view line : kSynonyms) {

@@ -1,5 +1,5 @@
 #pragma once
-// The words that the guard of the cache knows. English; every word of another language counts.
+// The word tables of the cache's guard. They are English; words of other languages always count.
 
 #include <span>
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace signalbox::cache {
 
-/// A way to begin a question, as words with a space between, and what it comes to: "" or words
-/// again. "a|b" is one of them, "a?" may be missing.
+/// A way to begin a question, as words separated by spaces, and its meaning: "" or words again.
+/// "a|b" matches either word; "a?" is optional.
 struct Opening {
   std::string_view pattern;
   std::string_view meaning;
 };
 
-/// Longer ones first where one begins like another.
+/// If one opening is a prefix of another, the longer one comes first.
 std::span<const Opening> openings();
 
-/// Says nothing that an answer depends on: articles, forms of "be", "of", "please".
+/// True for words that no answer depends on: articles, forms of "be", "of", "please".
 bool is_filler(std::string_view lower);
 bool is_negation(std::string_view lower);
 
-/// The basic form of a word, by its ending, and the first of the words that say the same.
+/// Returns the basic form of a word by its ending, or the first of its synonyms.
 std::string basic_form(std::string_view lower);
 
 }  // namespace signalbox::cache

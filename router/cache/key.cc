@@ -1,5 +1,5 @@
-// One text of length-prefixed parts, digested. A request is written once, with a mark where its
-// question was, and the question behind it.
+// Digests one text of length-prefixed parts. A request is written once, with a mark in place of its
+// question, and the question follows it.
 
 #include "router/cache/key.h"
 
@@ -15,10 +15,10 @@
 namespace signalbox::cache {
 namespace {
 
-// Another way of writing begins another cache.
+// A change of the format must change this, so that old entries are no longer found.
 constexpr std::string_view kKeyVersion = "signalbox response 1";
 
-constexpr std::array<std::string_view, 8> kOfDelivery = {
+constexpr std::array<std::string_view, 8> kDeliveryMembers = {
     "stream", "stream_options",   "user",         "safety_identifier",
     "store",  "prompt_cache_key", "service_tier", "metadata"};
 
@@ -29,7 +29,7 @@ void append(std::string& out, char kind, std::string_view bytes) {
   out += bytes;
 }
 
-/// Writes a request and leaves the texts of its last question out.
+/// Writes a request without the texts of its last question.
 class Writer {
  public:
   Writer(std::string& out, std::optional<json::Value> last) : out_(out), last_(last) {}
@@ -37,7 +37,7 @@ class Writer {
   void request(const json::Value& root) {
     std::vector<json::Member> members;
     for (const json::Member& member : root.members()) {
-      if (std::ranges::find(kOfDelivery, member.key) == kOfDelivery.end())
+      if (std::ranges::find(kDeliveryMembers, member.key) == kDeliveryMembers.end())
         members.push_back(member);
     }
     std::ranges::stable_sort(members, {}, &json::Member::key);
@@ -125,8 +125,8 @@ std::optional<json::Value> last_question(const json::Value& root) {
     for (const json::Value& message : messages->items()) last = message;
   }
   const auto role = last ? last->find("role") : std::nullopt;
-  const bool users = role && role->is_string() && role->text() == "user";
-  return users ? last : std::nullopt;
+  const bool is_user = role && role->is_string() && role->text() == "user";
+  return is_user ? last : std::nullopt;
 }
 
 }  // namespace

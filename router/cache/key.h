@@ -1,10 +1,10 @@
 #pragma once
-// Which requests have one answer: everything that a model would be shown or that bends its answer,
-// as two digests. The first leaves out the last question, so that questions in equal circumstances
-// can be compared by their meaning; the second has all of it.
+// Decides which requests share an answer, by two digests of everything that a model sees or that
+// affects its answer. The first omits the last question, so that questions with the same context
+// can be compared by meaning. The second includes it.
 //
-// Whole texts go into SHA-256, each with its length before it: no two requests that differ
-// anywhere share a digest, however long what they have in common.
+// Whole texts go into SHA-256, each with its length before it. So no two different requests share a
+// digest, however long their common parts are.
 
 #include <span>
 #include <string>
@@ -16,17 +16,17 @@
 namespace signalbox::cache {
 
 struct Key {
-  std::string partition;  // 64 hexadecimal digits: all but the question
-  std::string id;         // the same of all
-  std::string question;   // text of the last message if it is the user's; "": none to compare
+  std::string partition;  // 64 hexadecimal digits: everything but the question
+  std::string id;         // the same with the question
+  std::string question;   // text of the last message if it is the user's; "": nothing to compare
 };
 
-/// What is not in the request and parts its answers from others', by name.
+/// Named values outside of the request that separate its answers from others.
 using Apart = std::span<const std::pair<std::string_view, std::string_view>>;
 
-/// The key of a request as it goes to a server. The order of its members and the spaces between
-/// them do not count, nor do members that say how the answer is delivered, for whom or to what end
-/// (stream, stream_options, user, metadata, store and the like): who asks belongs into `apart`.
+/// The key of a request as sent to a server. The order of its members and white space are ignored,
+/// and so are members that only affect delivery or accounting (stream, stream_options, user,
+/// metadata, store and the like). The requester's identity belongs in `apart`.
 Key key_of(const json::Value& request, Apart apart);
 
 }  // namespace signalbox::cache

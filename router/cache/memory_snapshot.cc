@@ -1,6 +1,6 @@
-// Entries in the order in which they would go, under a checksum. Times are those of the wall clock:
-// what would have expired while no process ran is left out. The index lies beside, and only saves
-// the time of building it: its rows are those of entries by number, and what is missing is added.
+// Stores entries in eviction order, under a checksum. Times are wall-clock times; entries that
+// expired while no process ran are skipped. The vector index is stored in a file of its own, only
+// to save the time to build it: its rows refer to entries by number, and missing rows are added.
 
 #include <algorithm>
 #include <limits>
@@ -34,10 +34,10 @@ Result<std::vector<MemoryStore::Saved>> MemoryStore::parse_saved(std::string_vie
                                                                  const Clocks& now) {
   SIGNALBOX_TRY(SnapshotReader in, SnapshotReader::open(bytes));
   SIGNALBOX_TRY(const std::string_view magic, in.take(kMagic.size()));
-  if (magic != kMagic) return fail(Code::kCorrupt, "it does not begin as a snapshot of answers");
+  if (magic != kMagic) return fail(Code::kCorrupt, "the file is not a snapshot of the cache");
   SIGNALBOX_TRY(const uint32_t version, in.get<uint32_t>());
   if (version != kSnapshotVersion)
-    return fail(Code::kUnsupported, "version {} of a snapshot, this reads {}", version,
+    return fail(Code::kUnsupported, "version {} of a snapshot; this program reads {}", version,
                 kSnapshotVersion);
   SIGNALBOX_TRY(const uint64_t count, in.get<uint64_t>());
   std::vector<Saved> out;
@@ -58,7 +58,7 @@ Result<std::vector<MemoryStore::Saved>> MemoryStore::parse_saved(std::string_vie
 }
 
 Result<void> MemoryStore::save(const std::filesystem::path& path, const Clocks& now) {
-  settle();
+  update_index();
   std::vector<Slot> slots;
   std::shared_ptr<vector_index::VectorIndex> index;
   {
@@ -101,7 +101,7 @@ Result<uint64_t> MemoryStore::parse(std::string_view bytes, const Clocks& now) {
 uint64_t MemoryStore::restore(std::vector<Saved> saved,
                               std::unique_ptr<vector_index::VectorIndex> index, const Clocks& now) {
   {
-    const std::lock_guard telling(indexing_);
+    const std::lock_guard index_lock(indexing_);
     const std::lock_guard lock(mutex_);
     SIGNALBOX_CHECK(slots_.empty());
     for (Saved& each : saved) {
@@ -120,7 +120,7 @@ uint64_t MemoryStore::restore(std::vector<Saved> saved,
       dim_ = index_->dim();
     }
   }
-  settle();
+  update_index();
   return figures().entries;
 }
 

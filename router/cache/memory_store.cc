@@ -1,4 +1,4 @@
-// A list in the order of leaving and four ways into it.
+// A list in eviction order, with four indexes into it.
 
 #include "router/cache/memory_store.h"
 
@@ -9,13 +9,14 @@
 namespace signalbox::cache {
 namespace {
 
-// Of nodes, tables and allocators, about.
+// The approximate size of nodes, tables and allocator overhead.
 constexpr uint64_t kOverheadBytes = 512;
 constexpr int kVictims = 16;
-// The index compares in 8 bits, and may still hold what has just gone.
+// The index compares in 8 bits and may still contain removed entries, so more hits are requested.
 constexpr size_t kSpare = 8;
 
-// Partitions are named by digests, of which so much tells them apart; a collision costs neighbours.
+// Partitions are named by digests, and 64 bits of those distinguish them. A collision only costs
+// neighbours.
 uint64_t tag_of(std::string_view partition) {
   uint64_t tag = 0;
   const std::string_view digits = partition.substr(0, 16);
@@ -42,7 +43,7 @@ void MemoryStore::set_limits(const MemoryLimits& limits) {
     limits_ = limits;
     make_room();
   }
-  settle();
+  update_index();
 }
 
 Result<std::shared_ptr<const Entry>> MemoryStore::find(std::string_view id, TimePoint now) {
@@ -66,7 +67,7 @@ Result<std::vector<Near>> MemoryStore::nearest(std::string_view partition,
   std::vector<Near> out;
   if (index == nullptr) return out;
   const auto hits = index->search(tag_of(partition), vector, most + kSpare);
-  if (!hits) return out;  // a vector of another length has nothing near
+  if (!hits) return out;  // a vector of another length has no neighbours
   const std::lock_guard lock(mutex_);
   expire(now);
   for (const vector_index::Hit& hit : *hits) {
@@ -90,18 +91,18 @@ Result<void> MemoryStore::put(Entry entry, TimePoint now) {
     const std::lock_guard lock(mutex_);
     expire(now);
     if (bytes > limits_.bytes || limits_.entries == 0) {
-      return fail(Code::kTooLarge, "an answer of {} bytes; the cache holds {}", bytes,
+      return fail(Code::kTooLarge, "an answer of {} bytes is larger than the cache ({})", bytes,
                   limits_.bytes);
     }
     const uint64_t number = shared->vector.empty() ? 0 : next_number_++;
     if (number != 0) changes_.push_back({number, shared});
     insert(std::move(shared), number, 0);
   }
-  settle();
+  update_index();
   return {};
 }
 
-// By its caller the index has been told of the number, or will be.
+// The caller adds the number to the index, or has done so.
 void MemoryStore::insert(std::shared_ptr<const Entry> entry, uint64_t number, uint64_t uses) {
   if (const auto old = by_id_.find(entry->id); old != by_id_.end()) erase(old->second);
   const Position slot = slots_.insert(slots_.end(), {std::move(entry), number, uses});
@@ -114,10 +115,10 @@ void MemoryStore::insert(std::shared_ptr<const Entry> entry, uint64_t number, ui
   make_room();
 }
 
-// A graph takes milliseconds to take a row in: nobody who looks something up waits for that.
-// Changes are told in their order, by one after the other.
-void MemoryStore::settle() {
-  const std::lock_guard telling(indexing_);
+// Inserting a row into the graph takes milliseconds, so lookups do not wait for it. Changes are
+// applied in order, by one thread at a time.
+void MemoryStore::update_index() {
+  const std::lock_guard index_lock(indexing_);
   for (;;) {
     Change change;
     {
@@ -138,14 +139,14 @@ void MemoryStore::apply(const Change& change) {
   const std::vector<float>& vector = change.entry->vector;
   const auto dim =
       static_cast<int32_t>(std::min(vector.size(), size_t{vector_index::VectorIndex::kDimMax} + 1));
-  if (dim != dim_) {  // of another model: what the one before made is near to nothing
+  if (dim != dim_) {  // from another model: old vectors are not comparable
     auto made = vector_index::VectorIndex::create({.dim = dim});
     if (!made) return;
     const std::lock_guard lock(mutex_);
     index_ = *std::move(made);
     dim_ = dim;
   }
-  // What cannot be compared is found by its id alone.
+  // An entry whose vector cannot be compared is found by its id alone.
   static_cast<void>(index_->add(change.number, tag_of(change.entry->partition), vector));
 }
 
@@ -156,7 +157,7 @@ Result<uint64_t> MemoryStore::remove(std::string_view id) {
     if (found == by_id_.end()) return uint64_t{0};
     erase(found->second);
   }
-  settle();
+  update_index();
   return uint64_t{1};
 }
 
@@ -167,7 +168,7 @@ void MemoryStore::forget(const std::shared_ptr<const Entry>& entry) {
     if (found == by_id_.end() || found->second->entry != entry) return;
     erase(found->second);
   }
-  settle();
+  update_index();
 }
 
 Result<uint64_t> MemoryStore::remove_all(const Filter& filter, TimePoint now) {
@@ -184,7 +185,7 @@ Result<uint64_t> MemoryStore::remove_all(const Filter& filter, TimePoint now) {
       slot = next;
     }
   }
-  settle();
+  update_index();
   return removed;
 }
 
@@ -239,15 +240,15 @@ void MemoryStore::make_room() {
   }
 }
 
-// The newest is never one: it has had no time to be asked for.
+// Never evicts the newest entry, because it has had no time to be used.
 MemoryStore::Position MemoryStore::victim() {
   Position least = slots_.begin();
   if (limits_.eviction != Eviction::kLfu) return least;
-  int looked_at = 0;
+  int examined = 0;
   for (Position slot = slots_.begin();
-       slot != slots_.end() && std::next(slot) != slots_.end() && looked_at < kVictims; ++slot) {
+       slot != slots_.end() && std::next(slot) != slots_.end() && examined < kVictims; ++slot) {
     if (slot->uses < least->uses) least = slot;
-    ++looked_at;
+    ++examined;
   }
   return least;
 }

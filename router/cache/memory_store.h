@@ -1,5 +1,5 @@
 #pragma once
-// Answers in the memory of the process, and in a file from one process to the next.
+// Stores answers in memory, and in a file between two runs of the process.
 
 #include <deque>
 #include <filesystem>
@@ -15,16 +15,16 @@
 
 namespace signalbox::cache {
 
-/// What an entry takes, what finds it included.
+/// The bytes that an entry occupies, including its index entries.
 uint64_t entry_bytes(const Entry& entry);
 
-/// One lock around the entries, held for microseconds. Vectors lie in an index of their own, which
-/// is searched beside it and told afterwards what came and went.
+/// One lock protects the entries and is held for microseconds. Vectors are in an index of their
+/// own, which is searched outside the lock and updated afterwards.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(const MemoryLimits& limits);
 
-  /// What is over them goes at once.
+  /// Evicts entries beyond the new limits at once.
   void set_limits(const MemoryLimits& limits) override;
 
   Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) override;
@@ -38,28 +38,27 @@ class MemoryStore final : public Store {
   StoreFigures figures() const override;
   bool is_near() const override { return true; }
 
-  /// Removes the entry unless another one has taken its place.
+  /// Removes this entry, but not another one that has replaced it.
   void forget(const std::shared_ptr<const Entry>& entry);
 
-  /// Writes all that has not expired to `path`, and the index beside it under ".index". Errors:
-  /// kIo.
+  /// Writes all entries that have not expired to `path`, and the index to the same path plus
+  /// ".index". Errors: kIo.
   Result<void> save(const std::filesystem::path& path, const Clocks& now);
-  /// Takes in what save() wrote, as if it had been put in that order, and returns how many entries
-  /// there are. Precondition: nothing is in the store.
-  /// An index that does not fit is built again. Errors: kNotFound, kIo, kTooLarge, kUnsupported for
-  /// another version, kCorrupt for a file that is cut short, changed or contradicts itself; the
-  /// store is then as it was.
+  /// Loads what save() wrote, in the same order, and returns the number of entries. Precondition:
+  /// the store is empty. An index that does not fit is rebuilt. Errors: kNotFound, kIo, kTooLarge,
+  /// kUnsupported for another version, kCorrupt for a file that is truncated, changed or
+  /// inconsistent; the store then stays as it was.
   Result<uint64_t> load(const std::filesystem::path& path, const Clocks& now);
-  /// The same of bytes in memory, without an index.
+  /// The same for bytes in memory, without an index.
   Result<uint64_t> parse(std::string_view bytes, const Clocks& now);
 
  private:
   struct Slot {
     std::shared_ptr<const Entry> entry;
-    uint64_t number = 0;  // its vector's in the index; 0: it has none
+    uint64_t number = 0;  // of its vector in the index; 0: it has none
     uint64_t uses = 0;
   };
-  using Slots = std::list<Slot>;  // what goes next comes first
+  using Slots = std::list<Slot>;  // in eviction order
   using Position = Slots::iterator;
 
   struct Saved;
@@ -67,14 +66,14 @@ class MemoryStore final : public Store {
   uint64_t restore(std::vector<Saved> saved, std::unique_ptr<vector_index::VectorIndex> index,
                    const Clocks& now);
 
-  // What the index has not been told of yet.
+  // A change that the index does not contain yet.
   struct Change {
     uint64_t number;
-    std::shared_ptr<const Entry> entry;  // null: it is gone
+    std::shared_ptr<const Entry> entry;  // nullptr: removed
   };
 
   void insert(std::shared_ptr<const Entry> entry, uint64_t number, uint64_t uses);
-  void settle();
+  void update_index();
   void apply(const Change& change);
   void use(Position slot);
   void erase(Position slot);
@@ -85,17 +84,17 @@ class MemoryStore final : public Store {
   mutable std::mutex mutex_;
   MemoryLimits limits_;
   Slots slots_;
-  // Keys look into the entries of the slots.
+  // Keys are views of the entries in the slots.
   std::unordered_map<std::string_view, Position> by_id_;
   std::unordered_map<uint64_t, Position> by_number_;
   std::set<std::pair<TimePoint, std::string_view>> by_expiry_;
   StoreFigures figures_;
-  uint64_t next_number_;        // of this process alone, so that an older index has no row of it
+  uint64_t next_number_;        // unique to this process, so that an older index has no row with it
   std::deque<Change> changes_;  // in the order in which they happened
-  std::shared_ptr<vector_index::VectorIndex> index_;  // null until there is a vector
+  std::shared_ptr<vector_index::VectorIndex> index_;  // nullptr until there is a vector
 
-  std::mutex indexing_;  // of whoever tells the index; taken before mutex_
-  int32_t dim_ = 0;      // of the index, by indexing_
+  std::mutex indexing_;  // serialises updates of the index; locked before mutex_
+  int32_t dim_ = 0;      // of the index; guarded by indexing_
 };
 
 }  // namespace signalbox::cache

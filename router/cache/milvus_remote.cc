@@ -1,6 +1,7 @@
-// Rows carry the time of their writing, and may be seen later than rows with a later one. So the
-// cursor stays behind what may still appear, and what has been told since is remembered. A query
-// has no order, hence a log that is too long for one is asked for by halves of its time.
+// Rows carry their time of writing, and a row may become visible after rows with a later time. So
+// the cursor stays behind rows that may still appear, and rows seen after it are remembered. Query
+// results have no order, so a log that is too long for one query is requested by halves of its time
+// range.
 
 #include "router/cache/milvus_remote.h"
 
@@ -25,10 +26,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kMilvusPollEvery{500};
 constexpr Clock::duration kMilvusPurgeEvery = std::chrono::minutes(1);
-constexpr std::chrono::seconds kStale{5};  // what a query may lack, by Milvus's own measure
+constexpr std::chrono::seconds kStale{5};  // how far a query may lag, by Milvus's own measure
 constexpr std::chrono::minutes kTombstone{10};
-constexpr size_t kLogMax = 4000;   // rows of a query; Milvus gives at most 16,384
-constexpr size_t kHeadsMax = 100;  // of a query
+constexpr size_t kLogMax = 4000;   // rows for each query; Milvus returns at most 16,384
+constexpr size_t kHeadsMax = 100;  // for each query
 
 template <class Unit>
 int64_t wall() {
@@ -83,7 +84,7 @@ class MilvusRemote final : public Remote {
     SIGNALBOX_TRY(auto more, rows_of(ids, R"(["id","bytes"])", until, consistency_));
     std::map<std::string_view, std::string_view> pieces;
     for (const MilvusRow& row : more) pieces[row.id] = row.bytes;
-    // One that cannot be seen yet makes it a miss.
+    // A piece that is not visible yet makes it a miss.
     for (const std::string& piece : ids) {
       const auto found = pieces.find(piece);
       if (found == pieces.end()) return std::nullopt;
@@ -96,11 +97,11 @@ class MilvusRemote final : public Remote {
                    milliseconds ttl) override {
     MilvusRow row;
     row.id = id;
-    row.written = row.told = wall_us();
+    row.written = row.logged = wall_us();
     row.expires = wall_ms() + ttl.count();
     row.head = head;
     const auto rows = milvus_rows(row, bytes);
-    // No use in trying again: it is not kept.
+    // Retrying does not help: this answer cannot be stored.
     if (!rows || !is_milvus_id(id)) return {};
     return write("/entities/upsert", fmt::format(R"("data":{})", *rows));
   }
@@ -110,7 +111,7 @@ class MilvusRemote final : public Remote {
       if (!is_milvus_id(id)) continue;
       MilvusRow row;
       row.id = id;
-      row.written = row.told = wall_us();
+      row.written = row.logged = wall_us();
       row.expires = wall_ms() + milliseconds(kTombstone).count();
       SIGNALBOX_TRY_VOID(
           write("/entities/upsert", fmt::format(R"("data":{})", *milvus_rows(row, ""))));
@@ -124,7 +125,7 @@ class MilvusRemote final : public Remote {
     SIGNALBOX_TRY_VOID(prepare());
     SIGNALBOX_TRY_VOID(purge());
     for (const auto until = Clock::now() + wait;;) {
-      SIGNALBOX_TRY(auto changes, news(cursor));
+      SIGNALBOX_TRY(auto changes, read_changes(cursor));
       if (!changes.empty() || Clock::now() >= until) return changes;
       if (caught_up_) std::this_thread::sleep_for(kMilvusPollEvery);
     }
@@ -139,15 +140,15 @@ class MilvusRemote final : public Remote {
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     auto reply = milvus_.call(
         path, fmt::format("{{{}{}{}}}", where_, members.empty() ? "" : ",", members), left);
-    // Made or loaded again by the next that writes or follows.
+    // The next write or poll creates or loads the collection again.
     if (!reply && reply.error().code == Code::kNotFound) ready_ = false;
     return reply;
   }
-  Deadline soon() const { return Clock::now() + options_.write_limit; }
+  Deadline write_deadline() const { return Clock::now() + options_.write_limit; }
 
   Result<void> write(std::string_view path, std::string_view members) {
     SIGNALBOX_TRY_VOID(prepare());
-    SIGNALBOX_TRY(const json::Document done, call(path, members, soon()));
+    SIGNALBOX_TRY(const json::Document done, call(path, members, write_deadline()));
     return {};
   }
 
@@ -159,7 +160,7 @@ class MilvusRemote final : public Remote {
     return rows;
   }
 
-  /// `more`: members.
+  /// `more` holds further members of the request.
   Result<std::vector<MilvusRow>> rows_of(std::span<const std::string> ids, std::string_view fields,
                                          Deadline until, std::string_view more) {
     json::Writer names;
@@ -175,37 +176,38 @@ class MilvusRemote final : public Remote {
   Result<void> prepare() {
     const std::lock_guard lock(preparing_);
     if (ready_) return {};
-    SIGNALBOX_TRY(const json::Document asked, call("/collections/has", "", soon()));
-    const auto data = asked.root().find("data");
+    SIGNALBOX_TRY(const json::Document existing, call("/collections/has", "", write_deadline()));
+    const auto data = existing.root().find("data");
     const auto has = data ? data->find("has") : std::nullopt;
     if (!has || !has->is_bool())
-      return fail(Code::kIo, "{}: whether it has the collection cannot be made out", name());
-    if (!has->boolean()) SIGNALBOX_TRY_VOID(make());
-    SIGNALBOX_TRY(const json::Document described, call("/collections/describe", "", soon()));
+      return fail(Code::kIo, "{}: the reply does not show whether the collection exists", name());
+    if (!has->boolean()) SIGNALBOX_TRY_VOID(create_collection());
+    SIGNALBOX_TRY(const json::Document described,
+                  call("/collections/describe", "", write_deadline()));
     auto fits = check_milvus_schema(described.root());
     if (!fits) {
       return fail(fits.error().code,
-                  "{}: the collection \"{}\" was not made by this program, name another: {}",
+                  "{}: the collection \"{}\" was not made by this program; choose another name: {}",
                   name(), options_.collection, fits.error().message);
     }
     if (!is_milvus_loaded(described.root())) {
-      SIGNALBOX_TRY(const json::Document loaded, call("/collections/load", "", soon()));
+      SIGNALBOX_TRY(const json::Document loaded, call("/collections/load", "", write_deadline()));
     }
     ready_ = true;
     return {};
   }
 
-  Result<void> make() {
+  Result<void> create_collection() {
     if (!options_.makes_collection)
       return fail(Code::kInvalid,
                   "{}: there is no collection \"{}\", and development.auto_create_collection does "
-                  "not say that one may be made",
+                  "not allow creating it",
                   name(), options_.collection);
     SIGNALBOX_TRY(const json::Document made,
                   call("/collections/create",
                        fmt::format(R"("description":{},{})", json::quote(options_.description),
                                    milvus_schema()),
-                       soon()));
+                       write_deadline()));
     return {};
   }
 
@@ -217,63 +219,63 @@ class MilvusRemote final : public Remote {
 
   // --- the log ---
 
-  using Told = std::pair<int64_t, std::string>;  // when, which
+  using LogEntry = std::pair<int64_t, std::string>;  // time of writing, id
 
   Result<std::vector<MilvusRow>> log_between(int64_t since, int64_t to) {
     return query("/entities/query",
                  fmt::format(R"("filter":"told > {} and told <= {} and expires > {}",)"
                              R"("outputFields":["id","told"],"limit":{})",
                              since, to, wall_ms(), kLogMax),
-                 soon());
+                 write_deadline());
   }
 
-  Result<std::vector<RemoteChange>> news(std::string& cursor) {
+  Result<std::vector<RemoteChange>> read_changes(std::string& cursor) {
     const int64_t from = cursor.empty() ? 0 : std::stoll(cursor);
     const int64_t now = wall_us();
     int64_t since = from, to = INT64_MAX;
     SIGNALBOX_TRY(auto rows, log_between(since, to));
-    for (int64_t crowded = now; rows.size() >= kLogMax && crowded - since > 1;) {
-      to = since + (crowded - since) / 2;
+    for (int64_t crowded_to = now; rows.size() >= kLogMax && crowded_to - since > 1;) {
+      to = since + (crowded_to - since) / 2;
       SIGNALBOX_TRY(auto half, log_between(since, to));
       if (half.size() >= kLogMax) {
-        crowded = to;
+        crowded_to = to;
       } else if (half.empty()) {
         since = to;
       } else {
         rows = std::move(half);
       }
     }
-    std::set<Told> fresh;
+    std::set<LogEntry> fresh;
     for (MilvusRow& row : rows) {
-      Told told{row.told, std::move(row.id)};
-      if (!told_.contains(told)) fresh.insert(std::move(told));
+      LogEntry entry{row.logged, std::move(row.id)};
+      if (!seen_.contains(entry)) fresh.insert(std::move(entry));
     }
-    SIGNALBOX_TRY(auto changes, changes_of(fresh));
+    SIGNALBOX_TRY(auto changes, fetch_heads(fresh));
     caught_up_ = to == INT64_MAX;
     const int64_t unsettled =
         std::chrono::microseconds(kClocksApart + kStale + options_.write_limit).count();
     const int64_t settled = std::max(from, std::min(to, now - unsettled));
     cursor = std::to_string(settled);
-    told_.erase(told_.begin(), told_.lower_bound({settled + 1, ""}));
+    seen_.erase(seen_.begin(), seen_.lower_bound({settled + 1, ""}));
     return changes;
   }
 
-  /// Remembers those that could be seen.
-  Result<std::vector<RemoteChange>> changes_of(const std::set<Told>& fresh) {
+  /// Fetches the heads of the new log rows and remembers those that were visible.
+  Result<std::vector<RemoteChange>> fetch_heads(const std::set<LogEntry>& fresh) {
     std::vector<RemoteChange> out;
     for (auto next = fresh.begin(); next != fresh.end();) {
       std::vector<std::string> ids;
       const auto first = next;
       for (; next != fresh.end() && ids.size() < kHeadsMax; ++next) ids.push_back(next->second);
-      SIGNALBOX_TRY(auto rows, rows_of(ids, R"(["id","pieces","head"])", soon(), ""));
+      SIGNALBOX_TRY(auto rows, rows_of(ids, R"(["id","pieces","head"])", write_deadline(), ""));
       std::map<std::string_view, MilvusRow*> heads;
       for (MilvusRow& row : rows) heads[row.id] = &row;
-      for (auto told = first; told != next; ++told) {
-        const auto found = heads.find(told->second);
+      for (auto entry = first; entry != next; ++entry) {
+        const auto found = heads.find(entry->second);
         if (found == heads.end()) continue;
         const MilvusRow& row = *found->second;
-        out.push_back({told->second, row.pieces > 0 ? row.head : ""});
-        told_.insert(*told);
+        out.push_back({entry->second, row.pieces > 0 ? row.head : ""});
+        seen_.insert(*entry);
       }
     }
     return out;
@@ -284,9 +286,9 @@ class MilvusRemote final : public Remote {
   const std::string where_, consistency_;
   std::mutex preparing_;
   std::atomic<bool> ready_{false};
-  // Of the thread that follows.
-  std::set<Told> told_;     // after the cursor
-  bool caught_up_ = false;  // with all that can be seen
+  // Used only by the thread that follows the log.
+  std::set<LogEntry> seen_;  // rows after the cursor
+  bool caught_up_ = false;   // with all visible rows
   Clock::time_point purge_again_ = {};
 };
 
@@ -294,7 +296,7 @@ class MilvusRemote final : public Remote {
 
 Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options) {
   if (!is_collection_name(options.collection))
-    return fail(Code::kInvalid, "{} is no name of a collection: letters, digits and _",
+    return fail(Code::kInvalid, "{} is not a valid collection name: use letters, digits and _",
                 json::quote_briefly(options.collection));
   if (options.server.tls) {
     const auto trusted = http::Tls::for_client(options.server.ca_path, true);

@@ -1,7 +1,7 @@
 #pragma once
-// Milvus: a collection of answers, each found by its id, whose times of writing are the log that
-// all routers read. It counts by the routers' clocks, which have to agree to within kClocksApart;
-// an answer of a clock that does not is found by its id only.
+// Stores answers in a Milvus collection, each found by its id. Their times of writing form the log
+// that all routers read. These times come from the routers' clocks, which must agree to within
+// kClocksApart. An answer from a router whose clock is off further is found by its id only.
 
 #include <chrono>
 #include <memory>
@@ -19,16 +19,16 @@ struct MilvusOptions {
   std::string database = {};                     // "": the default one
   std::string collection = "signalbox_answers";  // letters, digits and _
   std::string description = {};
-  bool makes_collection = false;                 // if it is not there
-  std::string consistency = {};                  // of get(): "Bounded", "Strong"; "": the server's
-  std::chrono::milliseconds look_up_limit{100};  // of get()
-  std::chrono::milliseconds write_limit{2000};   // of each exchange of the others
+  bool makes_collection = false;  // if it does not exist
+  std::string consistency = {};   // for get(): "Bounded", "Strong"; "": the server's default
+  std::chrono::milliseconds look_up_limit{100};  // for get()
+  std::chrono::milliseconds write_limit{2000};   // for each exchange of the other methods
 
   bool operator==(const MilvusOptions&) const = default;
 };
 
-/// Connects when it is first asked. kInvalid for a collection that is no name, and
-/// authorities that cannot be read.
+/// Connects at the first call. kInvalid for an invalid collection name and for an unreadable CA
+/// file.
 Result<std::unique_ptr<Remote>> make_milvus_remote(MilvusOptions options);
 
 }  // namespace signalbox::cache

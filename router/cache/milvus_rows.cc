@@ -1,4 +1,4 @@
-// Bytes stand as Base64, since the interface is JSON.
+// Bytes are encoded in Base64, since the interface is JSON.
 
 #include "router/cache/milvus_rows.h"
 
@@ -33,7 +33,7 @@ constexpr std::array<Field, 8> kFields = {{{"id", "VarChar", "max_length", kIdMa
 
 void append_row(json::Writer& out, const MilvusRow& row) {
   out.begin_object();
-  out.member("id", row.id).member("written", row.written).member("told", row.told);
+  out.member("id", row.id).member("written", row.written).member("told", row.logged);
   out.member("expires", row.expires).member("pieces", row.pieces);
   out.member("head", base64::encode(row.head)).member("bytes", base64::encode(row.bytes));
   out.key("vector").raw("[1,0]");
@@ -49,7 +49,7 @@ Result<void> read_integer(const json::Value& row, std::string_view name, int64_t
 Result<void> read_bytes(const json::Value& row, std::string_view name, std::string& into) {
   const auto text = row.find(name);
   if (!text) return {};
-  if (!text->is_string()) return fail(Code::kIo, "\"{}\" is no text", name);
+  if (!text->is_string()) return fail(Code::kIo, "\"{}\" is not a string", name);
   auto bytes = base64::decode(text->text());
   if (!bytes) return fail(Code::kIo, "\"{}\": {}", name, bytes.error().message);
   into = *std::move(bytes);
@@ -62,7 +62,7 @@ Result<MilvusRow> read_row(const json::Value& row) {
   if (!id || !id->is_string()) return fail(Code::kIo, "a row without an id");
   out.id = id->text();
   SIGNALBOX_TRY_VOID(read_integer(row, "written", out.written));
-  SIGNALBOX_TRY_VOID(read_integer(row, "told", out.told));
+  SIGNALBOX_TRY_VOID(read_integer(row, "told", out.logged));
   SIGNALBOX_TRY_VOID(read_integer(row, "expires", out.expires));
   SIGNALBOX_TRY_VOID(read_integer(row, "pieces", out.pieces));
   SIGNALBOX_TRY_VOID(read_bytes(row, "head", out.head));
@@ -75,7 +75,7 @@ std::optional<json::Value> member(const json::Value& reply, std::string_view nam
   return data ? data->find(name) : std::nullopt;
 }
 
-bool is(const json::Value& object, std::string_view name, std::string_view text) {
+bool has_text(const json::Value& object, std::string_view name, std::string_view text) {
   const auto value = object.find(name);
   return value && value->is_string() && value->text() == text;
 }
@@ -98,14 +98,14 @@ std::optional<std::string> milvus_rows(const MilvusRow& first, std::string_view 
   row.pieces = pieces;
   if (row.head.size() > kMilvusPieceMax) {
     row.head.clear();
-    row.told = 0;
+    row.logged = 0;
   }
   json::Writer out;
   out.begin_array();
   row.bytes = bytes.substr(0, kMilvusPieceMax);
   append_row(out, row);
   row.head.clear();
-  row.told = 0;
+  row.logged = 0;
   for (int64_t piece = 1; piece < pieces; ++piece) {
     row.id = milvus_piece(first.id, first.written, piece);
     row.bytes = bytes.substr(static_cast<size_t>(piece) * kMilvusPieceMax, kMilvusPieceMax);
@@ -137,7 +137,7 @@ std::string milvus_schema() {
     out.end_object();
   }
   out.end_array().end_object();
-  // Without an index over its vectors a collection cannot be loaded.
+  // A collection can only be loaded if its vectors have an index.
   return fmt::format(R"("schema":{},"indexParams":[{{"fieldName":"vector","indexName":"vector",)"
                      R"("metricType":"L2","indexType":"FLAT"}}])",
                      out.take());
@@ -149,13 +149,13 @@ Result<void> check_milvus_schema(const json::Value& reply) {
   for (const Field& wanted : kFields) {
     std::optional<json::Value> found;
     for (const json::Value field : fields->items()) {
-      if (is(field, "name", wanted.name)) found = field;
+      if (has_text(field, "name", wanted.name)) found = field;
     }
     if (!found) return fail(Code::kInvalid, "it has no field \"{}\"", wanted.name);
     const auto type = found->find("type");
     // Some versions write "VarChar(65535)".
     if (!type || !type->is_string() || !type->text().starts_with(wanted.type))
-      return fail(Code::kInvalid, "its field \"{}\" is no {}", wanted.name, wanted.type);
+      return fail(Code::kInvalid, "its field \"{}\" is not a {}", wanted.name, wanted.type);
     const auto primary = found->find("primaryKey");
     if (primary && primary->is_bool() && primary->boolean() != (wanted.name == "id"))
       return fail(Code::kInvalid, "its primary key is not \"id\"");
@@ -165,7 +165,7 @@ Result<void> check_milvus_schema(const json::Value& reply) {
 
 bool is_milvus_loaded(const json::Value& reply) {
   const auto data = reply.find("data");
-  return data && is(*data, "load", "LoadStateLoaded");
+  return data && has_text(*data, "load", "LoadStateLoaded");
 }
 
 }  // namespace signalbox::cache

@@ -1,8 +1,8 @@
-// The one file that knows libpq, whose calls that wait have no limit: ours poll its socket.
+// The only file that uses libpq. Its blocking calls have no time limit, so this polls the socket
+// instead.
 //
-// Rows take their number when they are written, and may be seen later than rows with higher ones.
-// So the cursor stays behind what was written within the last seconds, and some changes are told
-// twice.
+// A row gets its number when it is written, and may become visible after rows with higher numbers.
+// So the cursor stays behind rows of the last seconds, and some changes are reported twice.
 
 #include "router/cache/postgres_remote.h"
 
@@ -72,7 +72,7 @@ class PostgresRemote final : public Remote {
                            options_.table)) {}
 
   Result<std::optional<std::string>> get(std::string_view id) override {
-    SIGNALBOX_TRY(const Rows rows, ask(get_, {id}, options_.look_up_limit));
+    SIGNALBOX_TRY(const Rows rows, query(get_, {id}, options_.look_up_limit));
     if (PQntuples(rows.get()) == 0) return std::nullopt;
     return std::string(at(rows, 0, 0));
   }
@@ -94,17 +94,17 @@ class PostgresRemote final : public Remote {
     std::vector<RemoteChange> out;
     for (;;) {
       const std::string since = cursor.empty() ? "0" : cursor;
-      SIGNALBOX_TRY(const Rows rows, ask(follow_, {since}, options_.write_limit));
+      SIGNALBOX_TRY(const Rows rows, query(follow_, {since}, options_.write_limit));
       bool settled = true;
       for (int row = 0; row < PQntuples(rows.get()); ++row) {
         settled = settled && at(rows, row, 3) == "true";
         if (settled) cursor = at(rows, row, 0);
-        // What was told before the cursor could move is told no second time in a row.
-        if (!told_.insert({std::string(at(rows, row, 0)), Clock::now()}).second) continue;
+        // Changes after the cursor appear in every poll. Report each only once.
+        if (!seen_.insert({std::string(at(rows, row, 0)), Clock::now()}).second) continue;
         out.push_back({std::string(at(rows, row, 1)), std::string(at(rows, row, 2))});
       }
-      std::erase_if(told_, [](const auto& told) {
-        return told.second < Clock::now() - std::chrono::seconds(30);
+      std::erase_if(seen_, [](const auto& row) {
+        return row.second < Clock::now() - std::chrono::seconds(30);
       });
       if (!out.empty() || Clock::now() >= until) return out;
       std::this_thread::sleep_for(kPostgresPollEvery);
@@ -116,21 +116,21 @@ class PostgresRemote final : public Remote {
  private:
   using Parameters = std::initializer_list<std::string_view>;  // each as bytes
 
-  Result<Rows> ask(const std::string& statement, Parameters parameters, milliseconds limit) {
+  Result<Rows> query(const std::string& statement, Parameters parameters, milliseconds limit) {
     const auto until = Clock::now() + limit;
-    SIGNALBOX_TRY(Connection connection, connected(until));
+    SIGNALBOX_TRY(Connection connection, open_connection(until));
     auto rows = run(*connection, statement, parameters, until);
     if (rows) {
       give_back(std::move(connection));
     } else if (PQstatus(connection.get()) == CONNECTION_BAD) {
       const std::lock_guard lock(mutex_);
-      idle_.clear();  // a server that has gone has closed the others, too
+      idle_.clear();  // a server that is gone has closed the others too
     }
     return rows;
   }
 
   Result<void> write(const std::string& statement, Parameters parameters) {
-    SIGNALBOX_TRY(const Rows rows, ask(statement, parameters, options_.write_limit));
+    SIGNALBOX_TRY(const Rows rows, query(statement, parameters, options_.write_limit));
     return {};
   }
 
@@ -140,23 +140,23 @@ class PostgresRemote final : public Remote {
     return write(purge_, {});
   }
 
-  // libpq's messages may hold the statement's values; its first line does not.
-  tl::unexpected<Error> broken(const char* message) const {
-    const std::string_view said = message;
-    return fail(Code::kIo, "{}: {}", name_, said.substr(0, said.find('\n')));
+  // libpq's messages may contain the statement's values, but their first line does not.
+  tl::unexpected<Error> connection_error(const char* message) const {
+    const std::string_view text = message;
+    return fail(Code::kIo, "{}: {}", name_, text.substr(0, text.find('\n')));
   }
-  tl::unexpected<Error> late() const {
+  tl::unexpected<Error> timed_out() const {
     return fail(Code::kDeadline, "{}: no answer in time", name_);
   }
 
-  // False when the time is up.
-  static bool await(PGconn& connection, short events, Clock::time_point until) {
+  // Returns false when the time is up.
+  static bool wait_for_socket(PGconn& connection, short events, Clock::time_point until) {
     pollfd socket{PQsocket(&connection), events, 0};
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
     return left > 0 && ::poll(&socket, 1, static_cast<int>(left)) > 0;
   }
 
-  Result<Connection> connected(Clock::time_point until) {
+  Result<Connection> open_connection(Clock::time_point until) {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
@@ -179,17 +179,18 @@ class PostgresRemote final : public Remote {
                             "signalbox",
                             static_cast<const char*>(nullptr)};
     Connection connection(PQconnectStartParams(names.data(), values.data(), 0));
-    if (connection == nullptr) return broken("no memory");
+    if (connection == nullptr) return connection_error("no memory");
     PQsetNoticeProcessor(
         connection.get(), [](void*, const char*) {}, nullptr);
     for (PostgresPollingStatusType state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;) {
       if (PQstatus(connection.get()) == CONNECTION_BAD || state == PGRES_POLLING_FAILED)
-        return broken(PQerrorMessage(connection.get()));
-      if (!await(*connection, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
-        return late();
+        return connection_error(PQerrorMessage(connection.get()));
+      if (!wait_for_socket(*connection, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
+        return timed_out();
       state = PQconnectPoll(connection.get());
     }
-    if (PQsetnonblocking(connection.get(), 1) != 0) return broken(PQerrorMessage(connection.get()));
+    if (PQsetnonblocking(connection.get(), 1) != 0)
+      return connection_error(PQerrorMessage(connection.get()));
     SIGNALBOX_TRY_VOID(make_table(*connection));
     return connection;
   }
@@ -198,8 +199,8 @@ class PostgresRemote final : public Remote {
     const std::lock_guard lock(making_);
     if (made_) return {};
     const auto until = Clock::now() + options_.write_limit;
-    // Of several that make a table at once PostgreSQL refuses all but one, and may give the
-    // sequence of that one another name.
+    // If several routers create the table at the same time, PostgreSQL rejects all but one, and the
+    // sequence may get another name. The lock prevents that.
     for (const char* statement :
          {"BEGIN", "SELECT pg_advisory_xact_lock(hashtext('{0}'))",
           "CREATE TABLE IF NOT EXISTS {0} (id text PRIMARY KEY, number bigserial NOT NULL, bytes "
@@ -231,27 +232,27 @@ class PostgresRemote final : public Remote {
     }
     if (PQsendQueryParams(&connection, statement.c_str(), static_cast<int>(values.size()), nullptr,
                           values.data(), sizes.data(), formats.data(), kBinary) == 0)
-      return broken(PQerrorMessage(&connection));
+      return connection_error(PQerrorMessage(&connection));
     for (int left = PQflush(&connection); left != 0; left = PQflush(&connection)) {
-      if (left < 0) return broken(PQerrorMessage(&connection));
-      if (!await(connection, POLLOUT, until)) return late();
+      if (left < 0) return connection_error(PQerrorMessage(&connection));
+      if (!wait_for_socket(connection, POLLOUT, until)) return timed_out();
     }
     Rows last;
     for (;;) {
       while (PQisBusy(&connection) != 0) {
-        if (!await(connection, POLLIN, until)) return late();
-        if (PQconsumeInput(&connection) == 0) return broken(PQerrorMessage(&connection));
+        if (!wait_for_socket(connection, POLLIN, until)) return timed_out();
+        if (PQconsumeInput(&connection) == 0) return connection_error(PQerrorMessage(&connection));
       }
       Rows rows(PQgetResult(&connection));
       if (rows == nullptr) break;
       const ExecStatusType status = PQresultStatus(rows.get());
       if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-        return broken(PQresultErrorField(rows.get(), PG_DIAG_MESSAGE_PRIMARY) == nullptr
-                          ? PQerrorMessage(&connection)
-                          : PQresultErrorField(rows.get(), PG_DIAG_MESSAGE_PRIMARY));
+        return connection_error(PQresultErrorField(rows.get(), PG_DIAG_MESSAGE_PRIMARY) == nullptr
+                                    ? PQerrorMessage(&connection)
+                                    : PQresultErrorField(rows.get(), PG_DIAG_MESSAGE_PRIMARY));
       last = std::move(rows);
     }
-    if (last == nullptr) return broken("no result");
+    if (last == nullptr) return connection_error("no result");
     return last;
   }
 
@@ -261,8 +262,8 @@ class PostgresRemote final : public Remote {
   std::vector<Connection> idle_;
   std::mutex making_;
   bool made_ = false;
-  // Of the thread that follows.
-  std::map<std::string, Clock::time_point> told_;  // numbers
+  // Used only by the thread that follows the log.
+  std::map<std::string, Clock::time_point> seen_;  // row numbers
   Clock::time_point purge_again_ = {};
 };
 
@@ -270,7 +271,8 @@ class PostgresRemote final : public Remote {
 
 Result<std::unique_ptr<Remote>> make_postgres_remote(PostgresOptions options) {
   if (!is_table_name(options.table))
-    return fail(Code::kInvalid, "\"{}\" is no name of a table: a-z, 0-9 and _", options.table);
+    return fail(Code::kInvalid, "\"{}\" is not a valid table name: use a-z, 0-9 and _",
+                options.table);
   std::unique_ptr<Remote> out = std::make_unique<PostgresRemote>(std::move(options));
   return out;
 }

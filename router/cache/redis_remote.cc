@@ -1,4 +1,4 @@
-// Commands for answers; the connections are remote/redis's business.
+// Implements the commands for answers; stores::Redis manages the connections.
 
 #include "router/cache/redis_remote.h"
 
@@ -26,7 +26,7 @@ class RedisRemote final : public Remote {
     const std::string at = key(id);
     SIGNALBOX_TRY(RedisValue value, redis_.run({"GET", at}, options_.look_up_limit));
     if (value.is_nil()) return std::nullopt;
-    if (!value.is_text()) return strange("GET");
+    if (!value.is_text()) return unexpected_reply("GET");
     return std::move(value.text);
   }
 
@@ -34,13 +34,13 @@ class RedisRemote final : public Remote {
                    milliseconds ttl) override {
     const std::string at = key(id);
     const std::string lives = std::to_string(std::max<int64_t>(ttl.count(), 1));
-    return write({{"SET", at, bytes, "PX", lives}, telling(id, head)});
+    return write({{"SET", at, bytes, "PX", lives}, log_command(id, head)});
   }
 
   Result<void> remove(std::span<const std::string> ids) override {
     for (const std::string& id : ids) {
       const std::string at = key(id);
-      SIGNALBOX_TRY_VOID(write({{"DEL", at}, telling(id, "")}));
+      SIGNALBOX_TRY_VOID(write({{"DEL", at}, log_command(id, "")}));
     }
     return {};
   }
@@ -61,13 +61,13 @@ class RedisRemote final : public Remote {
  private:
   std::string key(std::string_view id) const { return fmt::format("{}{}", options_.prefix, id); }
 
-  tl::unexpected<Error> strange(std::string_view command) const {
-    return fail(Code::kIo, "{}: {} was answered by something else", name(), command);
+  tl::unexpected<Error> unexpected_reply(std::string_view command) const {
+    return fail(Code::kIo, "{}: unexpected reply to {}", name(), command);
   }
-  Command telling(std::string_view id, std::string_view head) const {
+  Command log_command(std::string_view id, std::string_view head) const {
     return {"XADD", log_, "MAXLEN", "~", log_max_, "*", kIdField, id, kHeadField, head};
   }
-  /// What is told has been done: the second only after the first.
+  /// Runs the commands in order: the log entry is written only after the change itself.
   Result<void> write(const std::vector<Command>& commands) {
     for (const Command& command : commands) {
       SIGNALBOX_TRY(const RedisValue done, redis_.run(command, options_.write_limit));

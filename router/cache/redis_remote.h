@@ -1,7 +1,7 @@
 #pragma once
-// Redis, or what speaks its protocol (Valkey, 5 or newer): an answer is a string that expires by
-// itself, and beside them one stream tells all routers of heads. Nothing but core commands is used
-// (GET, SET, DEL, XADD, XREAD), so a plain server will do.
+// Stores answers in Redis or a compatible server (Valkey; 5 or newer). An answer is a string with
+// an expiry, and one stream reports the heads of new answers to all routers. Only core commands are
+// used (GET, SET, DEL, XADD, XREAD), so a plain server is sufficient.
 
 #include <chrono>
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace signalbox::cache {
 
 struct RedisOptions {
   stores::RedisServer server = {};
-  std::string prefix = "signalbox:answers:";     // of every key
-  std::chrono::milliseconds look_up_limit{100};  // of get()
-  std::chrono::milliseconds write_limit{1000};   // of put() and remove()
-  uint64_t log_max = 100'000;                    // heads in the stream, about; the oldest go
+  std::string prefix = "signalbox:answers:";     // for every key
+  std::chrono::milliseconds look_up_limit{100};  // for get()
+  std::chrono::milliseconds write_limit{1000};   // for put() and remove()
+  uint64_t log_max = 100'000;  // approximate number of heads in the stream; the oldest are dropped
 };
 
-/// Connects when it is first asked.
+/// Connects at the first call.
 std::unique_ptr<Remote> make_redis_remote(RedisOptions options);
 
 }  // namespace signalbox::cache

@@ -1,5 +1,5 @@
-// The server is never waited for but in find(). A write that it does not take is tried again until
-// it does or the answer has expired; reading goes on meanwhile as the breaker lets it.
+// Only find() waits for the server. A failed write is retried until it succeeds or the answer has
+// expired; meanwhile, reads continue as the circuit breaker permits.
 
 #include "router/cache/remote_store.h"
 
@@ -41,17 +41,17 @@ RemoteStore::~RemoteStore() {
   follower_.join();
 }
 
-// Takes how it went, null: well. Says once when the server goes and comes, and at once what will
-// not pass by itself.
-bool RemoteStore::ask(const Error* error) {
-  const bool misfits = error != nullptr && error->code == Code::kInvalid;
+// Records the result of a call; nullptr means success. Logs once when the server becomes
+// unavailable or available, and at once an error that will not go away by itself.
+bool RemoteStore::record_result(const Error* error) {
+  const bool is_config_error = error != nullptr && error->code == Code::kInvalid;
   const bool changes = breaker_.tell(error == nullptr, TimePoint::clock::now());
-  if (misfits) {
-    if (!misfits_.exchange(true))
+  if (is_config_error) {
+    if (!config_error_logged_.exchange(true))
       log::error("cache", "requests go to their models: {}", error->message);
   } else if (error == nullptr) {
-    if (misfits_.exchange(false) || changes)
-      log::info("cache", "{} answers again", remote_->name());
+    if (config_error_logged_.exchange(false) || changes)
+      log::info("cache", "{} responds again", remote_->name());
   } else if (changes) {
     log::warn("cache", "requests go to their models: {}", error->message);
   }
@@ -61,19 +61,19 @@ bool RemoteStore::ask(const Error* error) {
 Result<std::shared_ptr<const Entry>> RemoteStore::find(std::string_view id, TimePoint now) {
   if (auto waiting = unwritten(id); waiting != nullptr && waiting->expires > now) return waiting;
   if (!breaker_.allows(now))
-    return fail(Code::kIo, "{} does not answer and is left alone for a moment", remote_->name());
+    return fail(Code::kIo, "{} does not respond and is not used for a moment", remote_->name());
   const auto head = heads_.find(id, now);
   const auto bytes = remote_->get(id);
-  ask(error_of(bytes));
+  record_result(error_of(bytes));
   if (!bytes) return tl::unexpected<Error>(bytes.error());
   if (!*bytes) {
-    // Not one that the follower has been told of meanwhile.
+    // Keep a head that the follower has replaced meanwhile.
     if (head && *head != nullptr) heads_.forget(*head);
     return std::shared_ptr<const Entry>();
   }
   SIGNALBOX_TRY(Entry entry, from_bytes(**bytes, clocks_now()));
   if (entry.id != id)
-    return fail(Code::kCorrupt, "{} has another answer under an id", remote_->name());
+    return fail(Code::kCorrupt, "{} returned the answer of another id", remote_->name());
   if (entry.expires <= now) return std::shared_ptr<const Entry>();
   return std::make_shared<const Entry>(std::move(entry));
 }
@@ -87,7 +87,7 @@ Result<std::vector<Near>> RemoteStore::nearest(std::string_view partition,
 Result<void> RemoteStore::put(Entry entry, TimePoint now) {
   auto whole = std::make_shared<const Entry>(entry);
   entry.reply.clear();
-  // One without room for its head is found by its id all the same.
+  // An entry whose head finds no room is still found by its id.
   static_cast<void>(heads_.put(std::move(entry), now));
   return enqueue({whole->id, whole});
 }
@@ -97,7 +97,7 @@ Result<void> RemoteStore::enqueue(Write write) {
     const std::lock_guard lock(mutex_);
     const uint64_t bytes = write.entry == nullptr ? 0 : entry_bytes(*write.entry);
     if (writes_.size() >= kQueueMax || bytes_ + bytes > kQueueBytesMax)
-      return fail(Code::kOverloaded, "too much waits to be written to {}", remote_->name());
+      return fail(Code::kOverloaded, "too many writes to {} are waiting", remote_->name());
     bytes_ += bytes;
     if (write.entry != nullptr) {
       unwritten_[write.id] = write.entry;
@@ -117,9 +117,9 @@ Result<uint64_t> RemoteStore::remove(std::string_view id) {
 }
 
 Result<uint64_t> RemoteStore::remove_all(const Filter& filter, TimePoint now) {
-  SIGNALBOX_TRY(const auto meant, heads_.list(filter, SIZE_MAX, now));
+  SIGNALBOX_TRY(const auto matching, heads_.list(filter, SIZE_MAX, now));
   uint64_t removed = 0;
-  for (const auto& entry : meant) {
+  for (const auto& entry : matching) {
     SIGNALBOX_TRY(const uint64_t one, remove(entry->id));
     removed += one;
   }
@@ -147,7 +147,7 @@ void RemoteStore::forget_unwritten(const Write& write) {
   if (found != unwritten_.end() && found->second == write.entry) unwritten_.erase(found);
 }
 
-// False once the store is to end.
+// Returns false once the store is being destroyed.
 bool RemoteStore::sleep(milliseconds time) {
   std::unique_lock lock(mutex_);
   return !woken_.wait_for(lock, time, [this] { return stopping_; });
@@ -177,21 +177,21 @@ void RemoteStore::write_all() {
     for (TimePoint now = TimePoint::clock::now();
          next.entry == nullptr || next.entry->expires > now; now = TimePoint::clock::now()) {
       const auto written = write(next, now);
-      if (ask(error_of(written))) break;
+      if (record_result(error_of(written))) break;
       if (!sleep(kRetryPause)) return;
     }
     forget_unwritten(next);
   }
 }
 
-void RemoteStore::take(const RemoteChange& change) {
+void RemoteStore::apply_change(const RemoteChange& change) {
   const Clocks now = clocks_now();
   if (change.head.empty()) {
     static_cast<void>(heads_.remove(change.id));
     return;
   }
   auto head = from_bytes(change.head, now);
-  // What another version has written, and what has expired, is nothing to this one.
+  // Ignores entries written by another version and expired entries.
   if (!head || head->id != change.id || head->expires <= now.steady) return;
   const auto known = heads_.find(head->id, now.steady);
   if (known && *known != nullptr && (*known)->question == head->question &&
@@ -204,11 +204,11 @@ void RemoteStore::follow_all() {
   std::string cursor;
   while (sleep(milliseconds(0))) {
     const auto changes = remote_->follow(cursor, kFollowWait);
-    if (!ask(error_of(changes))) {
+    if (!record_result(error_of(changes))) {
       if (!sleep(kRetryPause)) return;
       continue;
     }
-    for (const RemoteChange& change : *changes) take(change);
+    for (const RemoteChange& change : *changes) apply_change(change);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Answers on a server that several routers share, with an index of their heads in each.
+// Stores answers on a server that several routers share, with an index of their heads in each
+// router.
 
 #include <atomic>
 #include <condition_variable>
@@ -15,17 +16,17 @@
 
 namespace signalbox::cache {
 
-/// find() asks the server and blocks as long as Remote::get() does; all else answers from memory.
-/// What is put and deleted goes to the server on a thread of its own, in that order; what finds no
-/// room in its queue is lost, and an error (kOverloaded).
+/// find() queries the server and blocks as long as Remote::get() does; all other calls use only
+/// memory. Writes and deletions go to the server in order, on a thread of their own. A write that
+/// finds the queue full is dropped with kOverloaded.
 class RemoteStore final : public Store {
  public:
   static constexpr size_t kQueueMax = 4096;                       // writes
-  static constexpr uint64_t kQueueBytesMax = uint64_t{64} << 20;  // of theirs
+  static constexpr uint64_t kQueueBytesMax = uint64_t{64} << 20;  // bytes of the queued entries
 
-  /// `limits` are of the heads in memory; an answer whose head has no room is found by its id.
+  /// `limits` apply to the heads in memory; an answer whose head finds no room is found by its id.
   RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits);
-  /// Gives what is queued a second to be written.
+  /// Gives queued writes one second to finish.
   ~RemoteStore() override;
 
   Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) override;
@@ -43,7 +44,7 @@ class RemoteStore final : public Store {
  private:
   struct Write {
     std::string id;
-    std::shared_ptr<const Entry> entry;  // null: delete it
+    std::shared_ptr<const Entry> entry;  // nullptr: delete it
   };
 
   Result<void> enqueue(Write write);
@@ -52,24 +53,24 @@ class RemoteStore final : public Store {
   Result<void> write(const Write& write, TimePoint now);
   void write_all();
   void follow_all();
-  void take(const RemoteChange& change);
-  bool ask(const Error* error);
+  void apply_change(const RemoteChange& change);
+  bool record_result(const Error* error);
   bool sleep(std::chrono::milliseconds time);
 
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
   stores::Breaker breaker_;
-  std::atomic<bool> misfits_{false};  // and it has been said
+  std::atomic<bool> config_error_logged_{false};  // it has been logged
 
   std::mutex mutex_;
   std::condition_variable woken_;
   std::deque<Write> writes_;
-  uint64_t bytes_ = 0;  // of entries in it
+  uint64_t bytes_ = 0;  // of the entries in writes_
   std::map<std::string, std::shared_ptr<const Entry>, std::less<>> unwritten_;
   bool stopping_ = false;
   TimePoint stopped_ = {};
 
-  std::thread writer_, follower_;  // last: they use what is above
+  std::thread writer_, follower_;  // last, because they use the members above
 };
 
 }  // namespace signalbox::cache

@@ -1,5 +1,5 @@
-// What is not understood is not kept: a reply that lost something on the way through here would be
-// a wrong answer to everybody who is given it.
+// A reply that is not understood completely is not cached: if it lost something here, everyone who
+// gets it from the cache would get a wrong answer.
 
 #include "router/cache/reply.h"
 
@@ -18,8 +18,8 @@ constexpr auto kReplyHead = std::to_array<std::string_view>(
     {"id", "created", "model", "service_tier", "system_fingerprint"});
 constexpr auto kTexts =
     std::to_array<std::string_view>({"content", "refusal", "reasoning_content", "reasoning"});
-// Members of a choice that say what is known already, or how the server came to it.
-constexpr auto kAside = std::to_array<std::string_view>({"stop_reason", "token_ids"});
+// Members of a choice that repeat known facts or only describe how the server produced it.
+constexpr auto kIgnoredMembers = std::to_array<std::string_view>({"stop_reason", "token_ids"});
 
 template <size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -31,7 +31,7 @@ bool ended_well(std::string_view finish_reason) {
          finish_reason == "function_call";
 }
 
-tl::unexpected<Error> unknown(std::string_view where, std::string_view name) {
+tl::unexpected<Error> unknown_member(std::string_view where, std::string_view name) {
   return fail(Code::kInvalid, "a {} with the member {}", where, json::quote_briefly(name));
 }
 
@@ -40,7 +40,7 @@ int64_t index_of(const json::Value& object) {
   return index ? index->integer().value_or(0) : 0;
 }
 
-// A reply may have been written over many lines, an event has one.
+// A reply may contain line breaks, but the data of an event is one line.
 std::string event(std::string data) {
   std::ranges::replace(data, '\n', ' ');
   std::ranges::replace(data, '\r', ' ');
@@ -77,8 +77,8 @@ class Chunks {
   std::string out_;
 };
 
-// The calls of a message as those of a delta, which have numbers.
-std::string numbered(const json::Value& calls) {
+// Adds the numbers that the calls of a delta have and those of a message lack.
+std::string add_call_numbers(const json::Value& calls) {
   std::string out = "[";
   int64_t index = 0;
   for (const json::Value& call : calls.items()) {
@@ -106,7 +106,7 @@ void add_choice(const json::Value& choice, Chunks& chunks) {
     if (member.key == "role" || member.value.is_null()) continue;
     const bool calls = member.key == "tool_calls";
     if (calls && member.value.items().begin() != member.value.items().end()) {
-      rest.push_back(fmt::format("{{\"tool_calls\":{}}}", numbered(member.value)));
+      rest.push_back(fmt::format("{{\"tool_calls\":{}}}", add_call_numbers(member.value)));
     } else if (is_one_of(member.key, kTexts) && member.value.is_string()) {
       rest.push_back(fmt::format("{{\"{}\":{}}}", member.key, member.value.raw()));
     } else if (!calls) {
@@ -116,15 +116,15 @@ void add_choice(const json::Value& choice, Chunks& chunks) {
   const auto content = message->find("content");
   if (content && content->is_string()) first += R"(,"content":"")";
   chunks.delta(index, first + "}");
-  bool told = false;
+  bool logprobs_sent = false;
   for (const std::string& each : rest) {
     const bool of_content = each.starts_with(R"({"content")");
     chunks.delta(index, each, "null", of_content && logprobs ? logprobs->raw() : "null"sv);
-    told = told || of_content;
+    logprobs_sent = logprobs_sent || of_content;
   }
   const auto reason = choice.find("finish_reason");
   chunks.delta(index, "{}", reason ? reason->raw() : "null"sv,
-               !told && logprobs ? logprobs->raw() : "null"sv);
+               !logprobs_sent && logprobs ? logprobs->raw() : "null"sv);
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ Result<void> check_keepable(std::string_view body) {
 Result<void> EventAssembler::push(std::string_view bytes) {
   for (;;) {
     const size_t end = bytes.find('\n');
-    // An event says what its text is in a few hundred bytes more.
+    // An event may exceed its text by some JSON.
     if (rest_.size() + std::min(end, bytes.size()) > bytes_max_ + 65536)
       return fail(Code::kTooLarge, "an event of more than {} bytes", bytes_max_);
     if (end == std::string_view::npos) break;
@@ -178,7 +178,7 @@ Result<void> EventAssembler::line(std::string_view line) {
     done_ = true;
     return {};
   }
-  if (done_) return fail(Code::kInvalid, "an event behind the last one");
+  if (done_) return fail(Code::kInvalid, "an event after the last one");
   SIGNALBOX_TRY(const json::Document chunk, json::Document::parse(std::string(line)));
   return event(chunk.root());
 }
@@ -193,7 +193,7 @@ Result<void> EventAssembler::event(const json::Value& chunk) {
     } else if (member.key == "choices") {
       for (const json::Value& each : member.value.items()) SIGNALBOX_TRY_VOID(choice(each));
     } else if (member.key != "object" && member.key != "obfuscation" && !member.value.is_null()) {
-      return unknown("chunk", member.key);
+      return unknown_member("chunk", member.key);
     }
   }
   return {};
@@ -208,8 +208,9 @@ Result<void> EventAssembler::choice(const json::Value& choice) {
       SIGNALBOX_TRY_VOID(delta(member.value, into));
     } else if (member.key == "finish_reason") {
       if (member.value.is_string()) into.finish_reason = member.value.text();
-    } else if (member.key != "index" && !member.value.is_null() && !is_one_of(member.key, kAside)) {
-      return unknown("choice", member.key);
+    } else if (member.key != "index" && !member.value.is_null() &&
+               !is_one_of(member.key, kIgnoredMembers)) {
+      return unknown_member("choice", member.key);
     }
   }
   return {};
@@ -230,12 +231,13 @@ Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
       if (!into.function) into.function.emplace();
       for (const json::Member& part : member.value.members()) {
         if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments") return unknown("function", part.key);
+        if (part.key != "name" && part.key != "arguments")
+          return unknown_member("function", part.key);
         SIGNALBOX_TRY_VOID(append(
             part.key == "name" ? into.function->name : into.function->arguments, part.value));
       }
     } else {
-      return unknown("delta", member.key);
+      return unknown_member("delta", member.key);
     }
   }
   return {};
@@ -250,18 +252,19 @@ Result<void> EventAssembler::call(const json::Value& call, Call& into) {
     } else if (member.key == "function") {
       for (const json::Member& part : member.value.members()) {
         if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments") return unknown("function", part.key);
+        if (part.key != "name" && part.key != "arguments")
+          return unknown_member("function", part.key);
         SIGNALBOX_TRY_VOID(append(part.key == "name" ? into.name : into.arguments, part.value));
       }
     } else {
-      return unknown("call", member.key);
+      return unknown_member("call", member.key);
     }
   }
   return {};
 }
 
 Result<void> EventAssembler::append(std::string& to, const json::Value& text) {
-  if (!text.is_string()) return fail(Code::kInvalid, "a text that is none");
+  if (!text.is_string()) return fail(Code::kInvalid, "a text that is not a string");
   bytes_ += text.text().size();
   if (bytes_ > bytes_max_) return fail(Code::kTooLarge, "more than {} bytes", bytes_max_);
   to += text.text();
@@ -269,7 +272,7 @@ Result<void> EventAssembler::append(std::string& to, const json::Value& text) {
 }
 
 Result<std::string> EventAssembler::finish() {
-  if (!done_ || !rest_.empty()) return fail(Code::kInvalid, "a stream without its end");
+  if (!done_ || !rest_.empty()) return fail(Code::kInvalid, "a stream without an end");
   json::Writer out;
   out.begin_object().member("object", "chat.completion");
   for (const auto& [name, value] : head_) out.key(name).raw(value);
@@ -303,12 +306,12 @@ Result<std::string> EventAssembler::finish() {
 
 std::string events_of(const json::Value& completion, bool with_usage) {
   const auto usage = completion.find("usage");
-  const bool tells = with_usage && usage && !usage->is_null();
-  Chunks chunks(completion, tells);
+  const bool has_usage = with_usage && usage && !usage->is_null();
+  Chunks chunks(completion, has_usage);
   if (const auto choices = completion.find("choices")) {
     for (const json::Value& choice : choices->items()) add_choice(choice, chunks);
   }
-  if (tells) chunks.usage(usage->raw());
+  if (has_usage) chunks.usage(usage->raw());
   return chunks.take();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Replies as they are kept: chat completions whole, also those that streamed, and as streams again.
+// Converts replies for the cache: streams to whole chat completions, and these back to streams.
 
 #include <cstdint>
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace signalbox::cache {
 
-/// Whether a body is a chat completion that ended well: every choice stopped by itself or calls
-/// tools. kInvalid says what is wrong with it; a reply that was cut at max_tokens is one of those.
+/// Checks that a body is a chat completion that ended normally: every choice stopped by itself or
+/// calls tools. kInvalid gives the reason if not; a reply cut at max_tokens is an example.
 Result<void> check_keepable(std::string_view body);
 
-/// Chat completion chunks, as server-sent events in whatever pieces, become one completion.
+/// Assembles chat completion chunks, as server-sent events cut anywhere, into one completion.
 class EventAssembler {
  public:
-  /// `bytes_max`: of all texts together.
+  /// `bytes_max` limits all texts together.
   explicit EventAssembler(uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Errors: kTooLarge; kInvalid for what it cannot put together without losing something, such as
-  /// log probabilities or members that it does not know. After one, no more.
+  /// Errors: kTooLarge; kInvalid if the parts cannot be assembled without loss, for example log
+  /// probabilities or unknown members. Do not call it after an error.
   Result<void> push(std::string_view bytes);
-  /// The completion, which is keepable. kInvalid when the stream had no end.
+  /// Returns the completion, which check_keepable() accepts. kInvalid if the stream had no end.
   Result<std::string> finish();
 
  private:
@@ -48,15 +48,15 @@ class EventAssembler {
 
   const uint64_t bytes_max_;
   uint64_t bytes_ = 0;
-  std::string rest_;                                      // the beginning of a line
+  std::string rest_;                                      // an incomplete line
   std::map<std::string, std::string, std::less<>> head_;  // members of the first chunk, as JSON
   std::map<int64_t, Choice> choices_;
-  std::string usage_;  // JSON; "": none came
+  std::string usage_;  // JSON; "": none has arrived
   bool done_ = false;
 };
 
-/// A keepable completion as the events of a stream, up to [DONE]; with one for the usage where
-/// `with_usage`, and the completion has it.
+/// Converts a cached completion to the events of a stream, up to [DONE]. With `with_usage`, one
+/// event carries the usage if the completion has it.
 std::string events_of(const json::Value& completion, bool with_usage);
 
 }  // namespace signalbox::cache

@@ -1,4 +1,4 @@
-// The store finds what is near; the guard says whether it is the same.
+// The store finds similar questions; the guard decides whether they ask the same.
 
 #include "router/cache/response_cache.h"
 
@@ -24,20 +24,20 @@ Hit ResponseCache::find(const Key& key, TimePoint now,
 
 Hit ResponseCache::find_near(const Key& key, std::span<const float> vector, double similarity,
                              TimePoint now, std::optional<std::chrono::seconds> max_age) {
-  const auto near = store_->nearest(key.partition, vector, similarity, kAskedMax, now);
+  const auto near = store_->nearest(key.partition, vector, similarity, kCandidatesMax, now);
   if (!near) return failure();
   std::optional<Difference> first;
   for (const Near& each : *near) {
     if (!is_young(*each.entry, now, max_age)) continue;
-    const Difference between = difference(key.question, each.entry->question);
-    if (between == Difference::kNone) {
-      auto whole = store_->find(each.entry->id, now);
-      if (!whole) return failure();
-      if (*whole == nullptr) continue;  // it has gone meanwhile
+    const Difference result = difference(key.question, each.entry->question);
+    if (result == Difference::kNone) {
+      auto stored = store_->find(each.entry->id, now);
+      if (!stored) return failure();
+      if (*stored == nullptr) continue;  // it has been removed meanwhile
       ++hits_semantic_;
-      return {*std::move(whole), each.similarity, false};
+      return {*std::move(stored), each.similarity, false};
     }
-    if (!first) first = between;
+    if (!first) first = result;
   }
   if (first) {
     ++refused_;

@@ -1,5 +1,5 @@
 #pragma once
-// Answers that were given before: by the request as it is, or by a question that asks the same.
+// Finds earlier answers: to the same request, or to a question that asks the same.
 
 #include <array>
 #include <atomic>
@@ -14,37 +14,38 @@
 namespace signalbox::cache {
 
 struct Hit {
-  std::shared_ptr<const Entry> entry;  // shared with the store; null: a miss
-  double similarity = 0;               // 1 for a request that is the same
-  bool failed = false;                 // the store was not there
+  std::shared_ptr<const Entry> entry;  // shared with the store; nullptr: a miss
+  double similarity = 0;               // 1 for an identical request
+  bool failed = false;                 // the store was unavailable
   explicit operator bool() const { return entry != nullptr; }
 };
 
 struct Statistics {
   uint64_t hits_exact = 0, hits_semantic = 0;
   uint64_t misses = 0;
-  uint64_t refused = 0;  // near enough, and not the same question: at most one a lookup
+  uint64_t refused = 0;  // similar, but another question: at most one for each lookup
   std::array<uint64_t, 8> refused_by = {};  // by Difference
   uint64_t stored = 0;
-  uint64_t failed = 0;  // lookups and writes that found the store or the model not there
+  // Lookups and writes that failed because the store or the model was unavailable
+  uint64_t failed = 0;
   StoreFigures store;
 };
 
-/// Thread-safe. Errors are the store's, and counted; to the caller they are a miss.
+/// Thread-safe. Errors of the store are counted; the caller sees a miss.
 class ResponseCache {
  public:
-  /// Near entries that the guard is asked about, the nearest first.
-  static constexpr size_t kAskedMax = 8;
+  /// The number of similar entries that the guard checks, nearest first.
+  static constexpr size_t kCandidatesMax = 8;
 
   explicit ResponseCache(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 
-  /// Microseconds. `max_age`: an older answer is none.
+  /// Takes microseconds with a store in memory. Ignores answers older than `max_age`.
   Hit find(const Key& key, TimePoint now, std::optional<std::chrono::seconds> max_age = {});
-  /// `vector` (dim) embeds key.question. Compares it with those of the partition.
+  /// Compares `vector` (dim), the embedding of key.question, with those of the partition.
   Hit find_near(const Key& key, std::span<const float> vector, double similarity, TimePoint now,
                 std::optional<std::chrono::seconds> max_age = {});
   void put(Entry entry, TimePoint now);
-  /// A request that goes to its model after all; `failed`: because something was not there.
+  /// Counts a request that goes to its model; `failed` if something was unavailable.
   void count_miss(bool failed);
 
   Store& store() { return *store_; }

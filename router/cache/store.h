@@ -1,6 +1,6 @@
 #pragma once
-// Where answers are kept: one interface, whatever is behind it. A store knows digests, vectors and
-// bytes; what questions mean, and whether an answer may be given, is the cache's business.
+// The interface of all stores for answers. A store handles digests, vectors and bytes. The cache
+// decides on the meaning of questions and on whether an answer may be used.
 
 #include <chrono>
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace signalbox::cache {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// An answer and what it answers.
+/// An answer and its question.
 struct Entry {
   std::string id;         // Key::id
   std::string partition;  // Key::partition
   std::string question;
   std::vector<float> vector = {};  // (dim), L2-normalised; empty: found by its id only
-  std::string reply;               // a chat completion as JSON, whole
+  std::string reply;               // a whole chat completion as JSON
   std::string recipe, decision, model;
   TimePoint created = {};
   TimePoint expires = {};
 };
 
-/// Which entries are meant: those for which everything holds that is given.
+/// Selects the entries that meet every given condition.
 struct Filter {
   std::string recipe = {}, decision = {}, model = {};  // "": any
   std::chrono::seconds older_than{0};
@@ -43,52 +43,52 @@ struct Filter {
 };
 
 struct Near {
-  std::shared_ptr<const Entry> entry;  // shared by the store and by those who are answered with it
+  std::shared_ptr<const Entry> entry;  // shared by the store and by requests that use it
   double similarity = 0;               // cosine
 };
 
-/// Which entry goes when there is no room: the oldest, the one that has longest not been asked for,
-/// or of the sixteen oldest the one that was asked for least.
+/// The entry to remove when there is no room: the oldest, the least recently used, or the least
+/// often used among the sixteen oldest.
 enum class Eviction : uint8_t { kFifo, kLru, kLfu };
 
 struct MemoryLimits {
   uint64_t entries = 1000;
-  uint64_t bytes = uint64_t{256} << 20;  // of entries as entry_bytes() counts them
+  uint64_t bytes = uint64_t{256} << 20;  // total of entry_bytes()
   Eviction eviction = Eviction::kFifo;
 };
 
 struct StoreFigures {
   uint64_t entries = 0, bytes = 0;
-  uint64_t evictions = 0;  // that had to make room
+  uint64_t evictions = 0;  // entries removed to make room
   uint64_t expired = 0;
 };
 
-/// Thread-safe. An entry that has expired is never found. Errors: what is behind it is not there or
-/// too slow (kIo, kDeadline).
+/// Thread-safe. An expired entry is never found. Errors: the storage is unavailable or too slow
+/// (kIo, kDeadline).
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Null when there is none.
+  /// Returns nullptr if there is none.
   virtual Result<std::shared_ptr<const Entry>> find(std::string_view id, TimePoint now) = 0;
-  /// The nearest entries of a partition, at least so similar, nearest first, perhaps without their
-  /// replies: find() has those, and is told that one is used. `vector` (dim) is
-  /// L2-normalised; entries with vectors of another length are none.
+  /// The nearest entries of a partition with at least this similarity, nearest first. They may lack
+  /// their replies: find() returns those and counts the use. `vector` (dim) is L2-normalised;
+  /// entries with vectors of another length are ignored.
   virtual Result<std::vector<Near>> nearest(std::string_view partition,
                                             std::span<const float> vector, double similarity,
                                             size_t most, TimePoint now) = 0;
-  /// Takes the place of an entry with the same id. kTooLarge for one that has no room at all.
+  /// Replaces an entry with the same id. kTooLarge for an entry larger than the whole store.
   virtual Result<void> put(Entry entry, TimePoint now) = 0;
-  /// How many there were.
+  /// Returns how many entries were removed.
   virtual Result<uint64_t> remove(std::string_view id) = 0;
   virtual Result<uint64_t> remove_all(const Filter& filter, TimePoint now) = 0;
-  /// The newest first, at most so many.
+  /// The newest first, at most `most`.
   virtual Result<std::vector<std::shared_ptr<const Entry>>> list(const Filter& filter, size_t most,
                                                                  TimePoint now) = 0;
   virtual StoreFigures figures() const = 0;
-  /// Of what it holds in memory.
+  /// Limits what the store keeps in memory.
   virtual void set_limits(const MemoryLimits& limits) = 0;
-  /// Whether find() answers from memory, in microseconds; put() does always.
+  /// True if find() uses only memory and takes microseconds; put() always does.
   virtual bool is_near() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Keys that are missing have the defaults of the adapters.
+// Missing keys keep the defaults of the adapters.
 
 #include "router/cache/store_factory.h"
 
@@ -52,26 +52,27 @@ Result<PostgresOptions> postgres_options(const config::Postgres& postgres) {
 
 Result<MilvusOptions> milvus_options(const config::Milvus& milvus) {
   MilvusOptions out;
-  const config::Milvus::Connection& to = milvus.connection;
-  if (to.host.empty()) return fail(Code::kInvalid, "milvus.connection: it needs a host");
-  if (to.tls.enabled && !to.tls.cert_file.empty())
+  const config::Milvus::Connection& connection = milvus.connection;
+  if (connection.host.empty()) return fail(Code::kInvalid, "milvus.connection: it needs a host");
+  if (connection.tls.enabled && !connection.tls.cert_file.empty())
     return fail(Code::kUnsupported,
-                "milvus.connection.tls.cert_file: a certificate of ours is not built");
-  out.server.host = to.host;
-  out.server.port = to.port;
-  out.server.tls = to.tls.enabled;
-  out.server.ca_path = to.tls.ca_file;
-  if (to.auth.enabled) {
-    out.server.username = to.auth.username;
-    out.server.password = to.auth.password;
+                "milvus.connection.tls.cert_file: client certificates are not built");
+  out.server.host = connection.host;
+  out.server.port = connection.port;
+  out.server.tls = connection.tls.enabled;
+  out.server.ca_path = connection.tls.ca_file;
+  if (connection.auth.enabled) {
+    out.server.username = connection.auth.username;
+    out.server.password = connection.auth.password;
   }
-  out.database = to.database;
+  out.database = connection.database;
   if (!milvus.collection.name.empty()) out.collection = milvus.collection.name;
   out.description = milvus.collection.description;
   out.makes_collection = milvus.development.auto_create_collection;
   out.consistency = milvus.search.consistency_level;
-  // Upstream's files give half a minute, which neither a router that ends nor one that follows has.
-  stores::set_seconds(std::min(to.timeout, kMilvusTimeoutMax), out.write_limit);
+  // Upstream's files set half a minute, which is too long for a router that stops or that follows
+  // the log.
+  stores::set_seconds(std::min(connection.timeout, kMilvusTimeoutMax), out.write_limit);
   return out;
 }
 
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Remote>> remote_of(const config::ResponseCacheStore& stor
   return make_redis_remote(*std::move(options));
 }
 
-/// Two that mean none are the same.
+/// Two invalid configurations count as the same.
 bool is_same_milvus(const config::Milvus& a, const config::Milvus& b) {
   const auto one = milvus_options(a), other = milvus_options(b);
   return one && other ? *one == *other : one.has_value() == other.has_value();

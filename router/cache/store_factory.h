@@ -1,5 +1,5 @@
 #pragma once
-// Which store a configuration means.
+// Creates the store that a configuration describes.
 
 #include <memory>
 
@@ -8,15 +8,15 @@
 
 namespace signalbox::cache {
 
-/// How much of the answers, or of their heads, lies in memory. Nothing where the configuration
-/// keeps none.
+/// The limits of answers, or of their heads, in memory. All zero if the configuration disables the
+/// cache.
 MemoryLimits limits_of(const config::ResponseCacheStore& store);
 
-/// Whether two configurations mean the same store, and share its answers.
+/// True if two configurations describe the same store, so that they share its answers.
 bool is_same_store(const config::ResponseCacheStore& a, const config::ResponseCacheStore& b);
 
-/// On a server; null where answers lie in memory. Connects when it is first asked. Errors: kInvalid
-/// for an address or a name that is none, kUnsupported for what is not built.
+/// Creates a store on a server; nullptr if answers are in memory only. Connects at the first call.
+/// Errors: kInvalid for an invalid address or name, kUnsupported for features that are not built.
 Result<std::unique_ptr<Store>> make_remote_store(const config::ResponseCacheStore& store);
 
 }  // namespace signalbox::cache

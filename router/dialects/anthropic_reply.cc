@@ -1,5 +1,5 @@
-// Blocks of a message follow each other, so a stream opens one at a time: what a server sends for
-// one that is closed has nowhere to go, and no server is known that does it.
+// The blocks of a message follow each other, so a stream opens one at a time. Content for a block
+// that is already closed cannot be sent; no known server produces it.
 
 #include <algorithm>
 
@@ -65,7 +65,7 @@ class MessagesReplies final : public ChatStream {
   bool started_ = false;
   Block block_ = Block::kNone;
   int64_t blocks_ = 0;
-  int64_t call_ = -1;  // the server's number of the one that is open, or was last
+  int64_t call_ = -1;  // the server's index of the open or last call
   std::string finish_, sequence_;
   ChatUsage usage_;
 };
@@ -150,10 +150,9 @@ void MessagesReplies::delta(std::string_view type, std::string_view key, std::st
 
 Result<void> MessagesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (block_ != Block::kCall || call.index != call_) {
-    if (call.index <= call_)
-      return fail(Code::kUpstream, "the reply: calls of tools are not one after the other");
+    if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
-      return fail(Code::kUpstream, "the reply: tool_calls[{}]: begins without a name", call.index);
+      return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
     call_ = call.index;
     json::Writer content;
     content.begin_object().member("type", "tool_use").member("id", call_id(call.id, call.index));
@@ -241,9 +240,10 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
   return std::make_unique<MessagesReplies>(thinking, std::move(id));
 }
 
-Result<Incoming> AnthropicDialect::read(std::string body, const Asking& asking) const {
-  SIGNALBOX_TRY(MessagesAsked asked, read_messages(std::move(body)));
-  return Incoming{std::move(asked.chat), messages_replies(asked.thinking, std::string(asking.id))};
+Result<Incoming> AnthropicDialect::read(std::string body, const RequestContext& context) const {
+  SIGNALBOX_TRY(ParsedMessages request, read_messages(std::move(body)));
+  return Incoming{std::move(request.chat),
+                  messages_replies(request.thinking, std::string(context.id))};
 }
 
 std::string AnthropicDialect::refusal(int status, std::string_view body) const {

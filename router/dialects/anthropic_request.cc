@@ -1,6 +1,6 @@
-// Blocks of a turn become parts of a message in their order; results of tools are messages of their
-// own, and images among them go into the user's message behind, since no tool's message may hold
-// one.
+// The blocks of a turn become parts of a message, in order. Tool results become messages of their
+// own. Images in them move to the user message that follows, because a tool message must not
+// contain any.
 
 #include <algorithm>
 #include <array>
@@ -18,40 +18,41 @@ constexpr auto kMessagesMembers = std::to_array<std::string_view>(
     {"model", "messages", "system", "max_tokens", "stop_sequences", "stream", "metadata", "tools",
      "tool_choice", "thinking", "output_config", "service_tier", "cache_control", "speed"});
 
-// What decides about an answer and cannot be said to a chat completion server.
-constexpr auto kRefusedOfMessages = std::to_array<std::string_view>(
+// Members that affect the answer and have no equivalent in a chat completion.
+constexpr auto kRejectedInMessages = std::to_array<std::string_view>(
     {"container", "mcp_servers", "context_management", "inference_geo", "diagnostics",
      "user_profile_id", "workspace_id", "output_format", "fallbacks"});
 
-// Of chat completions: written here from other members, or a reply that has no place in a message.
-constexpr auto kNotOfMessages = std::to_array<std::string_view>(
+// Chat completion members that are either derived from other members here or give a reply that a
+// message cannot express.
+constexpr auto kChatMembersNotInMessages = std::to_array<std::string_view>(
     {"functions", "function_call", "stop", "user", "response_format", "reasoning_effort", "n",
      "parallel_tool_calls", "stream_options", "prediction", "modalities", "logprobs"});
 
-// Blocks of what ran at the provider.
-constexpr auto kProviders = std::to_array<std::string_view>(
+// Blocks of features that run at the provider.
+constexpr auto kProviderBlocks = std::to_array<std::string_view>(
     {"redacted_thinking", "search_result", "server_tool_use", "web_search_tool_result",
      "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
      "text_editor_code_execution_tool_result", "tool_search_tool_result", "container_upload",
      "mcp_tool_use", "mcp_tool_result", "tool_reference", "browser_state", "compaction"});
 
-// From so many tokens of thinking on; the API asks for at least 1,024.
+// The least thinking tokens for these efforts; the API requires at least 1,024.
 constexpr int64_t kMediumBudget = 4096;
 constexpr int64_t kHighBudget = 16384;
 
-/// Members that would change the answer may only be there with nothing in them.
+/// Members that would change the answer are only accepted if they are null or false.
 Result<void> refuse_members(const Value& object, Names names, std::string_view path) {
   for (const json::Member& member : object.members()) {
     if (!holds(names, member.key) || member.value.is_null()) continue;
     if (member.value.is_bool() && !member.value.boolean()) continue;
-    return no_place(join_path(path, member.key));
+    return no_equivalent(join_path(path, member.key));
   }
   return {};
 }
 
 class MessagesReader {
  public:
-  Result<MessagesAsked> read(const Value& root);
+  Result<ParsedMessages> read(const Value& root);
 
  private:
   Result<void> add_system(const Value& system);
@@ -74,7 +75,7 @@ class MessagesReader {
   Result<void> write_rest(const Value& root);
 
   ChatMessages messages_;
-  std::vector<std::string> images_;  // of results of tools, for the user's next message
+  std::vector<std::string> images_;  // from tool results, for the user's next message
   json::Writer out_;
   bool thinking_ = false;
 };
@@ -109,7 +110,7 @@ Result<std::string> image_part(const Value& block, const std::string& path) {
   } else if (type == "url") {
     SIGNALBOX_TRY(url, text_member(*source, "url", at));
   } else {
-    return no_place(at + ".type");
+    return no_equivalent(at + ".type");
   }
   json::Writer part;
   part.begin_object().member("type", "image_url").key("image_url").begin_object();
@@ -149,7 +150,7 @@ Result<void> refuse_citations(const Value& block, const std::string& path) {
   const auto citations = given(block, "citations");
   const auto enabled = citations ? citations->find("enabled") : std::nullopt;
   const bool off = !citations || (enabled && enabled->is_bool() && !enabled->boolean());
-  return off ? Result<void>{} : no_place(path + ".citations");
+  return off ? Result<void>{} : no_equivalent(path + ".citations");
 }
 
 Result<void> MessagesReader::add_document(const Value& block, const std::string& path,
@@ -169,7 +170,7 @@ Result<void> MessagesReader::add_document(const Value& block, const std::string&
     messages_.add_part(std::move(part));
     return {};
   }
-  if (type != "content") return no_place(at + ".type");
+  if (type != "content") return no_equivalent(at + ".type");
   const auto content = source->find("content");
   if (!content) return wrong(at + ".content", "missing");
   SIGNALBOX_TRY_VOID(
@@ -178,12 +179,12 @@ Result<void> MessagesReader::add_document(const Value& block, const std::string&
     messages_.add_text(content->raw());
     return {};
   }
-  // Texts and images only: documents do not nest.
+  // Only texts and images: documents do not nest.
   size_t index = 0;
   for (const Value& part : content->items()) {
     const std::string each = fmt::format("{}.content[{}]", at, index++);
     SIGNALBOX_TRY(const std::string_view part_type, text_member(part, "type", each));
-    if (part_type == "document") return no_place(each);
+    if (part_type == "document") return no_equivalent(each);
     SIGNALBOX_TRY_VOID(add_block(part, each, role));
   }
   return {};
@@ -210,7 +211,7 @@ Result<void> MessagesReader::add_result_part(const Value& part, const std::strin
     SIGNALBOX_TRY(std::string image, image_part(part, path));
     images_.push_back(std::move(image));
   } else {
-    return no_place(path + ".type");
+    return no_equivalent(path + ".type");
   }
   return {};
 }
@@ -249,12 +250,12 @@ Result<void> MessagesReader::add_block(const Value& block, const std::string& pa
                                        std::string_view role) {
   if (!block.is_object()) return wrong_type(path, "an object", block);
   SIGNALBOX_TRY(const std::string_view type, text_member(block, "type", path));
-  const bool users = role == "user";
+  const bool is_user = role == "user";
   if (type == "tool_result") {
-    if (!users) return wrong(path + ".type", "only a user's message holds results of tools");
+    if (!is_user) return wrong(path + ".type", "only a user's message may contain tool results");
     return add_result(block, path);
   }
-  if (users) {
+  if (is_user) {
     messages_.begin(role);
     for (std::string& image : images_) messages_.add_part(std::move(image));
     images_.clear();
@@ -264,7 +265,8 @@ Result<void> MessagesReader::add_block(const Value& block, const std::string& pa
   if (type == "image") return add_image(block, path);
   if (type == "document") return add_document(block, path, role);
   if (type == "tool_use") {
-    if (role != "assistant") return wrong(path + ".type", "only an assistant calls tools");
+    if (role != "assistant")
+      return wrong(path + ".type", "only an assistant's message may call tools");
     return add_call(block, path);
   }
   if (type == "thinking") {
@@ -272,7 +274,7 @@ Result<void> MessagesReader::add_block(const Value& block, const std::string& pa
     messages_.add_reasoning(thought);
     return {};
   }
-  if (holds(kProviders, type)) return no_place(path + ".type");
+  if (holds(kProviderBlocks, type)) return no_equivalent(path + ".type");
   messages_.add_part(std::string(block.raw()));
   return {};
 }
@@ -325,7 +327,7 @@ Result<void> MessagesReader::write_tool(const Value& tool, const std::string& pa
   if (!tool.is_object()) return wrong_type(path, "an object", tool);
   SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
   if (!type.empty() && type != "custom") {
-    return wrong(path + ".type", "{} runs at its provider; the servers here know functions only",
+    return wrong(path + ".type", "{} runs at its provider; the servers here only support functions",
                  json::quote_briefly(type));
   }
   SIGNALBOX_TRY_VOID(refuse_members(tool, kRefused, path));
@@ -373,8 +375,9 @@ Result<void> MessagesReader::write_tool_choice(const Value& root) {
   } else {
     return wrong("tool_choice.type", "unknown (known: auto, any, tool, none)");
   }
-  const auto alone = choice->find("disable_parallel_tool_use");
-  if (alone && alone->is_bool() && alone->boolean()) out_.member("parallel_tool_calls", false);
+  const auto disabled = choice->find("disable_parallel_tool_use");
+  if (disabled && disabled->is_bool() && disabled->boolean())
+    out_.member("parallel_tool_calls", false);
   return {};
 }
 
@@ -400,10 +403,13 @@ Result<void> MessagesReader::write_output(const Value& root, std::string_view ef
   if (const auto config = given(root, "output_config")) {
     if (!config->is_object()) return wrong_type("output_config", "an object", *config);
     for (const json::Member& member : config->members()) {
-      if (!holds(kMembers, member.key)) return no_place(join_path("output_config", member.key));
+      if (!holds(kMembers, member.key))
+        return no_equivalent(join_path("output_config", member.key));
     }
-    SIGNALBOX_TRY(const std::string_view asked, optional_text(*config, "effort", "output_config"));
-    if (!asked.empty()) effort = asked == "xhigh" || asked == "max" ? "high" : asked;
+    SIGNALBOX_TRY(const std::string_view requested_effort,
+                  optional_text(*config, "effort", "output_config"));
+    if (!requested_effort.empty())
+      effort = requested_effort == "xhigh" || requested_effort == "max" ? "high" : requested_effort;
     if (const auto format = given(*config, "format")) {
       const auto schema = format->find("schema");
       if (!schema) return wrong("output_config.format.schema", "missing");
@@ -435,7 +441,7 @@ Result<void> MessagesReader::write_rest(const Value& root) {
   SIGNALBOX_TRY(const std::string_view tier, optional_text(root, "service_tier", ""));
   if (!tier.empty()) out_.member("service_tier", tier == "standard_only" ? "default" : tier);
   SIGNALBOX_TRY(const std::string_view speed, optional_text(root, "speed", ""));
-  if (!speed.empty() && speed != "standard") return no_place("speed");
+  if (!speed.empty() && speed != "standard") return no_equivalent("speed");
   const auto stream = given(root, "stream");
   if (stream && !stream->is_bool()) return wrong_type("stream", "a boolean", *stream);
   if (stream && stream->boolean()) {
@@ -446,13 +452,14 @@ Result<void> MessagesReader::write_rest(const Value& root) {
   return {};
 }
 
-Result<MessagesAsked> MessagesReader::read(const Value& root) {
+Result<ParsedMessages> MessagesReader::read(const Value& root) {
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   SIGNALBOX_TRY_VOID(refuse_repeats(root, kMessagesMembers, ""));
-  SIGNALBOX_TRY_VOID(refuse_members(root, kRefusedOfMessages, ""));
+  SIGNALBOX_TRY_VOID(refuse_members(root, kRejectedInMessages, ""));
   for (const json::Member& member : root.members()) {
-    if (holds(kNotOfMessages, member.key)) return wrong(member.key, "no parameter of this API");
+    if (holds(kChatMembersNotInMessages, member.key))
+      return wrong(member.key, "not a parameter of this API");
   }
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   const auto tokens = root.find("max_tokens");
@@ -472,12 +479,12 @@ Result<MessagesAsked> MessagesReader::read(const Value& root) {
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_thinking(root));
   SIGNALBOX_TRY_VOID(write_rest(root));
-  return MessagesAsked{out_.end_object().take(), thinking_};
+  return ParsedMessages{out_.end_object().take(), thinking_};
 }
 
 }  // namespace
 
-Result<MessagesAsked> read_messages(std::string body) {
+Result<ParsedMessages> read_messages(std::string body) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   return MessagesReader().read(document.root());
 }

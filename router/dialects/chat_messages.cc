@@ -1,4 +1,5 @@
-// A message of one text is written as that text: not every server takes parts everywhere.
+// A message with a single text is written as a string, because not every server accepts parts
+// everywhere.
 
 #include "router/dialects/chat_messages.h"
 
@@ -81,8 +82,8 @@ std::string ChatMessages::take() {
   return std::exchange(out_, {});
 }
 
-tl::unexpected<Error> no_place(std::string_view path) {
-  return wrong(path, "has no place in a chat completion, which is what the servers here answer");
+tl::unexpected<Error> no_equivalent(std::string_view path) {
+  return wrong(path, "has no equivalent in a chat completion, the API of the servers here");
 }
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {

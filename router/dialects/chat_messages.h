@@ -1,6 +1,6 @@
 #pragma once
-// The messages of a chat completion request as other APIs' turns become them, and what readers of
-// those share.
+// Builds the messages of a chat completion request from the turns of other APIs. Also holds helpers
+// that the readers of those APIs share.
 
 #include <array>
 #include <span>
@@ -14,25 +14,25 @@
 
 namespace signalbox::dialects {
 
-/// Puts messages together, one at a time. Arguments named `json` are JSON already.
+/// Builds messages one at a time. Arguments named `json` are already JSON.
 class ChatMessages {
  public:
-  /// Begins a message, unless the last one is of that role and still open for more.
+  /// Begins a message, unless a message of that role is still open.
   void begin(std::string_view role);
-  /// The last message is whole: what comes begins another.
+  /// Closes the open message.
   void end();
 
   void add_text(std::string_view json);  // a JSON string
   void add_part(std::string json);
   void add_reasoning(std::string_view text);
-  /// Of an assistant. `arguments` is the text of a JSON object.
+  /// For an assistant's message. `arguments` is the text of a JSON object.
   void add_call(std::string_view id, std::string_view name, std::string_view arguments);
   void add_result(std::string_view call, std::string_view content_json);
   bool is_open(std::string_view role) const { return !role_.empty() && role_ == role; }
-  /// Whether the open message says anything but reasoning.
+  /// True if the open message has anything except reasoning.
   bool has_content() const { return !parts_.empty() || !calls_.empty(); }
 
-  /// The elements of the array, with commas between them.
+  /// The elements of the array, separated by commas.
   std::string take();
 
  private:
@@ -49,7 +49,7 @@ class ChatMessages {
   std::string reasoning_;
 };
 
-/// kInvalid: "path: what is wrong", in the words of all our messages.
+/// kInvalid: "path: description".
 template <class... Args>
 [[nodiscard]] tl::unexpected<Error> wrong(std::string_view path, fmt::format_string<Args...> format,
                                           Args&&... args) {
@@ -57,26 +57,25 @@ template <class... Args>
 }
 [[nodiscard]] tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
                                                const json::Value& found);
-/// The same of what no chat completion can say.
-[[nodiscard]] tl::unexpected<Error> no_place(std::string_view path);
+/// kInvalid for a member that has no equivalent in a chat completion.
+[[nodiscard]] tl::unexpected<Error> no_equivalent(std::string_view path);
 
 bool holds(std::span<const std::string_view> names, std::string_view name);
 
-/// A member that must be a text. `path` is the object's, "" for the request itself.
+/// Returns a member that must be a string. `path` is that of the object, "" for the request itself.
 Result<std::string_view> text_member(const json::Value& object, std::string_view key,
                                      std::string_view path);
-/// The same of one that may be absent or null: "".
+/// The same for a member that may be absent or null, which gives "".
 Result<std::string_view> optional_text(const json::Value& object, std::string_view key,
                                        std::string_view path);
-/// A member that is there and not null.
+/// Returns a member that is present and not null.
 std::optional<json::Value> given(const json::Value& object, std::string_view key);
 
-/// kInvalid when an object has a member twice that is among `keys`: which is meant would be a
-/// guess.
+/// kInvalid if the object contains one of `keys` twice, since either value would be a guess.
 Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,
                             std::string_view path);
 
-/// Members other than `known`, as the client wrote them, into the object that is open.
+/// Copies members other than `known` unchanged into the open object.
 void copy_unknown(const json::Value& object, std::span<const std::string_view> known,
                   json::Writer& out);
 bool has_unknown(const json::Value& object, std::span<const std::string_view> known);

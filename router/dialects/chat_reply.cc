@@ -1,4 +1,4 @@
-// Servers differ in what they leave out, so little is demanded; what is there has to be of its
+// Servers omit different members, so few are required. A member that is present must have the right
 // type.
 
 #include "router/dialects/chat_reply.h"
@@ -22,7 +22,7 @@ Result<std::string_view> text_of(const Value& object, std::string_view key, std:
   return value->text();
 }
 
-// Not all servers send texts here.
+// Some servers send other types than strings here.
 std::string_view label_of(const Value& object, std::string_view key) {
   const auto value = object.find(key);
   return value && value->is_string() ? value->text() : std::string_view{};
@@ -62,7 +62,7 @@ Result<void> read_calls(const Value& message, std::string_view path, ChatPiece& 
     const auto index = call.find("index");
     read.index = index ? index->integer().value_or(-1) : static_cast<int64_t>(out.calls.size());
     if (read.index < 0)
-      return fail(Code::kUpstream, "the reply: {}.index: no number of a call", at);
+      return fail(Code::kUpstream, "the reply: {}.index: expected a non-negative integer", at);
     SIGNALBOX_TRY(read.id, text_of(call, "id", at));
     SIGNALBOX_TRY(read.name, text_of(*function, "name", at + ".function"));
     SIGNALBOX_TRY(read.arguments, text_of(*function, "arguments", at + ".function"));
@@ -77,7 +77,8 @@ Result<void> read_message(const Value& message, std::string_view path, ChatPiece
   SIGNALBOX_TRY(out.reasoning, text_of(message, "reasoning_content", path));
   if (out.reasoning.empty()) out.reasoning = label_of(message, "reasoning");
   if (message.find("function_call") && !message.find("function_call")->is_null())
-    return fail(Code::kUpstream, "the reply: {}.function_call: an older form of calls", path);
+    return fail(Code::kUpstream,
+                "the reply: {}.function_call: this older form of calls is not supported", path);
   return read_calls(message, path, out);
 }
 
@@ -111,13 +112,13 @@ Result<ChatPiece> read_chat(const Value& root, std::string_view member) {
     out.stop_sequence = label_of(choice, "stop_reason");
     return out;
   }
-  if (whole) return fail(Code::kUpstream, "the reply: choices: there is none");
+  if (whole) return fail(Code::kUpstream, "the reply: choices: empty");
   return out;
 }
 
 Result<json::Document> parse_chat(std::string body) {
   Result<json::Document> parsed = json::Document::parse(std::move(body));
-  if (!parsed) return fail(Code::kUpstream, "the reply is no JSON that can be read");
+  if (!parsed) return fail(Code::kUpstream, "the reply is not valid JSON");
   return parsed;
 }
 
@@ -149,7 +150,7 @@ Result<void> ChatStream::finish(std::string& out) {
 
 Result<void> ChatStream::conclude(std::string& out) {
   done_ = true;
-  if (!has_reason_) return fail(Code::kUpstream, "the stream ended before the reply was whole");
+  if (!has_reason_) return fail(Code::kUpstream, "the stream ended before the reply was complete");
   return end(out);
 }
 
@@ -157,7 +158,7 @@ Result<void> ChatStream::event(std::string_view data, std::string& out) {
   if (done_) return {};
   if (data == "[DONE]") return conclude(out);
   const auto parsed = json::Document::parse(std::string(data));
-  if (!parsed) return fail(Code::kUpstream, "an event of the reply is no JSON that can be read");
+  if (!parsed) return fail(Code::kUpstream, "an event of the reply is not valid JSON");
   const Value root = parsed->root();
   if (const auto error = root.find("error"); error && !error->is_null()) {
     done_ = true;

@@ -1,5 +1,6 @@
 #pragma once
-// A chat completion, whole or as chunks, as far as other APIs can say it: its first choice.
+// Reads the part of a chat completion, whole or in chunks, that other APIs can express: its first
+// choice.
 
 #include <optional>
 #include <string_view>
@@ -12,15 +13,15 @@
 
 namespace signalbox::dialects {
 
-/// Tokens. Absent ones count as none.
+/// Numbers of tokens; absent ones are 0.
 struct ChatUsage {
-  int64_t prompt = 0;  // the cached ones among them
+  int64_t prompt = 0;  // includes the cached ones
   int64_t completion = 0;
   int64_t cached = 0;
-  int64_t reasoning = 0;  // among those of the completion
+  int64_t reasoning = 0;  // part of `completion`
 };
 
-/// What a reply or a chunk says. Views into its document; "" is nothing.
+/// The content of a reply or a chunk. Views refer to its document; "" means absent.
 struct ChatPiece {
   struct Call {
     int64_t index = 0;
@@ -31,26 +32,26 @@ struct ChatPiece {
   std::string_view text, reasoning, refusal;
   std::vector<Call> calls;
   std::string_view finish_reason;
-  std::string_view stop_sequence;  // that was hit, from servers that say so
+  std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
 };
 
-/// `member` is "message" of a whole reply, "delta" of a chunk, which may have no choice. kUpstream
-/// with the path of what is wrong; the message holds nothing that a model has said.
+/// `member` is "message" for a whole reply and "delta" for a chunk, which may have no choice.
+/// kUpstream with the path of the error; the message never contains the model's text.
 Result<ChatPiece> read_chat(const json::Value& root, std::string_view member);
 
-/// The whole of a reply. kUpstream, too, when it is no JSON.
+/// Parses a whole reply. kUpstream also if it is not JSON.
 Result<json::Document> parse_chat(std::string body);
 
-/// The message of an error's body: of `error`, `message` or `detail`, else "HTTP 503".
+/// The error text of a body, from `error`, `message` or `detail`; otherwise "HTTP 503" or the like.
 struct Refused {
   std::string message;
   std::string code;  // "": none
 };
 Refused read_refusal(int status, std::string_view body);
 
-/// Chunks of a chat completion, read event by event. A server's own error in the stream is passed
-/// on by broken(), and nothing after it.
+/// Reads the chunks of a chat completion event by event. A server's error inside the stream is
+/// translated by broken(), and nothing follows it.
 class ChatStream : public ReplyTranslator {
  public:
   Result<void> push(std::string_view bytes, std::string& out) final;
@@ -58,7 +59,7 @@ class ChatStream : public ReplyTranslator {
 
  protected:
   virtual Result<void> chunk(const ChatPiece& piece, std::string& out) = 0;
-  /// The reply is whole: a reason was given why it ends.
+  /// Called when the reply is complete, after a finish reason.
   virtual Result<void> end(std::string& out) = 0;
 
  private:

@@ -1,4 +1,5 @@
-// A system prompt that a decision adds stands in front of every text, since there is nowhere else.
+// A system prompt that a decision adds is placed before every text, since this API has no other
+// place for it.
 
 #include "router/dialects/completions.h"
 
@@ -13,11 +14,11 @@ namespace {
 
 using json::Value;
 
-// The shape of the prompt, kept through the edits: a list stays one, of one text too.
-constexpr std::string_view kList = "one_of_several";  // a member that nobody reads but outgoing()
+// Marks a prompt that is a list, so that it stays a list through the edits, even with one text.
+constexpr std::string_view kList = "one_of_several";  // only outgoing() reads this member
 constexpr std::string_view kUser = "user";
 
-/// Chat completions as completions, for answers of our own.
+/// Translates chat completions to completions, for replies that the router creates itself.
 class CompletionReplies final : public ChatStream {
  public:
   explicit CompletionReplies(std::string id) : id_(std::move(id)) {}
@@ -67,7 +68,7 @@ Result<void> write_texts(const Value& prompt, json::Writer& out) {
   for (const Value& text : prompt.items()) {
     if (!text.is_string()) {
       return wrong(fmt::format("prompt[{}]", index),
-                   "expected a string, found {}; tokens cannot be looked at",
+                   "expected a string, found {}; token numbers are not supported",
                    json::type_name(text.type()));
     }
     out.begin_object().member("role", kUser).member(kList, true).key("content").raw(text.raw());
@@ -78,18 +79,18 @@ Result<void> write_texts(const Value& prompt, json::Writer& out) {
   return {};
 }
 
-/// The source with the first member of that name called otherwise and with another value; what
-/// stands between and around keeps its bytes. Precondition: the member is there.
-std::string exchanged(const json::Document& document, std::string_view key, std::string_view name,
-                      std::string_view value) {
+/// Returns the source with the first member of that name replaced by another name and value; all
+/// other bytes stay. Precondition: the member exists.
+std::string replace_member(const json::Document& document, std::string_view key,
+                           std::string_view name, std::string_view value) {
   const std::string_view source = document.source();
-  size_t behind = document.root().begin() + 1;  // of the member before
+  size_t previous_end = document.root().begin() + 1;  // the end of the member before
   for (const json::Member& member : document.root().members()) {
     if (member.key != key) {
-      behind = member.value.end();
+      previous_end = member.value.end();
       continue;
     }
-    const size_t begin = source.find('"', behind);
+    const size_t begin = source.find('"', previous_end);
     const size_t between = source.rfind('"', member.value.begin() - 1) + 1;
     return fmt::format("{}\"{}\"{}{}{}", source.substr(0, begin), name,
                        source.substr(between, member.value.begin() - between), value,
@@ -110,14 +111,14 @@ std::string text_of(const Value& content) {
 
 }  // namespace
 
-Result<Incoming> CompletionsDialect::read(std::string body, const Asking& asking) const {
+Result<Incoming> CompletionsDialect::read(std::string body, const RequestContext& context) const {
   constexpr auto kMembers = std::to_array<std::string_view>({"model", "prompt", "stream"});
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   const Value root = document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   SIGNALBOX_TRY_VOID(refuse_repeats(root, kMembers, ""));
-  if (root.find("messages")) return wrong("messages", "no parameter of this API; it takes prompt");
+  if (root.find("messages")) return wrong("messages", "not a parameter of this API; use prompt");
   const auto prompt = root.find("prompt");
   if (!prompt) return wrong("prompt", "missing");
   json::Writer messages;
@@ -130,8 +131,8 @@ Result<Incoming> CompletionsDialect::read(std::string body, const Asking& asking
     return wrong_type("prompt", "a string or an array of strings", *prompt);
   }
   Incoming out;
-  out.chat = exchanged(document, "prompt", "messages", messages.end_array().take());
-  out.replies = std::make_unique<CompletionReplies>(fmt::format("cmpl-{}", asking.id));
+  out.chat = replace_member(document, "prompt", "messages", messages.end_array().take());
+  out.replies = std::make_unique<CompletionReplies>(fmt::format("cmpl-{}", context.id));
   return out;
 }
 
@@ -142,7 +143,7 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
   std::vector<std::string> prompts;
   bool is_list = false;
   const auto messages = root.find("messages");
-  if (!messages) return fail(Code::kInternal, "a completion's messages are gone");
+  if (!messages) return fail(Code::kInternal, "the completion request has lost its messages");
   for (const Value& message : messages->items()) {
     const auto role = message.find("role");
     const auto content = message.find("content");
@@ -152,14 +153,14 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
       continue;
     }
     is_list = is_list || message.find(kList).has_value();
-    const bool plain = before.empty() && content->is_string();
-    prompts.push_back(plain ? std::string(content->raw())
-                            : json::quote(fmt::format("{}{}", before, text_of(*content))));
+    const bool is_plain = before.empty() && content->is_string();
+    prompts.push_back(is_plain ? std::string(content->raw())
+                               : json::quote(fmt::format("{}{}", before, text_of(*content))));
   }
   std::string prompt;
   for (const std::string& each : prompts) prompt.append(prompt.empty() ? "" : ",").append(each);
   if (is_list) prompt = fmt::format("[{}]", prompt);
-  return exchanged(document, "messages", "prompt", prompt);
+  return replace_member(document, "messages", "prompt", prompt);
 }
 
 std::string CompletionsDialect::refusal(int, std::string_view body) const {

@@ -1,17 +1,17 @@
 #pragma once
-// POST /v1/completions: a prompt is decided on as what a user says, and goes to the server as it
-// came.
+// Implements POST /v1/completions. A prompt is evaluated like a user's message, and is sent to the
+// server as it came.
 
 #include "router/dialects/dialect.h"
 
 namespace signalbox::dialects {
 
-/// The client's bytes with `prompt` exchanged for `messages`, one a text; outgoing() puts the
-/// prompt, with what edits have made of it, back in its place. Prompts of token numbers are
-/// refused: nobody could look at what they say.
+/// Replaces `prompt` in the client's bytes by `messages`, one for each text. outgoing() puts the
+/// prompt back, including the edits. Prompts of token numbers are rejected, because no signal could
+/// read them.
 class CompletionsDialect final : public Dialect {
  public:
-  Result<Incoming> read(std::string body, const Asking& asking) const override;
+  Result<Incoming> read(std::string body, const RequestContext& context) const override;
   Result<std::string> outgoing(std::string chat) const override;
   std::string_view target() const override { return "/v1/completions"; }
   bool passes_replies() const override { return true; }

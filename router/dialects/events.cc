@@ -1,5 +1,5 @@
-// Lines end in a line feed, with a carriage return before it or not; one alone, which the format
-// allows too, is sent by no server.
+// Lines end in a line feed, with or without a carriage return before it. The format also allows a
+// carriage return alone, but no server sends that.
 
 #include "router/dialects/events.h"
 
@@ -19,7 +19,7 @@ Result<void> EventReader::push(std::string_view bytes, const Take& take) {
     line_ += piece;
     if (end == std::string_view::npos) return {};
     bytes.remove_prefix(end + 1);
-    Result<void> taken = line(line_, take);
+    Result<void> taken = add_line(line_, take);
     line_.clear();
     if (!taken) return taken;
   }
@@ -27,13 +27,13 @@ Result<void> EventReader::push(std::string_view bytes, const Take& take) {
 
 Result<void> EventReader::finish(const Take& take) {
   if (!line_.empty()) {
-    SIGNALBOX_TRY_VOID(line(line_, take));
+    SIGNALBOX_TRY_VOID(add_line(line_, take));
     line_.clear();
   }
   return dispatch(take);
 }
 
-Result<void> EventReader::line(std::string_view line, const Take& take) {
+Result<void> EventReader::add_line(std::string_view line, const Take& take) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return dispatch(take);
   if (!line.starts_with(kDataField)) return {};

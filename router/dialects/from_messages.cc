@@ -1,5 +1,5 @@
-// Events of a type that is not known are left out, as the API asks of its readers; blocks of
-// content that are not known would be a hole in the answer, and are an error.
+// Unknown types of events are ignored, as the API requires. Unknown content blocks would leave a
+// gap in the answer, so they are an error.
 
 #include <algorithm>
 
@@ -28,12 +28,12 @@ std::string_view finish_reason(std::string_view stop) {
   return stop == "refusal" ? "content_filter" : "stop";
 }
 
-/// Blocks that say nothing a chat completion could repeat.
-bool is_silent(std::string_view type) {
+/// True for blocks without content for a chat completion.
+bool has_no_content(std::string_view type) {
   return type == "redacted_thinking";
 }
 
-/// Members of a usage object replace what was known, since later ones are sums.
+/// Members of a usage object replace earlier values, since later ones are totals.
 void add_usage(const std::optional<Value>& usage, ChatUsage& out, int64_t& input) {
   if (!usage || !usage->is_object()) return;
   const int64_t read = count(*usage, "cache_read_input_tokens");
@@ -117,8 +117,8 @@ Result<std::string> FromMessages::whole(std::string body) {
       calls.member("arguments", input ? input->raw() : std::string_view("{}"));
       calls.end_object().end_object();
       ++calls_;
-    } else if (!is_silent(type)) {
-      return fail(Code::kUpstream, "the reply: content[{}].type: not understood", index);
+    } else if (!has_no_content(type)) {
+      return fail(Code::kUpstream, "the reply: content[{}].type: not supported", index);
     }
     ++index;
   }
@@ -154,7 +154,7 @@ Result<void> FromMessages::finish(std::string& out) {
   const EventReader::Take take = [&](std::string_view data) { return event(data, out); };
   SIGNALBOX_TRY_VOID(reader_.finish(take));
   if (done_) return {};
-  return fail(Code::kUpstream, "the stream ended before the reply was whole");
+  return fail(Code::kUpstream, "the stream ended before the reply was complete");
 }
 
 void FromMessages::chunk(std::string_view delta, std::string_view reason, std::string& out) const {
@@ -188,8 +188,8 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
     delta.begin_object().member("name", label(block, "name")).member("arguments", "");
     delta.end_object().end_object().end_array().end_object();
     chunk(delta.take(), {}, out);
-  } else if (!is_silent(type)) {
-    return fail(Code::kUpstream, "the reply: content_block.type: not understood");
+  } else if (!has_no_content(type)) {
+    return fail(Code::kUpstream, "the reply: content_block.type: not supported");
   }
   return {};
 }
@@ -200,7 +200,7 @@ Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
   if (type == "text_delta") text_chunk("content", label(delta, "text"), out);
   if (type == "thinking_delta") text_chunk("reasoning_content", label(delta, "thinking"), out);
   if (type != "input_json_delta") return {};
-  if (calls_ == 0) return fail(Code::kUpstream, "the reply: arguments without a call of a tool");
+  if (calls_ == 0) return fail(Code::kUpstream, "the reply: arguments without a tool call");
   json::Writer out_delta;
   out_delta.begin_object().key("tool_calls").begin_array().begin_object();
   out_delta.member("index", calls_ - 1).key("function").begin_object();

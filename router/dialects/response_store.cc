@@ -1,4 +1,5 @@
-// Age and order of arrival are the same, so one list serves the bound and the time to live.
+// Entries are in order of arrival, which is also their order of age, so a single list serves both
+// the size limit and the time to live.
 
 #include "router/dialects/response_store.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Responses that clients may refer to later, in memory, for a while.
+// Keeps responses that clients may refer to later in memory, for a limited time.
 
 #include <cstdint>
 #include <list>
@@ -12,16 +12,17 @@
 namespace signalbox::dialects {
 
 struct StoredResponse {
-  std::string owner;     // who may see it
-  std::string response;  // the object as the client got it
+  std::string owner;     // the only one who may read it
+  std::string response;  // the object as sent to the client
   std::string input;     // its input items, elements of a JSON array
-  std::string messages;  // the conversation up to and with this answer, elements of a JSON array
+  std::string messages;  // the conversation including this answer, elements of a JSON array
 
   size_t bytes() const;
 };
 
-/// Thread-safe. Full, it forgets the oldest; so what a conversation goes on from stays longest.
-/// Times are in seconds of one clock of the caller's.
+/// Thread-safe. When full, it drops the oldest response. A conversation that continues stores a new
+/// response each time, so its latest one stays longest. All times are in seconds of one clock of
+/// the caller.
 class ResponseStore {
  public:
   struct Limits {
@@ -31,14 +32,14 @@ class ResponseStore {
   };
   explicit ResponseStore(Limits limits) : limits_(limits) {}
 
-  /// From now on; what is there longer than they allow goes with the next put().
+  /// Applies from now on; responses that have become too old are dropped by the next put().
   void set_limits(Limits limits);
-  /// One that is larger than all the memory together is not kept.
+  /// A response larger than the whole memory limit is not stored.
   void put(std::string id, StoredResponse response, int64_t now);
-  /// Null: unknown, expired, or somebody else's.
+  /// Returns nullptr if it is unknown, expired, or of another owner.
   std::shared_ptr<const StoredResponse> get(std::string_view id, std::string_view owner,
                                             int64_t now) const;
-  /// Whether it was there.
+  /// Returns true if it existed.
   bool remove(std::string_view id, std::string_view owner, int64_t now);
 
   size_t size() const;
@@ -48,7 +49,7 @@ class ResponseStore {
   struct Entry {
     std::string id;
     int64_t since = 0;
-    // Shared with those who have got it and are writing it out.
+    // Shared with callers that are writing it out.
     std::shared_ptr<const StoredResponse> response;
   };
   using Entries = std::list<Entry>;  // oldest first
@@ -61,7 +62,7 @@ class ResponseStore {
   mutable std::mutex mutex_;
   Limits limits_;
   Entries entries_;
-  std::map<std::string_view, Entries::iterator, std::less<>> by_id_;  // keys look into entries_
+  std::map<std::string_view, Entries::iterator, std::less<>> by_id_;  // keys are views of entries_
   size_t bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// POST /v1/responses in front of chat completions, with the state that goes with it.
+// Implements POST /v1/responses on top of chat completions, including its stored state.
 
 #include <functional>
 #include <optional>
@@ -11,41 +11,43 @@
 
 namespace signalbox::dialects {
 
-/// A request of the Responses API, read.
-struct ResponsesAsked {
+/// A parsed request of the Responses API.
+struct ParsedResponses {
   std::string chat;      // the body of the chat completion request
-  std::string messages;  // of it, without instructions: what a next response goes on from
-  std::string input;     // the input items as they can be listed
+  std::string messages;  // its messages without instructions, which the next response continues
+  std::string input;     // the input items as the API lists them
   bool store = true;
-  /// Members of the response that repeat the request, JSON.
+  /// Members of the response that repeat the request, as JSON.
   std::vector<std::pair<std::string, std::string>> repeated;
 };
 
-/// `earlier` gives the conversation up to a response by its id, or nothing. Errors: kInvalid with
-/// the path of what is wrong or cannot be said in a chat completion, as tools that run at the
-/// provider.
+/// `earlier` returns the conversation up to the response with that id, or nullopt. Errors: kInvalid
+/// with the path of a member that is wrong or has no equivalent in a chat completion, such as a
+/// tool that runs at the provider.
 using Earlier = std::function<std::optional<std::string>(std::string_view id)>;
-Result<ResponsesAsked> read_responses(std::string body, std::string_view token,
-                                      const Earlier& earlier);
+Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+                                       const Earlier& earlier);
 
-/// Chat completions as responses. `store` gets what the client asked to keep, or is null.
-std::unique_ptr<ReplyTranslator> responses_replies(ResponsesAsked asked, const Asking& asking,
+/// Translates chat completions to responses. `store` receives responses that the client wants
+/// stored; it may be nullptr.
+std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
+                                                   const RequestContext& context,
                                                    ResponseStore* store);
 
 class ResponsesDialect final : public Dialect {
  public:
-  /// The store outlives it.
+  /// The store must outlive it.
   explicit ResponsesDialect(ResponseStore& store) : store_(store) {}
 
-  Result<Incoming> read(std::string body, const Asking& asking) const override;
+  Result<Incoming> read(std::string body, const RequestContext& context) const override;
   std::string refusal(int status, std::string_view body) const override;
 
  private:
   ResponseStore& store_;
 };
 
-/// Input items of a stored response as the API lists them: {"object":"list","data":[...]}. kInvalid
-/// for a query that is none.
+/// The input items of a stored response as the API lists them: {"object":"list","data":[...]}.
+/// kInvalid for an invalid query.
 Result<std::string> list_input_items(const StoredResponse& stored, std::string_view query);
 
 }  // namespace signalbox::dialects

@@ -1,4 +1,4 @@
-// A page of a list, as the API's other lists are cut.
+// Returns one page of a list, as the other lists of the API are paged.
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,7 +28,7 @@ Result<std::string> list_input_items(const StoredResponse& stored, std::string_v
                value.find_first_not_of("0123456789") == std::string_view::npos) {
       limit = std::clamp<int64_t>(std::atoi(std::string(value).c_str()), 1, kLimitMax);
     } else {
-      return wrong(key, "not understood here (known: after, limit, order=asc or desc)");
+      return wrong(key, "unknown parameter or value (known: after, limit, order=asc or desc)");
     }
   }
   SIGNALBOX_TRY(const json::Document document,

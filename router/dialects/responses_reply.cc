@@ -1,5 +1,5 @@
-// Items follow each other: one is open at a time, and the response at the end repeats them all, so
-// what has been said is kept, up to kSaidBytesMax.
+// Items follow each other, with one open at a time. The response at the end repeats them all, so
+// the output is kept, up to kOutputBytesMax.
 
 #include "base/json_writer.h"
 #include "router/dialects/chat_messages.h"
@@ -9,19 +9,19 @@
 namespace signalbox::dialects {
 namespace {
 
-constexpr size_t kSaidBytesMax = size_t{1} << 26;
-/// What an item or a part of one costs beside its text, so that many small ones are bounded, too.
+constexpr size_t kOutputBytesMax = size_t{1} << 26;
+/// The cost of an item or a part besides its text, so that many small ones are bounded too.
 constexpr size_t kItemBytes = 256;
 
 enum class Kind : uint8_t { kNone, kReasoning, kMessage, kCall };
 
-constexpr std::string_view kSaid = "output_text";
+constexpr std::string_view kOutputText = "output_text";
 constexpr std::string_view kRefusal = "refusal";
-constexpr std::string_view kThought = "reasoning_text";
+constexpr std::string_view kReasoningText = "reasoning_text";
 
-/// A text of a message or of reasoning.
+/// A text part of a message or of reasoning.
 struct Part {
-  std::string_view type;  // one of the above
+  std::string_view type;  // one of the constants above
   std::string text;
 
   std::string_view key() const { return type == kRefusal ? kRefusal : "text"; }
@@ -30,7 +30,7 @@ struct Part {
 std::string part_json(const Part& part) {
   json::Writer out;
   out.begin_object().member("type", part.type).member(part.key(), part.text);
-  if (part.type == kSaid) out.key("annotations").raw("[]").key("logprobs").raw("[]");
+  if (part.type == kOutputText) out.key("annotations").raw("[]").key("logprobs").raw("[]");
   return out.end_object().take();
 }
 
@@ -74,13 +74,13 @@ void write_usage(json::Writer& out, const std::optional<ChatUsage>& usage) {
 
 class ResponsesReplies final : public ChatStream {
  public:
-  ResponsesReplies(ResponsesAsked asked, const Asking& asking, ResponseStore* store)
-      : asked_(std::move(asked)),
-        token_(asking.token),
-        owner_(asking.owner),
-        now_(asking.now),
+  ResponsesReplies(ParsedResponses request, const RequestContext& context, ResponseStore* store)
+      : request_(std::move(request)),
+        token_(context.token),
+        owner_(context.owner),
+        now_(context.now),
         store_(store) {
-    asked_.chat.clear();
+    request_.chat.clear();
   }
 
   Result<std::string> whole(std::string body) override;
@@ -96,12 +96,12 @@ class ResponsesReplies final : public ChatStream {
   void open_part(std::string_view type, std::string& out);
   void close_part(std::string& out);
   void close(std::string& out);
-  void say(std::string_view text, std::string_view type, std::string& out);
+  void add_text(std::string_view text, std::string_view type, std::string& out);
   Result<void> call(const ChatPiece::Call& call, std::string& out);
   Result<void> count(const ChatPiece& piece);
-  void keep(const std::string& response);
+  void store_response(const std::string& response);
 
-  /// An event about the open item, whose further members are to be written and which emit() ends.
+  /// Starts an event about the open item. The caller adds members, and emit() ends it.
   json::Writer about_item(std::string_view type);
   void emit(std::string_view type, json::Writer event, std::string& out);
   void emit_response(std::string_view type, std::string_view response, std::string& out);
@@ -109,7 +109,7 @@ class ResponsesReplies final : public ChatStream {
   std::string_view status() const;
   std::string response(std::string_view status, std::string_view error) const;
 
-  ResponsesAsked asked_;
+  ParsedResponses request_;
   const std::string token_, owner_;
   const int64_t now_;
   ResponseStore* const store_;
@@ -119,10 +119,11 @@ class ResponsesReplies final : public ChatStream {
   std::string model_;
   Item item_;
   int64_t call_ = -1;
-  int64_t items_ = 0;   // with the open one
-  std::string output_;  // of closed items, elements of an array
-  ChatMessages said_;   // the same as a message, for what goes on from here
-  size_t said_bytes_ = 0;
+  int64_t items_ = 0;   // including the open one
+  std::string output_;  // closed items, elements of an array
+  // The same as a message, for the conversation that continues from here
+  ChatMessages output_messages_;
+  size_t output_bytes_ = 0;
   std::string finish_;
   std::optional<ChatUsage> usage_;
 };
@@ -167,7 +168,7 @@ std::string ResponsesReplies::response(std::string_view status, std::string_view
   out.member("model", model_).key("output").begin_array();
   if (!output_.empty()) out.raw(output_);
   out.end_array();
-  for (const auto& [key, value] : asked_.repeated) out.key(key).raw(value);
+  for (const auto& [key, value] : request_.repeated) out.key(key).raw(value);
   write_usage(out, usage_);
   return out.end_object().take();
 }
@@ -183,7 +184,7 @@ void ResponsesReplies::start(const ChatPiece& piece, std::string& out) {
 
 void ResponsesReplies::open(Item item, std::string_view prefix, std::string& out) {
   close(out);
-  said_bytes_ += kItemBytes;
+  output_bytes_ += kItemBytes;
   item_ = std::move(item);
   item_.id = fmt::format("{}_{}{}", prefix, token_, items_++);
   emit_item("response.output_item.added", item_json(item_, "in_progress"), out);
@@ -198,7 +199,7 @@ void ResponsesReplies::emit_item(std::string_view type, std::string_view json, s
 
 void ResponsesReplies::open_part(std::string_view type, std::string& out) {
   close_part(out);
-  said_bytes_ += kItemBytes;
+  output_bytes_ += kItemBytes;
   item_.parts.push_back({type, {}});
   constexpr std::string_view kType = "response.content_part.added";
   json::Writer event = about_item(kType);
@@ -212,7 +213,7 @@ void ResponsesReplies::close_part(std::string& out) {
   const std::string type = fmt::format("response.{}.done", part.type);
   json::Writer done = about_item(type);
   done.member(part.key(), part.text);
-  if (part.type == kSaid) done.key("logprobs").raw("[]");
+  if (part.type == kOutputText) done.key("logprobs").raw("[]");
   emit(type, std::move(done), out);
   constexpr std::string_view kType = "response.content_part.done";
   json::Writer event = about_item(kType);
@@ -233,33 +234,33 @@ void ResponsesReplies::close(std::string& out) {
   const std::string json = item_json(item_, "completed");
   emit_item("response.output_item.done", json, out);
   output_.append(output_.empty() ? "" : ",").append(json);
-  if (item_.kind != Kind::kReasoning) said_.begin("assistant");
+  if (item_.kind != Kind::kReasoning) output_messages_.begin("assistant");
   if (item_.kind == Kind::kMessage) {
-    for (const Part& part : item_.parts) said_.add_text(json::quote(part.text));
+    for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
   }
-  if (item_.kind == Kind::kCall) said_.add_call(item_.call_id, item_.name, item_.arguments);
+  if (item_.kind == Kind::kCall)
+    output_messages_.add_call(item_.call_id, item_.name, item_.arguments);
   item_ = Item();
 }
 
-void ResponsesReplies::say(std::string_view text, std::string_view type, std::string& out) {
+void ResponsesReplies::add_text(std::string_view text, std::string_view type, std::string& out) {
   if (text.empty()) return;
-  const Kind kind = type == kThought ? Kind::kReasoning : Kind::kMessage;
+  const Kind kind = type == kReasoningText ? Kind::kReasoning : Kind::kMessage;
   if (item_.kind != kind) open(Item(kind), kind == Kind::kReasoning ? "rs" : "msg", out);
   if (item_.parts.empty() || item_.parts.back().type != type) open_part(type, out);
   item_.parts.back().text += text;
   const std::string event_type = fmt::format("response.{}.delta", type);
   json::Writer event = about_item(event_type);
   event.member("delta", text);
-  if (type == kSaid) event.key("logprobs").raw("[]");
+  if (type == kOutputText) event.key("logprobs").raw("[]");
   emit(event_type, std::move(event), out);
 }
 
 Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (item_.kind != Kind::kCall || call.index != call_) {
-    if (call.index <= call_)
-      return fail(Code::kUpstream, "the reply: calls of tools are not one after the other");
+    if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
-      return fail(Code::kUpstream, "the reply: tool_calls[{}]: begins without a name", call.index);
+      return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
     call_ = call.index;
     Item item(Kind::kCall);
     item.name = call.name;
@@ -277,11 +278,11 @@ Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& ou
 }
 
 Result<void> ResponsesReplies::count(const ChatPiece& piece) {
-  said_bytes_ += piece.text.size() + piece.refusal.size() + piece.reasoning.size();
+  output_bytes_ += piece.text.size() + piece.refusal.size() + piece.reasoning.size();
   for (const ChatPiece::Call& call : piece.calls)
-    said_bytes_ += call.id.size() + call.name.size() + call.arguments.size();
-  if (said_bytes_ <= kSaidBytesMax) return {};
-  return fail(Code::kTooLarge, "the reply is longer than {} bytes", kSaidBytesMax);
+    output_bytes_ += call.id.size() + call.name.size() + call.arguments.size();
+  if (output_bytes_ <= kOutputBytesMax) return {};
+  return fail(Code::kTooLarge, "the reply is longer than {} bytes", kOutputBytesMax);
 }
 
 Result<void> ResponsesReplies::chunk(const ChatPiece& piece, std::string& out) {
@@ -289,32 +290,32 @@ Result<void> ResponsesReplies::chunk(const ChatPiece& piece, std::string& out) {
   SIGNALBOX_TRY_VOID(count(piece));
   if (piece.usage) usage_ = piece.usage;
   if (!piece.finish_reason.empty()) finish_ = piece.finish_reason;
-  say(piece.reasoning, kThought, out);
-  say(piece.text, kSaid, out);
-  say(piece.refusal, kRefusal, out);
+  add_text(piece.reasoning, kReasoningText, out);
+  add_text(piece.text, kOutputText, out);
+  add_text(piece.refusal, kRefusal, out);
   for (const ChatPiece::Call& each : piece.calls) {
     SIGNALBOX_TRY_VOID(call(each, out));
   }
   return {};
 }
 
-void ResponsesReplies::keep(const std::string& response) {
-  if (store_ == nullptr || !asked_.store) return;
-  StoredResponse stored{owner_, response, std::move(asked_.input), std::move(asked_.messages)};
-  const std::string said = said_.take();
-  if (!said.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(said);
+void ResponsesReplies::store_response(const std::string& response) {
+  if (store_ == nullptr || !request_.store) return;
+  StoredResponse stored{owner_, response, std::move(request_.input), std::move(request_.messages)};
+  const std::string output = output_messages_.take();
+  if (!output.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(output);
   store_->put(fmt::format("resp_{}", token_), std::move(stored), now_);
 }
 
 Result<void> ResponsesReplies::end(std::string& out) {
   close(out);
   const std::string done = response(status(), {});
-  keep(done);
+  store_response(done);
   emit_response(fmt::format("response.{}", status()), done, out);
   return {};
 }
 
-// The same way as a stream of one chunk, whose events nobody gets.
+// Handles the reply as a stream of one chunk and discards the events.
 Result<std::string> ResponsesReplies::whole(std::string body) {
   SIGNALBOX_TRY(const json::Document document, parse_chat(std::move(body)));
   SIGNALBOX_TRY(const ChatPiece piece, read_chat(document.root(), "message"));
@@ -322,7 +323,7 @@ Result<std::string> ResponsesReplies::whole(std::string body) {
   SIGNALBOX_TRY_VOID(chunk(piece, events));
   close(events);
   std::string done = response(status(), {});
-  keep(done);
+  store_response(done);
   return done;
 }
 
@@ -343,19 +344,20 @@ std::string ResponsesReplies::broken(std::string_view error_body) {
 
 }  // namespace
 
-std::unique_ptr<ReplyTranslator> responses_replies(ResponsesAsked asked, const Asking& asking,
+std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
+                                                   const RequestContext& context,
                                                    ResponseStore* store) {
-  return std::make_unique<ResponsesReplies>(std::move(asked), asking, store);
+  return std::make_unique<ResponsesReplies>(std::move(request), context, store);
 }
 
-Result<Incoming> ResponsesDialect::read(std::string body, const Asking& asking) const {
+Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
   const Earlier earlier = [&](std::string_view id) -> std::optional<std::string> {
-    const auto found = store_.get(id, asking.owner, asking.now);
+    const auto found = store_.get(id, context.owner, context.now);
     return found ? std::optional(found->messages) : std::nullopt;
   };
-  SIGNALBOX_TRY(ResponsesAsked asked, read_responses(std::move(body), asking.token, earlier));
-  std::string chat = std::move(asked.chat);
-  return Incoming{std::move(chat), responses_replies(std::move(asked), asking, &store_)};
+  SIGNALBOX_TRY(ParsedResponses request, read_responses(std::move(body), context.token, earlier));
+  std::string chat = std::move(request.chat);
+  return Incoming{std::move(chat), responses_replies(std::move(request), context, &store_)};
 }
 
 std::string ResponsesDialect::refusal(int, std::string_view body) const {

@@ -1,5 +1,4 @@
-// Items become messages: calls of tools join the assistant's message before them, as chat
-// completions have it.
+// Items become messages. Tool calls join the preceding assistant message, as in chat completions.
 
 #include <algorithm>
 #include <array>
@@ -37,19 +36,20 @@ constexpr auto kResponsesMembers = std::to_array<std::string_view>({"model",
                                                                     "top_logprobs",
                                                                     "parallel_tool_calls"});
 
-// A request is as long as its listener allows; what it goes on from is bounded here.
+// The listener limits the size of a request; this limits the conversation that it continues.
 constexpr size_t kConversationBytesMax = size_t{1} << 26;
 
-// What only the provider of the API can do. False, null and nothing in a list ask for nothing.
-constexpr auto kRefusedOfResponses = std::to_array<std::string_view>(
+// Features that only the provider of the API has. False, null and an empty list do not use them.
+constexpr auto kRejectedInResponses = std::to_array<std::string_view>(
     {"background", "conversation", "prompt", "context_management", "moderation"});
 
-// Of chat completions: written here from other members, or a reply that has no place in a response.
-constexpr auto kNotOfResponses = std::to_array<std::string_view>(
+// Chat completion members that are either derived from other members here or give a reply that a
+// response cannot express.
+constexpr auto kChatMembersNotInResponses = std::to_array<std::string_view>(
     {"messages", "functions", "function_call", "response_format", "reasoning_effort", "n",
      "max_tokens", "max_completion_tokens", "verbosity", "prediction", "modalities", "logprobs"});
 
-// Repeated in the response, with what stands there where the request has nothing.
+// Members that the response repeats, with their values if the request has none.
 constexpr auto kRepeated = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"instructions", "null"},
     {"max_output_tokens", "null"},
@@ -68,14 +68,14 @@ constexpr auto kRepeated = std::to_array<std::pair<std::string_view, std::string
     {"user", "null"},
 });
 
-bool is_nothing(const Value& value) {
+bool is_unset(const Value& value) {
   return value.is_null() || (value.is_bool() && !value.boolean()) ||
          (value.is_array() && !(value.items().begin() != value.items().end()));
 }
 
-Result<bool> flag(const Value& root, std::string_view key, bool otherwise) {
+Result<bool> flag(const Value& root, std::string_view key, bool default_value) {
   const auto value = given(root, key);
-  if (!value) return otherwise;
+  if (!value) return default_value;
   if (!value->is_bool()) return wrong_type(key, "a boolean", *value);
   return value->boolean();
 }
@@ -83,7 +83,7 @@ Result<bool> flag(const Value& root, std::string_view key, bool otherwise) {
 class ResponsesReader {
  public:
   explicit ResponsesReader(std::string_view token) : token_(token) {}
-  Result<ResponsesAsked> read(const Value& root, const Earlier& earlier);
+  Result<ParsedResponses> read(const Value& root, const Earlier& earlier);
 
  private:
   Result<void> check(const Value& root) const;
@@ -95,7 +95,7 @@ class ResponsesReader {
   Result<void> add_file(const Value& part, const std::string& path);
   Result<void> add_output(const Value& item, const std::string& path);
   Result<void> add_reasoning(const Value& item, const std::string& path);
-  void list(const Value& item, std::string_view kind);
+  void add_listed_item(const Value& item, std::string_view kind);
 
   Result<void> write_tools(const Value& root);
   Result<void> write_tool_choice(const Value& root);
@@ -108,8 +108,9 @@ class ResponsesReader {
   json::Writer out_;
 };
 
-/// As the API lists it: with an id, a message's content as parts.
-void ResponsesReader::list(const Value& item, std::string_view kind) {
+/// Adds an item in the form in which the API lists it: with an id, and a message's content as
+/// parts.
+void ResponsesReader::add_listed_item(const Value& item, std::string_view kind) {
   json::Writer out;
   out.begin_object();
   const auto id = item.find("id");
@@ -122,8 +123,8 @@ void ResponsesReader::list(const Value& item, std::string_view kind) {
     out.key(member.key);
     if (member.key == "content" && member.value.is_string()) {
       const auto role = item.find("role");
-      const bool said = role && role->is_string() && role->text() == "assistant";
-      out.begin_array().begin_object().member("type", said ? "output_text" : "input_text");
+      const bool is_assistant = role && role->is_string() && role->text() == "assistant";
+      out.begin_array().begin_object().member("type", is_assistant ? "output_text" : "input_text");
       out.key("text").raw(member.value.raw()).end_object().end_array();
     } else {
       out.raw(member.value.raw());
@@ -133,7 +134,7 @@ void ResponsesReader::list(const Value& item, std::string_view kind) {
 }
 
 Result<void> ResponsesReader::add_image(const Value& part, const std::string& path) {
-  if (given(part, "file_id")) return no_place(path + ".file_id");
+  if (given(part, "file_id")) return no_equivalent(path + ".file_id");
   SIGNALBOX_TRY(const std::string_view url, text_member(part, "image_url", path));
   json::Writer out;
   out.begin_object().member("type", "image_url").key("image_url").begin_object();
@@ -144,7 +145,7 @@ Result<void> ResponsesReader::add_image(const Value& part, const std::string& pa
 }
 
 Result<void> ResponsesReader::add_file(const Value& part, const std::string& path) {
-  if (given(part, "file_url")) return no_place(path + ".file_url");
+  if (given(part, "file_url")) return no_equivalent(path + ".file_url");
   json::Writer out;
   out.begin_object().member("type", "file").key("file").begin_object();
   for (const std::string_view key : {"file_id", "file_data", "filename"}) {
@@ -208,7 +209,7 @@ Result<void> ResponsesReader::add_output(const Value& item, const std::string& p
   for (const Value& part : output->items()) {
     const std::string at = fmt::format("{}.output[{}]", path, index++);
     SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", at));
-    if (type != "input_text") return no_place(at + ".type");
+    if (type != "input_text") return no_equivalent(at + ".type");
     SIGNALBOX_TRY_VOID(text_member(part, "text", at));
     out.begin_object().member("type", "text").key("text").raw(part.find("text")->raw());
     out.end_object();
@@ -218,7 +219,7 @@ Result<void> ResponsesReader::add_output(const Value& item, const std::string& p
 }
 
 Result<void> ResponsesReader::add_reasoning(const Value& item, const std::string& path) {
-  if (given(item, "encrypted_content")) return no_place(path + ".encrypted_content");
+  if (given(item, "encrypted_content")) return no_equivalent(path + ".encrypted_content");
   if (messages_.has_content() || !messages_.is_open("assistant")) messages_.end();
   messages_.begin("assistant");
   const auto content = given(item, "content");
@@ -240,7 +241,7 @@ Result<void> ResponsesReader::add_item(const Value& item, const std::string& pat
   if (!item.is_object()) return wrong_type(path, "an object", item);
   SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
   SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));
-  list(item, type.empty() ? "message" : type);
+  add_listed_item(item, type.empty() ? "message" : type);
   if (type.empty() || type == "message") return add_message(item, path);
   if (type == "function_call") {
     SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
@@ -253,7 +254,7 @@ Result<void> ResponsesReader::add_item(const Value& item, const std::string& pat
   if (type == "function_call_output") return add_output(item, path);
   if (type == "reasoning") return add_reasoning(item, path);
   return wrong(path + ".type",
-               "{} has no place in a chat completion (known: message, function_call, "
+               "{} has no equivalent in a chat completion (known: message, function_call, "
                "function_call_output, reasoning)",
                json::quote_briefly(type));
 }
@@ -280,7 +281,7 @@ Result<void> ResponsesReader::write_tools(const Value& root) {
   const auto tools = given(root, "tools");
   if (!tools) return {};
   if (!tools->is_array()) return wrong_type("tools", "an array", *tools);
-  if (is_nothing(*tools)) return {};
+  if (is_unset(*tools)) return {};
   out_.key("tools").begin_array();
   size_t index = 0;
   for (const Value& tool : tools->items()) {
@@ -288,7 +289,8 @@ Result<void> ResponsesReader::write_tools(const Value& root) {
     if (!tool.is_object()) return wrong_type(path, "an object", tool);
     SIGNALBOX_TRY(const std::string_view type, text_member(tool, "type", path));
     if (type != "function") {
-      return wrong(path + ".type", "{} runs at its provider; the servers here know functions only",
+      return wrong(path + ".type",
+                   "{} runs at its provider; the servers here only support functions",
                    json::quote_briefly(type));
     }
     SIGNALBOX_TRY_VOID(text_member(tool, "name", path));
@@ -310,7 +312,7 @@ Result<void> ResponsesReader::write_tool_choice(const Value& root) {
     return {};
   }
   SIGNALBOX_TRY(const std::string_view type, text_member(*choice, "type", "tool_choice"));
-  if (type != "function") return no_place("tool_choice.type");
+  if (type != "function") return no_equivalent("tool_choice.type");
   SIGNALBOX_TRY(const std::string_view name, text_member(*choice, "name", "tool_choice"));
   out_.key("tool_choice").begin_object().member("type", "function").key("function");
   out_.begin_object().member("name", name).end_object().end_object();
@@ -323,7 +325,7 @@ Result<void> ResponsesReader::write_text(const Value& root) {
   if (!text->is_object()) return wrong_type("text", "an object", *text);
   constexpr auto kMembers = std::to_array<std::string_view>({"format", "verbosity"});
   for (const json::Member& member : text->members()) {
-    if (!holds(kMembers, member.key)) return no_place(join_path("text", member.key));
+    if (!holds(kMembers, member.key)) return no_equivalent(join_path("text", member.key));
   }
   if (const auto verbosity = given(*text, "verbosity")) out_.key("verbosity").raw(verbosity->raw());
   const auto format = given(*text, "format");
@@ -366,30 +368,32 @@ Result<void> ResponsesReader::check(const Value& root) const {
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   SIGNALBOX_TRY_VOID(refuse_repeats(root, kResponsesMembers, ""));
   for (const json::Member& member : root.members()) {
-    if (holds(kNotOfResponses, member.key)) return wrong(member.key, "no parameter of this API");
-    if (holds(kRefusedOfResponses, member.key) && !is_nothing(member.value))
-      return no_place(member.key);
+    if (holds(kChatMembersNotInResponses, member.key))
+      return wrong(member.key, "not a parameter of this API");
+    if (holds(kRejectedInResponses, member.key) && !is_unset(member.value))
+      return no_equivalent(member.key);
   }
   SIGNALBOX_TRY(const std::string_view truncation, optional_text(root, "truncation", ""));
-  if (!truncation.empty() && truncation != "disabled") return no_place("truncation");
+  if (!truncation.empty() && truncation != "disabled") return no_equivalent("truncation");
   if (const auto logprobs = given(root, "top_logprobs"))
-    if (logprobs->raw() != "0") return no_place("top_logprobs");
-  // Nothing is ever encrypted here, so all of it that there is comes along.
+    if (logprobs->raw() != "0") return no_equivalent("top_logprobs");
+  // Reasoning is never encrypted here, so this value is accepted and has no effect.
   if (const auto include = given(root, "include")) {
     size_t index = 0;
     for (const Value& each : include->items()) {
       const std::string path = fmt::format("include[{}]", index++);
-      if (!each.is_string() || each.text() != "reasoning.encrypted_content") return no_place(path);
+      if (!each.is_string() || each.text() != "reasoning.encrypted_content")
+        return no_equivalent(path);
     }
   }
   return {};
 }
 
-Result<ResponsesAsked> ResponsesReader::read(const Value& root, const Earlier& earlier) {
+Result<ParsedResponses> ResponsesReader::read(const Value& root, const Earlier& earlier) {
   SIGNALBOX_TRY_VOID(check(root));
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
-  ResponsesAsked asked;
-  SIGNALBOX_TRY(asked.store, flag(root, "store", true));
+  ParsedResponses out;
+  SIGNALBOX_TRY(out.store, flag(root, "store", true));
   SIGNALBOX_TRY(const std::string_view previous, optional_text(root, "previous_response_id", ""));
   if (!previous.empty()) {
     std::optional<std::string> found = earlier(previous);
@@ -397,42 +401,42 @@ Result<ResponsesAsked> ResponsesReader::read(const Value& root, const Earlier& e
       return wrong("previous_response_id", "there is no response {}",
                    json::quote_briefly(previous));
     }
-    asked.messages = *std::move(found);
+    out.messages = *std::move(found);
   }
   const auto input = root.find("input");
   if (!input) return wrong("input", "missing");
   SIGNALBOX_TRY_VOID(add_input(*input));
   const std::string added = messages_.take();
-  if (!added.empty()) asked.messages.append(asked.messages.empty() ? "" : ",").append(added);
-  if (asked.messages.size() > kConversationBytesMax) {
+  if (!added.empty()) out.messages.append(out.messages.empty() ? "" : ",").append(added);
+  if (out.messages.size() > kConversationBytesMax) {
     return fail(Code::kTooLarge, "previous_response_id: the conversation is longer than {} bytes",
                 kConversationBytesMax);
   }
   for (const std::string& item : items_)
-    asked.input.append(asked.input.empty() ? "" : ",").append(item);
+    out.input.append(out.input.empty() ? "" : ",").append(item);
 
   out_.begin_object().member("model", model).key("messages").begin_array();
   SIGNALBOX_TRY(const std::string_view instructions, optional_text(root, "instructions", ""));
   if (!instructions.empty()) {
     out_.begin_object().member("role", "system").member("content", instructions).end_object();
   }
-  if (!asked.messages.empty()) out_.raw(asked.messages);
+  if (!out.messages.empty()) out_.raw(out.messages);
   out_.end_array();
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_text(root));
   SIGNALBOX_TRY_VOID(write_rest(root));
-  asked.chat = out_.end_object().take();
-  for (const auto& [key, otherwise] : kRepeated) {
+  out.chat = out_.end_object().take();
+  for (const auto& [key, default_value] : kRepeated) {
     const auto value = given(root, key);
-    asked.repeated.emplace_back(key, value ? value->raw() : otherwise);
+    out.repeated.emplace_back(key, value ? value->raw() : default_value);
   }
-  return asked;
+  return out;
 }
 
 }  // namespace
 
-Result<ResponsesAsked> read_responses(std::string body, std::string_view token,
-                                      const Earlier& earlier) {
+Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+                                       const Earlier& earlier) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   return ResponsesReader(token).read(document.root(), earlier);
 }

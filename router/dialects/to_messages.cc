@@ -1,5 +1,5 @@
-// Turns have to alternate there, so messages of one side that follow each other become one; what a
-// system says anywhere stands in front.
+// Turns must alternate in this API, so consecutive messages of one role are merged. All system
+// messages are moved to the front.
 
 #include <algorithm>
 #include <array>
@@ -13,18 +13,18 @@ namespace {
 using json::Value;
 using Names = std::span<const std::string_view>;
 
-// The API insists on a bound.
+// The default for max_tokens, which the API requires.
 constexpr int64_t kTokensMax = 8192;
 
-constexpr auto kWritten = std::to_array<std::string_view>(
+constexpr auto kTranslated = std::to_array<std::string_view>(
     {"model", "messages", "max_tokens", "max_completion_tokens", "stop", "stream", "stream_options",
      "tools", "tool_choice", "parallel_tool_calls", "user", "response_format", "reasoning_effort"});
 
-constexpr auto kLeftOut =
+constexpr auto kDropped =
     std::to_array<std::string_view>({"metadata", "store", "service_tier", "prompt_cache_key",
                                      "prompt_cache_retention", "safety_identifier"});
 
-// Goes out under the same name.
+// Members that are sent under the same name.
 constexpr auto kShared =
     std::to_array<std::string_view>({"temperature", "top_p", "top_k", "thinking", "cache_control"});
 
@@ -32,13 +32,13 @@ bool holds(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-tl::unexpected<Error> no_place(std::string_view path) {
+tl::unexpected<Error> no_equivalent(std::string_view path) {
   return wrong(path,
-               "has no place in a request to Anthropic's API, which the model's server speaks");
+               "has no equivalent in a request to Anthropic's API, which the model's server uses");
 }
 
-/// As good as not given: null, false, zero, a single choice.
-bool asks_nothing(std::string_view key, const Value& value) {
+/// True if a value has no effect: null, false, zero, or a single choice.
+bool has_no_effect(std::string_view key, const Value& value) {
   if (value.is_null() || (value.is_bool() && !value.boolean())) return true;
   if (!value.is_number()) return false;
   const double number = value.number().value_or(1);
@@ -66,10 +66,10 @@ class Writer {
   Result<void> write_rest(const Value& root);
 
   std::string messages_;             // elements of the array
-  std::string role_;                 // of the turn that is open; "": none, or the system's
-  std::vector<std::string> blocks_;  // of the turn
+  std::string role_;                 // of the open turn; "": none, or the system's
+  std::vector<std::string> blocks_;  // of the open turn
   std::vector<std::string> system_;  // blocks
-  bool is_system_ = false;           // what comes is the system's
+  bool is_system_ = false;           // following content belongs to the system message
   json::Writer out_;
 };
 
@@ -91,13 +91,13 @@ void Writer::turn_to(std::string_view role) {
   role_ = role;
 }
 
-// Empty texts are refused there.
+// The API rejects empty texts.
 void Writer::add_text(std::string_view json) {
   if (json == "\"\"") return;
   (is_system_ ? system_ : blocks_).push_back(fmt::format(R"({{"type":"text","text":{}}})", json));
 }
 
-/// A data URL as a source, any other as one to be fetched.
+/// Returns a data URL as inline data and any other URL as a reference.
 std::string source_of(std::string_view url) {
   json::Writer out;
   out.begin_object();
@@ -120,7 +120,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     add_text(part.find(type)->raw());
     return {};
   }
-  if (is_system_) return no_place(path + ".type");
+  if (is_system_) return no_equivalent(path + ".type");
   if (type == "image_url") {
     const auto image = part.find("image_url");
     const std::string at = path + ".image_url";
@@ -141,7 +141,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     blocks_.push_back(block.end_object().take());
     return {};
   }
-  if (type == "input_audio") return no_place(path + ".type");
+  if (type == "input_audio") return no_equivalent(path + ".type");
   blocks_.emplace_back(part.raw());
   return {};
 }
@@ -165,7 +165,7 @@ Result<void> Writer::add_calls(const Value& calls, const std::string& path) {
   for (const Value& call : calls.items()) {
     const std::string at = fmt::format("{}[{}]", path, index++);
     const auto function = call.find("function");
-    if (!function || !function->is_object()) return no_place(at);
+    if (!function || !function->is_object()) return no_equivalent(at);
     SIGNALBOX_TRY(const std::string_view id, text_member(call, "id", at));
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", at + ".function"));
     SIGNALBOX_TRY(const std::string_view arguments,
@@ -183,31 +183,31 @@ Result<void> Writer::add_calls(const Value& calls, const std::string& path) {
 Result<void> Writer::add_result(const Value& message, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view call, text_member(message, "tool_call_id", path));
   turn_to("user");
-  // Its content as blocks of its own.
-  std::vector<std::string> around;
-  around.swap(blocks_);
+  // Collects the content in blocks of its own.
+  std::vector<std::string> saved_blocks;
+  saved_blocks.swap(blocks_);
   const auto content = message.find("content");
   const Result<void> added = content ? add_content(*content, path + ".content") : Result<void>{};
-  around.swap(blocks_);
+  saved_blocks.swap(blocks_);
   if (!added) return added;
   json::Writer block;
   block.begin_object().member("type", "tool_result").member("tool_use_id", call);
-  blocks_.push_back(block.key("content").raw(array_of(around)).end_object().take());
+  blocks_.push_back(block.key("content").raw(array_of(saved_blocks)).end_object().take());
   return {};
 }
 
 Result<void> Writer::add_message(const Value& message, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view role, text_member(message, "role", path));
-  if (given(message, "name") && role != "tool") return no_place(path + ".name");
+  if (given(message, "name") && role != "tool") return no_equivalent(path + ".name");
   if (role == "tool") return add_result(message, path);
   if (role == "system" || role == "developer") {
     turn_to("system");
   } else if (role == "user" || role == "assistant") {
     turn_to(role);
   } else {
-    return no_place(path + ".role");
+    return no_equivalent(path + ".role");
   }
-  if (given(message, "function_call")) return no_place(path + ".function_call");
+  if (given(message, "function_call")) return no_equivalent(path + ".function_call");
   const auto content = message.find("content");
   if (content) SIGNALBOX_TRY_VOID(add_content(*content, path + ".content"));
   const auto calls = given(message, "tool_calls");
@@ -239,7 +239,7 @@ Result<void> Writer::write_tools(const Value& root) {
   for (const Value& tool : tools->items()) {
     const std::string path = fmt::format("tools[{}]", index++);
     const auto function = tool.find("function");
-    if (!function || !function->is_object()) return no_place(path);
+    if (!function || !function->is_object()) return no_equivalent(path);
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
     out_.begin_object().member("name", name);
     if (const auto description = given(*function, "description"))
@@ -256,8 +256,8 @@ Result<void> Writer::write_tools(const Value& root) {
 Result<void> Writer::write_tool_choice(const Value& root) {
   const auto choice = given(root, "tool_choice");
   const auto parallel = given(root, "parallel_tool_calls");
-  const bool alone = parallel && parallel->is_bool() && !parallel->boolean();
-  if (!choice && !alone) return {};
+  const bool one_call_at_a_time = parallel && parallel->is_bool() && !parallel->boolean();
+  if (!choice && !one_call_at_a_time) return {};
   out_.key("tool_choice").begin_object();
   if (!choice) {
     out_.member("type", "auto");
@@ -265,13 +265,13 @@ Result<void> Writer::write_tool_choice(const Value& root) {
     out_.member("type", choice->text() == "required" ? "any" : choice->text());
   } else {
     const auto function = choice->find("function");
-    if (!function || !function->is_object()) return no_place("tool_choice");
+    if (!function || !function->is_object()) return no_equivalent("tool_choice");
     SIGNALBOX_TRY(const std::string_view name,
                   text_member(*function, "name", "tool_choice.function"));
     out_.member("type", "tool").member("name", name);
   }
   const bool none = choice && choice->is_string() && choice->text() == "none";
-  if (alone && !none) out_.member("disable_parallel_tool_use", true);
+  if (one_call_at_a_time && !none) out_.member("disable_parallel_tool_use", true);
   out_.end_object();
   return {};
 }
@@ -284,7 +284,7 @@ Result<void> Writer::write_output(const Value& root) {
     SIGNALBOX_TRY(const std::string_view type, text_member(*format, "type", "response_format"));
     const auto named = format->find("json_schema");
     const auto found = named ? named->find("schema") : std::nullopt;
-    if (type != "text" && !found) return no_place("response_format.type");
+    if (type != "text" && !found) return no_equivalent("response_format.type");
     if (found) schema = found->raw();
   }
   if (effort == "none" && !root.find("thinking"))
@@ -308,9 +308,9 @@ Result<void> Writer::write_rest(const Value& root) {
   for (const json::Member& member : root.members()) {
     if (holds(kShared, member.key)) {
       out_.key(member.key).raw(member.value.raw());
-    } else if (!holds(kWritten, member.key) && !holds(kLeftOut, member.key) &&
-               !asks_nothing(member.key, member.value)) {
-      return no_place(member.key);
+    } else if (!holds(kTranslated, member.key) && !holds(kDropped, member.key) &&
+               !has_no_effect(member.key, member.value)) {
+      return no_equivalent(member.key);
     }
   }
   return {};
@@ -319,7 +319,7 @@ Result<void> Writer::write_rest(const Value& root) {
 Result<std::string> Writer::write(const Value& root) {
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   const auto messages = root.find("messages");
-  if (!messages || !messages->is_array()) return no_place("prompt");
+  if (!messages || !messages->is_array()) return no_equivalent("prompt");
   size_t index = 0;
   for (const Value& message : messages->items()) {
     SIGNALBOX_TRY_VOID(add_message(message, fmt::format("messages[{}]", index++)));

@@ -91,7 +91,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     co_return std::nullopt;
   }
   const std::optional<replies::WatchedReply> watched =
-      context_.guards.of(plan, journey.request.chat);
+      context_.guards.watched_reply(plan, journey.request.chat);
 
   // --- look up ---
   // The answer of a substitute is not what will be answered once the model is well again.

@@ -1,5 +1,5 @@
-// The bytes of the chunk's own members, but for those so long that chunks of our own would make a
-// stream many times as long.
+// Copies the members of the chunk as they are. Very long ones are left out, because every chunk
+// that we insert repeats them and the stream would grow many times over.
 
 #include "router/replies/chunk_head.h"
 

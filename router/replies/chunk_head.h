@@ -1,5 +1,5 @@
 #pragma once
-// What chunks of our own repeat of a stream's, so that they belong to it.
+// The members of a stream's chunks that inserted chunks repeat, so that they belong to the stream.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace signalbox::replies {
 
-/// "{" and the members that identify the stream of this chunk, each with a comma behind it; a few
-/// kilobytes at most.
+/// Returns "{" and the members that identify the stream of this chunk, each followed by a comma; a
+/// few kilobytes at most.
 std::string chunk_head(const json::Value& chunk);
 
 }  // namespace signalbox::replies

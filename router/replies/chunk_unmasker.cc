@@ -1,5 +1,5 @@
-// A text knows its last piece in the chunk, and a choice the texts that hold something, so that the
-// cost of a chunk is that of its bytes, however many texts it ends.
+// Each text keeps its last piece in the chunk, and each choice lists the texts that hold something
+// back. So the cost of a chunk depends on its bytes, not on the number of texts that it ends.
 
 #include "router/replies/chunk_unmasker.h"
 
@@ -22,9 +22,9 @@ std::string ChunkUnmasker::edit(const json::Document& chunk, std::string& before
       if (found != choices_.end() && ends_choice(choice)) end(*found, nullptr, before);
     }
   }
-  for (Text* text : std::exchange(spoken_, {})) settle(*text);
-  std::ranges::sort(done_);
-  unmask_strings(root, masks_, std::exchange(done_, {}), edits_);
+  for (Text* text : std::exchange(open_texts_, {})) settle(*text);
+  std::ranges::sort(text_begins_);
+  unmask_strings(root, masks_, std::exchange(text_begins_, {}), edits_);
   return splice::apply(chunk.source(), std::exchange(edits_, {}));
 }
 
@@ -33,24 +33,24 @@ void ChunkUnmasker::finish(std::string& before) {
 }
 
 void ChunkUnmasker::take(int64_t index, const Piece& piece, std::string& before) {
-  const bool says = piece.text && !piece.text->text().empty();
+  const bool has_text = piece.text && !piece.text->text().empty();
   auto found = choices_.find(index);
   if (found == choices_.end()) {
-    if (!says || texts_ == kTextsMax) return;
+    if (!has_text || texts_ == kTextsMax) return;
     found = choices_.try_emplace(index).first;
   }
   Choice& choice = found->second;
   const auto known = choice.texts.find(std::tuple(piece.kind, piece.name, piece.number));
   Text* text = known == choice.texts.end() ? nullptr : &known->second;
-  if (piece.begins || (says && piece.kind != choice.kind)) {
+  if (piece.begins || (has_text && piece.kind != choice.kind)) {
     end(*found, text, before);
     choice.kind = piece.kind;
   }
-  if (text == nullptr && says) text = add(choice, piece);
+  if (text == nullptr && has_text) text = add(choice, piece);
   if (text != nullptr && piece.text) push(choice, *text, piece);
 }
 
-// Those that are too many are edited as all other strings are.
+// Texts beyond the limit are edited like all other strings.
 ChunkUnmasker::Text* ChunkUnmasker::add(Choice& choice, const Piece& piece) {
   if (texts_ == kTextsMax) return nullptr;
   ++texts_;
@@ -61,15 +61,15 @@ ChunkUnmasker::Text* ChunkUnmasker::add(Choice& choice, const Piece& piece) {
 }
 
 void ChunkUnmasker::push(Choice& choice, Text& text, const Piece& piece) {
-  if (text.now) {
+  if (text.edit_now) {
     settle(text);
   } else {
-    spoken_.push_back(&text);
+    open_texts_.push_back(&text);
   }
-  text.said = piece.text->text();
-  text.now = splice::Edit{piece.text->begin(), piece.text->end(), {}};
-  text.unmasker.push(text.said, text.now->replacement);
-  done_.push_back(piece.text->begin());
+  text.original = piece.text->text();
+  text.edit_now = splice::Edit{piece.text->begin(), piece.text->end(), {}};
+  text.unmasker.push(text.original, text.edit_now->replacement);
+  text_begins_.push_back(piece.text->begin());
   if (!text.unmasker.holds_back()) return;
   text.before = piece.before;
   text.after = piece.after;
@@ -77,11 +77,11 @@ void ChunkUnmasker::push(Choice& choice, Text& text, const Piece& piece) {
 }
 
 void ChunkUnmasker::settle(Text& text) {
-  if (text.now->replacement != text.said) {
-    text.now->replacement = json::quote(text.now->replacement);
-    edits_.push_back(*std::move(text.now));
+  if (text.edit_now->replacement != text.original) {
+    text.edit_now->replacement = json::quote(text.edit_now->replacement);
+    edits_.push_back(*std::move(text.edit_now));
   }
-  text.now.reset();
+  text.edit_now.reset();
 }
 
 void ChunkUnmasker::end(Choices::value_type& choice, const Text* except, std::string& before) {
@@ -91,8 +91,8 @@ void ChunkUnmasker::end(Choices::value_type& choice, const Text* except, std::st
       continue;
     }
     text->listed = false;
-    if (text->now) {
-      text->unmasker.finish(text->now->replacement);
+    if (text->edit_now) {
+      text->unmasker.finish(text->edit_now->replacement);
       continue;
     }
     std::string held;

@@ -1,5 +1,5 @@
 #pragma once
-// Originals back into the texts of choices, each of which is one text over all chunks of a stream.
+// Restores originals in the texts of choices. Each text extends over all chunks of a stream.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,32 +17,34 @@
 
 namespace signalbox::replies {
 
-/// Of one stream. What a text holds goes out when a text of another kind begins or goes on, when a
-/// call says who it is, and when the choice or the stream ends: behind the text's last piece if
-/// that is in the same chunk, else in an event before the chunk.
+/// For one stream. The held-back part of a text is sent when a text of another kind begins or
+/// continues, when a call gives its id or name, and when the choice or the stream ends. It follows
+/// the text's last piece if that piece is in the same chunk; otherwise it is sent in an event
+/// before the chunk.
 class ChunkUnmasker {
  public:
-  /// Of a stream with more texts, the rest is not held back: a placeholder that is split there
-  /// stays.
+  /// Further texts of a stream are not held back, so a placeholder that is split there stays.
   static constexpr size_t kTextsMax = 1024;
 
-  /// The masks outlive it.
+  /// The masks must outlive this object.
   explicit ChunkUnmasker(const ReplyMasks& masks) : masks_(masks) {}
 
-  /// The chunk with originals. Appends to `before` the events that have to come before it.
+  /// Returns the chunk with originals. Appends to `before` the events that must precede it.
   std::string edit(const json::Document& chunk, std::string& before);
-  /// All texts have ended.
+  /// Call it when all texts have ended.
   void finish(std::string& before);
 
  private:
   struct Text {
     TextUnmasker unmasker;
-    bool listed = false;                  // among those of its choice that may hold something
-    std::string before = {}, after = {};  // around what is held: a member of its choice
-    std::string_view said = {};           // its last piece in this chunk, ...
-    std::optional<splice::Edit> now = std::nullopt;  // ... and what becomes of it, not quoted yet
+    bool listed = false;  // in its choice's `holding`
+    // The JSON around the held-back part: a member of its choice.
+    std::string before = {}, after = {};
+    std::string_view original = {};  // its last piece in this chunk
+    // The edit that replaces that piece, not quoted yet.
+    std::optional<splice::Edit> edit_now = std::nullopt;
   };
-  struct ByParts {  // keys of strings and of views of them
+  struct ByParts {  // compares keys of strings with keys of views
     using is_transparent = void;
     bool operator()(const auto& a, const auto& b) const {
       const auto parts = [](const auto& key) {
@@ -52,9 +54,9 @@ class ChunkUnmasker {
     }
   };
   struct Choice {
-    std::string kind;  // of what it says now: texts of others hold nothing
+    std::string kind;  // kind of the current text; texts of other kinds hold nothing back
     std::map<std::tuple<std::string, std::string, int64_t>, Text, ByParts> texts;
-    std::vector<Text*> holding;  // or have held
+    std::vector<Text*> holding;  // texts that hold something back, or have done so
   };
   using Choices = std::map<int64_t, Choice>;
 
@@ -68,11 +70,11 @@ class ChunkUnmasker {
   Choices choices_;
   size_t texts_ = 0;
 
-  // Of the chunk at hand.
-  std::string head_;  // members that chunks of our own repeat
+  // For the current chunk.
+  std::string head_;  // members that inserted chunks repeat
   std::vector<splice::Edit> edits_;
-  std::vector<size_t> done_;   // where the strings begin that are texts
-  std::vector<Text*> spoken_;  // texts that have a piece that is not among the edits yet
+  std::vector<size_t> text_begins_;  // where the strings of texts begin
+  std::vector<Text*> open_texts_;    // texts with a piece that is not among the edits yet
 };
 
 }  // namespace signalbox::replies

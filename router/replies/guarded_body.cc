@@ -1,4 +1,4 @@
-// The body is edited, not written anew.
+// Edits the body in place instead of writing a new one.
 
 #include "router/replies/guarded_body.h"
 
@@ -26,7 +26,7 @@ void add_name(std::string& list, std::string_view name) {
   list += name;
 }
 
-// Parts get one more.
+// Content that is an array gets one more part.
 splice::Edit in_front(const ReplyContent& content, std::string_view preface) {
   const json::Value& value = *content.value;
   if (value.is_string())
@@ -35,41 +35,41 @@ splice::Edit in_front(const ReplyContent& content, std::string_view preface) {
           fmt::format(R"({{"type":"text","text":{}}},)", json::quote(preface))};
 }
 
-/// What is known of one reply, and what follows.
-class Judgement {
+/// Applies the results of the checks to one reply.
+class ReplyEditor {
  public:
-  Judgement(const ReplyRules& rules, GuardedBody& out) : rules_(rules), out_(out) {}
+  ReplyEditor(const ReplyRules& rules, GuardedBody& out) : rules_(rules), out_(out) {}
 
-  /// `unread`: the reply says more than what was checked.
-  void take(const ReplyVerdict& verdict, bool unread) {
+  /// `unread` is true if the reply contains text that was not checked.
+  void add(const ReplyVerdict& verdict, bool unread) {
     out_.outcome.checks = 1;
     out_.outcome.seconds = verdict.seconds;
-    for (const ReplyFinding& finding : verdict.findings) take(finding);
-    unchecked(unread || verdict.grounding_failed, unread || verdict.jailbreak_failed);
+    for (const ReplyFinding& finding : verdict.findings) add(finding);
+    add_unchecked(unread || verdict.grounding_failed, unread || verdict.jailbreak_failed);
   }
 
-  void unchecked(bool grounding, bool jailbreak) {
+  void add_unchecked(bool grounding, bool jailbreak) {
     if (rules_.jailbreak && jailbreak) {
-      mark(out_.outcome.jailbreak, ReplyState::kUnchecked);
+      set_state(out_.outcome.jailbreak, ReplyState::kUnchecked);
       if (rules_.on_jailbreak == ReplyAction::kEnd && rules_.fails_closed)
-        return withhold("the reply could not be looked at for attempts to override instructions");
-      tell(rules_.on_jailbreak, {.warning = kResponseJailbreak, .unchecked = true});
+        return withhold("the check of the reply for attempts to override instructions failed");
+      add_mark(rules_.on_jailbreak, {.warning = kResponseJailbreak, .unchecked = true});
     }
     if (rules_.grounding && grounding) {
-      mark(out_.outcome.grounding, ReplyState::kUnchecked);
-      tell(rules_.on_hallucination, {.warning = kHallucination, .unchecked = true});
+      set_state(out_.outcome.grounding, ReplyState::kUnchecked);
+      add_mark(rules_.on_hallucination, {.warning = kHallucination, .unchecked = true});
     }
   }
 
-  /// What every reply says whose request has no context.
-  void unverified() {
+  /// Adds the warning that every reply gets if its request has no context.
+  void add_unverified() {
     if (!rules_.unverified) return;
     out_.outcome.grounding = ReplyState::kUnverified;
-    tell(rules_.on_unverified, {.warning = kUnverified});
+    add_mark(rules_.on_unverified, {.warning = kUnverified});
   }
 
   const std::vector<ReplyMark>& marks() const { return marks_; }
-  /// Of the choice, in front of its text; "": none.
+  /// The warnings before the text of the choice; "" if there are none.
   std::string preface(int64_t choice) const {
     std::string out;
     for (const ReplyMark& mark : texts_) {
@@ -80,17 +80,18 @@ class Judgement {
   }
 
  private:
-  static void mark(ReplyState& state, ReplyState to) {
+  static void set_state(ReplyState& state, ReplyState to) {
     if (state != ReplyState::kFound) state = to;
   }
 
-  void take(const ReplyFinding& finding) {
+  void add(const ReplyFinding& finding) {
     if (finding.jailbreak > 0) {
       out_.outcome.jailbreak = ReplyState::kFound;
       if (rules_.on_jailbreak == ReplyAction::kEnd)
         withhold("the reply attempts to override instructions");
-      tell(rules_.on_jailbreak,
-           {.warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak});
+      add_mark(
+          rules_.on_jailbreak,
+          {.warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak});
     }
     if (finding.spans.empty()) return;
     out_.outcome.grounding = ReplyState::kFound;
@@ -99,7 +100,7 @@ class Judgement {
       withhold("the context does not support what the reply says");
     ReplyMark mark{.warning = kHallucination, .choice = finding.choice};
     if (rules_.details) mark.spans = finding.spans;
-    tell(rules_.on_hallucination, std::move(mark));
+    add_mark(rules_.on_hallucination, std::move(mark));
   }
 
   void withhold(std::string_view why) {
@@ -107,7 +108,7 @@ class Judgement {
     if (out_.refusal.empty()) out_.refusal = why;
   }
 
-  void tell(ReplyAction action, ReplyMark mark) {
+  void add_mark(ReplyAction action, ReplyMark mark) {
     if (action == ReplyAction::kNone) return;
     add_name(mark.unchecked ? out_.unchecked : out_.warnings, mark.warning);
     if (action == ReplyAction::kWarn) texts_.push_back(mark);
@@ -117,7 +118,7 @@ class Judgement {
   const ReplyRules& rules_;
   GuardedBody& out_;
   std::vector<ReplyMark> marks_;
-  std::vector<ReplyMark> texts_;  // those that the text says
+  std::vector<ReplyMark> texts_;  // those that the text shows
 };
 
 }  // namespace
@@ -148,23 +149,23 @@ GuardedBody WholeReply::judged(const ReplyRules& rules, const ReplyVerdict* verd
   GuardedBody out;
   if (rules.grounding) out.outcome.grounding = ReplyState::kClean;
   if (rules.jailbreak) out.outcome.jailbreak = ReplyState::kClean;
-  Judgement judgement(rules, out);
-  judgement.unverified();
+  ReplyEditor editor(rules, out);
+  editor.add_unverified();
   const json::Value root = document_.root();
   const json::Items choices = root.find("choices")->items();
   bool unread = false;
   for (const json::Value choice : choices) unread = unread || content_of(choice, kMessage).unread;
-  verdict == nullptr ? judgement.unchecked(true, true) : judgement.take(*verdict, unread);
+  verdict == nullptr ? editor.add_unchecked(true, true) : editor.add(*verdict, unread);
   std::vector<splice::Edit> edits;
   for (const json::Value choice : choices) {
-    const std::string preface = judgement.preface(index_of(choice));
+    const std::string preface = editor.preface(index_of(choice));
     if (preface.empty()) continue;
     const ReplyContent content = content_of(choice, kMessage);
     if (!content.text.empty()) edits.push_back(in_front(content, preface));
   }
-  if (!judgement.marks().empty()) {
+  if (!editor.marks().empty()) {
     edits.push_back({root.end() - 1, root.end() - 1,
-                     fmt::format(",\"{}\":{}", kGuardMember, guard_json(judgement.marks()))});
+                     fmt::format(",\"{}\":{}", kGuardMember, guard_json(editor.marks()))});
   }
   out.body = splice::apply(document_.source(), std::move(edits));
   return out;
@@ -172,9 +173,9 @@ GuardedBody WholeReply::judged(const ReplyRules& rules, const ReplyVerdict* verd
 
 GuardedBody unread(const ReplyRules& rules, std::string body) {
   GuardedBody out;
-  Judgement judgement(rules, out);
-  judgement.unverified();
-  judgement.unchecked(true, true);
+  ReplyEditor editor(rules, out);
+  editor.add_unverified();
+  editor.add_unchecked(true, true);
   out.body = std::move(body);
   return out;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A reply that does not stream, checked before the client gets any of it.
+// Checks and edits a reply that does not stream, before the client gets any of it.
 
 #include <optional>
 #include <string>
@@ -10,24 +10,24 @@
 
 namespace signalbox::replies {
 
-/// What the client gets.
+/// The edited reply that the client gets.
 struct GuardedBody {
-  std::string body;       // with what is to be said of it
-  std::string warnings;   // names, with commas: x-vsr-response-warnings
-  std::string unchecked;  // names of what was not looked for: x-vsr-response-unchecked
+  std::string body;       // with the warnings
+  std::string warnings;   // names, separated by commas: x-vsr-response-warnings
+  std::string unchecked;  // names of failed checks: x-vsr-response-unchecked
   std::string refusal;    // why the reply is withheld; "": it is not
   ReplyOutcome outcome;
 };
 
-/// A chat completion, or a plain one.
+/// A chat completion or a plain completion.
 class WholeReply {
  public:
-  /// Nothing for a body that is neither.
+  /// Returns nullopt for any other body.
   static std::optional<WholeReply> read(std::string body);
 
-  /// Each choice's text, whole.
+  /// The whole text of each choice.
   std::vector<ReplyWindow> windows() const;
-  /// `verdict` null: nothing was checked.
+  /// Applies `verdict`; nullptr means that nothing was checked.
   GuardedBody judged(const ReplyRules& rules, const ReplyVerdict* verdict) const;
 
  private:
@@ -35,10 +35,10 @@ class WholeReply {
   json::Document document_;
 };
 
-/// What is told of a body that nobody can read.
+/// Marks a body that cannot be parsed as unchecked.
 GuardedBody unread(const ReplyRules& rules, std::string body);
 
-/// What is told before a reply has begun: unverified_factual, or nothing.
+/// The warnings that are known before a reply begins: unverified_factual, or none.
 std::string early_warnings(const ReplyRules& rules);
 
 }  // namespace signalbox::replies

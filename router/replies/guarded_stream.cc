@@ -1,5 +1,5 @@
-// The end of a choice is the only thing that a client could not be told anything after, so it is
-// the only thing that waits.
+// Events pass at once. Only the end of a choice waits for the checks, because nothing can be added
+// after it.
 
 #include "router/replies/guarded_stream.h"
 
@@ -18,10 +18,11 @@ constexpr std::string_view kDone = "[DONE]";
 constexpr std::string_view kJsonSpace = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // a stream may begin with one
 constexpr std::string_view kLastEvent = "data: [DONE]\n\n";
-// A word is rarely in more pieces; then it is cut.
-constexpr uint32_t kPatience = 3;
+// The number of events that a warning waits for the end of a word. Words rarely have more pieces;
+// then the word is cut.
+constexpr uint32_t kEventsPerWordMax = 3;
 
-// The data of an event, its lines joined, without white space in front.
+// Returns the data of an event: its lines joined, without leading white space.
 std::string data_of(std::string_view event) {
   std::string out;
   if (event.starts_with(kByteOrderMark)) event.remove_prefix(kByteOrderMark.size());
@@ -51,19 +52,19 @@ std::string as_paragraph(std::string_view text) {
 
 }  // namespace
 
-// How much of `bytes` belongs to the event that has begun, if it ends there; npos: all, and more.
+// Returns the number of bytes up to the end of the current event, or npos if it does not end here.
 size_t GuardedStream::event_end(std::string_view bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     const char c = bytes[i];
-    if (return_) {
-      return_ = false;
+    if (after_return_) {
+      after_return_ = false;
       const bool ends = std::exchange(return_ends_, false);
       if (ends) return c == '\n' ? i + 1 : i;
       if (c == '\n') continue;
     }
     if (c == '\n' && line_empty_) return i + 1;
-    return_ = c == '\r';
-    return_ends_ = return_ && line_empty_;
+    after_return_ = c == '\r';
+    return_ends_ = after_return_ && line_empty_;
     line_empty_ = c == '\n' || c == '\r';
   }
   return std::string_view::npos;
@@ -82,11 +83,11 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
     if (end == std::string_view::npos) break;
     if (skipping_) {
       skipping_ = false;
-      out += std::exchange(late_, {});
+      out += std::exchange(after_long_event_, {});
       ended_ = outcome_.ended;
     } else {
       const std::string whole = std::exchange(event_, {});
-      event(whole, out);
+      pass_event(whole, out);
     }
   }
   if (ended_ || event_.size() <= kEventBytesMax) return;
@@ -98,19 +99,19 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
 void GuardedStream::finish(std::string& out) {
   if (ended_) return;
   skipping_ = false;
-  // Some clients read it without its blank line.
+  // Some clients read the last event without its blank line.
   const std::string rest = std::exchange(event_, {});
-  hear(rest, out);
-  for (auto& [index, choice] : choices_) sweep(choice, true);
-  // Nothing could stand behind it.
+  read_event(rest, out);
+  for (auto& [index, choice] : choices_) queue_windows(choice, true);
+  // The rest must come last, so it waits for the warnings.
   held_ += rest;
   finished_ = true;
-  insert(std::exchange(late_, {}), out);
-  settle(out);
+  insert(std::exchange(after_long_event_, {}), out);
+  release_end(out);
 }
 
-GuardedStream::Said GuardedStream::read(std::string_view event) {
-  Said out;
+GuardedStream::EventContent GuardedStream::parse_event(std::string_view event) {
+  EventContent out;
   std::string data = data_of(event);
   if (data.starts_with(kDone)) {
     out.is_chunk = out.ends = out.last = true;
@@ -136,26 +137,27 @@ GuardedStream::Said GuardedStream::read(std::string_view event) {
   return out;
 }
 
-GuardedStream::Said GuardedStream::hear(std::string_view event, std::string& out) {
-  Said said = read(event);
-  if (said.unread) grounding_unchecked_ = jailbreak_unchecked_ = true;
-  for (const Said::Of& of : said.choices) say(of, out);
-  return said;
+GuardedStream::EventContent GuardedStream::read_event(std::string_view event, std::string& out) {
+  EventContent content = parse_event(event);
+  if (content.unread) grounding_unchecked_ = jailbreak_unchecked_ = true;
+  for (const EventContent::OfChoice& of : content.choices) push_text(of, out);
+  return content;
 }
 
-// Comments and the like pass; they keep connections alive.
-void GuardedStream::event(std::string_view event, std::string& out) {
-  const Said said = hear(event, out);
-  if (said.last) {
-    for (auto& [index, choice] : choices_) sweep(choice, true);
+// Comments and the like pass, because they keep connections alive.
+void GuardedStream::pass_event(std::string_view event, std::string& out) {
+  const EventContent content = read_event(event, out);
+  if (content.last) {
+    for (auto& [index, choice] : choices_) queue_windows(choice, true);
   }
-  const bool says = std::any_of(said.choices.begin(), said.choices.end(),
-                                [](const Said::Of& of) { return !of.text.empty(); });
-  const bool waits = said.ends ? is_busy() || holds() : said.is_chunk && holds() && !says;
-  if (said.ends && !waits) close(out);
+  const bool has_text =
+      std::any_of(content.choices.begin(), content.choices.end(),
+                  [](const EventContent::OfChoice& of) { return !of.text.empty(); });
+  const bool waits = content.ends ? is_busy() || holds() : content.is_chunk && holds() && !has_text;
+  if (content.ends && !waits) write_last_warnings(out);
   if (ended_) return;
   (waits ? held_ : out) += event;
-  for (const Said::Of& of : said.choices) {
+  for (const EventContent::OfChoice& of : content.choices) {
     if (!of.ends) continue;
     if (waits) {
       held_ends_.push_back(of.choice);
@@ -165,29 +167,29 @@ void GuardedStream::event(std::string_view event, std::string& out) {
   }
 }
 
-void GuardedStream::say(const Said::Of& said, std::string& out) {
-  Choice* choice = choice_of(said.choice);
+void GuardedStream::push_text(const EventContent::OfChoice& content, std::string& out) {
+  Choice* choice = choice_of(content.choice);
   if (choice == nullptr) {
     grounding_unchecked_ = jailbreak_unchecked_ = true;
     return;
   }
-  if (!said.text.empty() && !choice->begun) {
+  if (!content.text.empty() && !choice->begun) {
     choice->begun = true;
     if (rules_.unverified && rules_.on_unverified == ReplyAction::kWarn) {
-      const ReplyMark mark{.warning = kUnverified, .choice = said.choice};
-      insert(text_event(head_, said.choice, warning_text(mark) + "\n\n", {mark}), out);
+      const ReplyMark mark{.warning = kUnverified, .choice = content.choice};
+      insert(text_event(head_, content.choice, warning_text(mark) + "\n\n", {mark}), out);
     }
   }
   if (!choice->warnings.empty()) {
-    const bool fits = !choice->text.in_word() || !begins_in_word(said.text);
-    if (fits || said.ends || choice->patience == 0) {
-      flush(*choice, out);
+    const bool fits = !choice->text.in_word() || !begins_in_word(content.text);
+    if (fits || content.ends || choice->events_left == 0) {
+      send_warnings(*choice, out);
     } else {
-      --choice->patience;
+      --choice->events_left;
     }
   }
-  choice->text.push(said.text);
-  sweep(*choice, said.ends);
+  choice->text.push(content.text);
+  queue_windows(*choice, content.ends);
 }
 
 GuardedStream::Choice* GuardedStream::choice_of(int64_t index) {
@@ -197,7 +199,7 @@ GuardedStream::Choice* GuardedStream::choice_of(int64_t index) {
   return &choices_.emplace(index, index).first->second;
 }
 
-void GuardedStream::sweep(Choice& choice, bool all) {
+void GuardedStream::queue_windows(Choice& choice, bool all) {
   if (!rules_.grounding && !rules_.jailbreak) return;
   while (auto window = choice.text.take(all)) {
     const size_t bytes = window->text.size() + window->before.size();
@@ -217,7 +219,7 @@ bool GuardedStream::pauses() const {
 
 void GuardedStream::pause() {
   for (auto& [index, choice] : choices_) {
-    if (choice.text.pauses()) sweep(choice, true);
+    if (choice.text.pauses()) queue_windows(choice, true);
   }
 }
 
@@ -236,15 +238,15 @@ void GuardedStream::done(const ReplyVerdict& verdict, std::string& out) {
   jailbreak_unchecked_ = jailbreak_unchecked_ || verdict.jailbreak_failed;
   for (const ReplyFinding& finding : verdict.findings) {
     if (ended_) return;
-    take(finding, out);
+    add_finding(finding, out);
   }
-  settle(out);
+  release_end(out);
 }
 
 void GuardedStream::failed(std::string& out) {
   checking_ = false;
   grounding_unchecked_ = jailbreak_unchecked_ = true;
-  settle(out);
+  release_end(out);
 }
 
 void GuardedStream::give_up(std::string& out) {
@@ -253,12 +255,12 @@ void GuardedStream::give_up(std::string& out) {
   failed(out);
 }
 
-void GuardedStream::take(const ReplyFinding& finding, std::string& out) {
+void GuardedStream::add_finding(const ReplyFinding& finding, std::string& out) {
   Choice* choice = choice_of(finding.choice);
   if (choice == nullptr) return;
   if (finding.jailbreak > 0) {
     outcome_.jailbreak = ReplyState::kFound;
-    const bool again = std::exchange(choice->attempted, true);
+    const bool again = std::exchange(choice->jailbreak_marked, true);
     const ReplyMark mark{
         .warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak};
     if (rules_.on_jailbreak == ReplyAction::kEnd) return end(mark, out);
@@ -276,7 +278,7 @@ void GuardedStream::take(const ReplyFinding& finding, std::string& out) {
     case ReplyAction::kAnnotate:
       return insert(mark_event(head_, finding.choice, {mark}), out);
     case ReplyAction::kWarn:
-      // Without details the second would say what the first has said.
+      // Without details, a second warning would repeat the first.
       if (choice->warned && !rules_.details) return;
       choice->warned = true;
       return warn(*choice,
@@ -288,29 +290,29 @@ void GuardedStream::take(const ReplyFinding& finding, std::string& out) {
 
 void GuardedStream::warn(Choice& choice, std::string event, std::string& out) {
   choice.warnings.push_back(std::move(event));
-  choice.patience = kPatience;
-  if (!choice.text.in_word()) flush(choice, out);
+  choice.events_left = kEventsPerWordMax;
+  if (!choice.text.in_word()) send_warnings(choice, out);
 }
 
-void GuardedStream::flush(Choice& choice, std::string& out) {
+void GuardedStream::send_warnings(Choice& choice, std::string& out) {
   for (const std::string& event : std::exchange(choice.warnings, {})) insert(event, out);
 }
 
 void GuardedStream::insert(std::string_view event, std::string& out) {
-  (skipping_ ? late_ : out) += event;
+  (skipping_ ? after_long_event_ : out) += event;
 }
 
-// The last word on what nobody has looked at.
-void GuardedStream::tell_unchecked(std::string& out) {
+// Reports at the end the checks that failed.
+void GuardedStream::warn_unchecked(std::string& out) {
   const int64_t choice = choices_.empty() ? 0 : choices_.begin()->first;
-  if (rules_.jailbreak && jailbreak_unchecked_ && !jailbreak_told_) {
-    jailbreak_told_ = true;
+  if (rules_.jailbreak && jailbreak_unchecked_ && !jailbreak_reported_) {
+    jailbreak_reported_ = true;
     const ReplyMark mark{.warning = kResponseJailbreak, .choice = choice, .unchecked = true};
     if (rules_.on_jailbreak == ReplyAction::kEnd && rules_.fails_closed) return end(mark, out);
     if (rules_.on_jailbreak != ReplyAction::kNone) insert(mark_event(head_, choice, {mark}), out);
   }
-  if (!rules_.grounding || !grounding_unchecked_ || grounding_told_) return;
-  grounding_told_ = true;
+  if (!rules_.grounding || !grounding_unchecked_ || grounding_reported_) return;
+  grounding_reported_ = true;
   const ReplyMark mark{.warning = kHallucination, .choice = choice, .unchecked = true};
   if (rules_.on_hallucination == ReplyAction::kNone) return;
   if (rules_.on_hallucination == ReplyAction::kWarn) {
@@ -337,17 +339,17 @@ void GuardedStream::end(const ReplyMark& why, std::string& out) {
   ended_ = !skipping_;
 }
 
-// What is to stand in front of an end.
-void GuardedStream::close(std::string& out) {
-  for (auto& [index, choice] : choices_) flush(choice, out);
-  tell_unchecked(out);
+// Writes the warnings that must precede an end.
+void GuardedStream::write_last_warnings(std::string& out) {
+  for (auto& [index, choice] : choices_) send_warnings(choice, out);
+  warn_unchecked(out);
 }
 
-// Once all is checked, the end may follow.
-void GuardedStream::settle(std::string& out) {
+// Releases the held end once everything is checked.
+void GuardedStream::release_end(std::string& out) {
   if (is_busy() || ended_) return;
   if (!holds() && !finished_) return;
-  close(out);
+  write_last_warnings(out);
   if (ended_) return;
   out += std::exchange(held_, {});
   for (const int64_t index : std::exchange(held_ends_, {})) {

@@ -1,9 +1,9 @@
 #pragma once
-// A stream of chat completion chunks, or of plain completions, that is watched while it passes.
+// Checks a stream of chat completion chunks, or of plain completions, while it passes.
 //
-// Events go out as soon as they are whole; only the end waits, for what was said to be checked: the
-// events from the one that ends a choice on. Checks are run by the caller, one at a time, wherever
-// he likes; what they find comes between two events, since nothing goes out in parts.
+// Events are sent as soon as they are complete. Only the end waits for the checks: the events from
+// the one that ends a choice on. The caller runs the checks, one at a time, on any thread. Warnings
+// go between two events, since no event is sent in parts.
 
 #include <cstdint>
 #include <map>
@@ -17,40 +17,42 @@
 
 namespace signalbox::replies {
 
-/// Not thread-safe, and without a clock.
+/// Not thread-safe; reads no clock.
 class GuardedStream {
  public:
-  /// A longer event passes unread, and what it says is unchecked.
+  /// A longer event passes unread, and its text is unchecked.
   static constexpr size_t kEventBytesMax = size_t{1} << 20;
-  /// Texts that wait to be checked; what comes then is unchecked.
+  /// The limit of text that waits for a check; text beyond it is unchecked.
   static constexpr size_t kWaitingBytesMax = size_t{64} << 10;
-  /// Of a reply with more choices the rest is unchecked.
+  /// Further choices of a reply are unchecked.
   static constexpr size_t kChoicesMax = 128;
 
   explicit GuardedStream(const ReplyRules& rules) : rules_(rules) {}
 
-  /// Bytes from upstream; appends what the client gets now, as all that have `out` do.
+  /// Takes bytes from upstream and appends to `out` the bytes for the client, as do all methods
+  /// with `out`.
   void push(std::string_view bytes, std::string& out);
-  /// There are no more.
+  /// Call it at the end of the reply.
   void finish(std::string& out);
-  /// Whether something looks like the end of a sentence that only a pause would tell to be one.
+  /// True if a text may have reached the end of a sentence that only a pause can confirm.
   bool pauses() const;
-  /// There is a pause.
+  /// Call it after a pause in the stream.
   void pause();
 
-  /// What is to be checked now; empty while a check is under way or where there is nothing.
+  /// Returns the text to check now; empty while a check is running or if there is nothing to check.
   std::vector<ReplyWindow> take_work();
-  /// What was taken has been checked, or was not.
+  /// Call one of these after the check of the taken work has finished or failed.
   void done(const ReplyVerdict& verdict, std::string& out);
   void failed(std::string& out);
-  /// What is not checked by now will not be. No done() or failed() follows.
+  /// Stops waiting for checks: all text that is not checked yet stays unchecked. Do not call done()
+  /// or failed() afterwards.
   void give_up(std::string& out);
 
-  /// Something waits to be checked, or is being checked.
+  /// True if text waits for a check or is being checked.
   bool is_busy() const { return checking_ || !waiting_.empty(); }
-  /// Events are held back for that.
+  /// True if events are held back because of that.
   bool holds() const { return !held_.empty(); }
-  /// The reply has been ended, and all of it was given; what still comes is left out.
+  /// True if the reply has been ended and everything was sent; further bytes are dropped.
   bool ended() const { return ended_; }
   ReplyOutcome outcome() const;
 
@@ -58,50 +60,50 @@ class GuardedStream {
   struct Choice {
     explicit Choice(int64_t index) : text(index) {}
     ReplyText text;
-    bool begun = false;                      // it has said something
-    bool over = false;                       // the client has been told its end
-    bool warned = false;                     // in its text
-    bool attempted = false;                  // an attempt was told of
+    bool begun = false;                      // it has had text
+    bool over = false;                       // its end has been sent to the client
+    bool warned = false;                     // a warning is in its text
+    bool jailbreak_marked = false;           // a jailbreak mark has been sent
     std::vector<std::string> warnings = {};  // events that wait for the end of a word
-    uint32_t patience = 0;                   // events of the choice that they still may wait for
+    uint32_t events_left = 0;                // further events of the choice that they may wait for
   };
-  /// What an event says.
-  struct Said {
-    struct Of {
+  /// The content of one event.
+  struct EventContent {
+    struct OfChoice {
       int64_t choice;
       std::string text;
       bool ends;
     };
-    std::vector<Of> choices;
-    bool ends = false;      // a choice, or the stream
-    bool last = false;      // the stream
-    bool is_chunk = false;  // or the end of the stream
-    bool unread = false;    // something that is not among `choices`
+    std::vector<OfChoice> choices;
+    bool ends = false;      // it ends a choice or the stream
+    bool last = false;      // it ends the stream
+    bool is_chunk = false;  // a chunk, or the end of the stream
+    bool unread = false;    // it has text that is not in `choices`
   };
 
   size_t event_end(std::string_view bytes);
-  Said read(std::string_view event);
-  Said hear(std::string_view event, std::string& out);
-  void event(std::string_view event, std::string& out);
-  void say(const Said::Of& said, std::string& out);
+  EventContent parse_event(std::string_view event);
+  EventContent read_event(std::string_view event, std::string& out);
+  void pass_event(std::string_view event, std::string& out);
+  void push_text(const EventContent::OfChoice& content, std::string& out);
   Choice* choice_of(int64_t index);
-  void sweep(Choice& choice, bool all);
-  void take(const ReplyFinding& finding, std::string& out);
+  void queue_windows(Choice& choice, bool all);
+  void add_finding(const ReplyFinding& finding, std::string& out);
   void warn(Choice& choice, std::string event, std::string& out);
-  void flush(Choice& choice, std::string& out);
+  void send_warnings(Choice& choice, std::string& out);
   void insert(std::string_view event, std::string& out);
-  void tell_unchecked(std::string& out);
+  void warn_unchecked(std::string& out);
   void end(const ReplyMark& why, std::string& out);
-  void close(std::string& out);
-  void settle(std::string& out);
+  void write_last_warnings(std::string& out);
+  void release_end(std::string& out);
 
   const ReplyRules rules_;
-  std::string event_;         // that has begun
-  bool line_empty_ = true;    // the line that has begun, so far
-  bool return_ = false;       // the last byte was a carriage return
-  bool return_ends_ = false;  // which ends the event, with a line feed behind it or without
-  bool skipping_ = false;     // the event is too long, and passes
-  std::string late_;          // what is to stand behind it
+  std::string event_;          // bytes of the incomplete event
+  bool line_empty_ = true;     // the incomplete line is empty so far
+  bool after_return_ = false;  // the last byte was a carriage return
+  bool return_ends_ = false;   // that return ends the event, with or without a line feed after it
+  bool skipping_ = false;      // the event is too long and passes unread
+  std::string after_long_event_;  // events to insert after it
 
   ChunkHead head_{"{"};
   std::map<int64_t, Choice> choices_;
@@ -109,10 +111,10 @@ class GuardedStream {
   size_t waiting_bytes_ = 0;
   bool checking_ = false;
   std::string held_;
-  std::vector<int64_t> held_ends_;  // choices whose end is in it
+  std::vector<int64_t> held_ends_;  // choices whose end is in held_
   bool grounding_unchecked_ = false, jailbreak_unchecked_ = false;
-  bool grounding_told_ = false, jailbreak_told_ = false;  // that it is so
-  bool finished_ = false;                                 // upstream
+  bool grounding_reported_ = false, jailbreak_reported_ = false;  // has been sent
+  bool finished_ = false;                                         // upstream has ended
   bool ended_ = false;
   ReplyOutcome outcome_;
 };

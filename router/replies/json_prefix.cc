@@ -1,4 +1,4 @@
-// One byte at a time: most texts are none at their first.
+// Reads one byte at a time, because most texts fail at their first byte.
 
 #include "router/replies/json_prefix.h"
 

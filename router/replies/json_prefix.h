@@ -1,5 +1,5 @@
 #pragma once
-// Whether a text of which only the beginning is there may be JSON.
+// Decides whether the beginning of a text may be the beginning of JSON.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace signalbox::replies {
 
-/// Of one text, an object or an array with white space around it, that comes in pieces. Numbers and
-/// \u escapes are looked at by their characters alone.
+/// For one text that arrives in pieces and is an object or an array, possibly with white space
+/// around it. Numbers and \u escapes are checked only for valid characters.
 class JsonPrefix {
  public:
-  /// How many bytes of `text` go on with it. If not all do, the text is no JSON, and is not to be
-  /// asked about again.
+  /// Returns how many bytes of `text` continue the JSON. If not all do, the text is not JSON; do
+  /// not call push() again.
   size_t push(std::string_view text);
 
  private:
@@ -39,12 +39,12 @@ class JsonPrefix {
   bool string(bool is_key);
   bool comma_or_end(char c);
 
-  static constexpr size_t kDepthMax = 128;  // as documents have it
+  static constexpr size_t kDepthMax = 128;  // the same limit as json::Document
 
   At at_ = At::kStart;
-  bool is_key_ = false;    // of kString
-  std::string_view word_;  // what is to come of it
-  std::string brackets_;   // that are open
+  bool is_key_ = false;    // if kString
+  std::string_view word_;  // the rest of the literal
+  std::string brackets_;   // open brackets
 };
 
 }  // namespace signalbox::replies

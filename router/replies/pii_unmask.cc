@@ -1,4 +1,4 @@
-// Replies are edited as requests are: bytes of JSON that need no change stay as they came.
+// Edits replies like requests: JSON bytes that need no change stay as they came.
 
 #include "router/replies/pii_unmask.h"
 
@@ -30,7 +30,7 @@ Result<void> StreamUnmasker::push(std::string_view bytes, std::string& out) {
     if (end == std::string_view::npos) break;
     rest_ += bytes.substr(0, end + 1);
     bytes.remove_prefix(end + 1);
-    line(rest_, out);
+    add_line(rest_, out);
     rest_.clear();
   }
   rest_ += bytes;
@@ -38,7 +38,7 @@ Result<void> StreamUnmasker::push(std::string_view bytes, std::string& out) {
 }
 
 void StreamUnmasker::finish(std::string& out) {
-  if (!rest_.empty()) line(rest_, out);
+  if (!rest_.empty()) add_line(rest_, out);
   rest_.clear();
   std::string held;
   chunks_.finish(held);
@@ -46,10 +46,10 @@ void StreamUnmasker::finish(std::string& out) {
   out += std::exchange(begun_, {});
 }
 
-// With its line feed, if it has one.
-void StreamUnmasker::line(std::string_view line, std::string& out) {
+// `line` includes its line feed, if it has one.
+void StreamUnmasker::add_line(std::string_view line, std::string& out) {
   const bool is_blank = line == "\n" || line == "\r\n";
-  // Comments are no part of an event: connections are kept alive by them, which cannot wait.
+  // Comments are not part of an event. They keep connections alive and must not wait.
   const bool is_comment = line.starts_with(':') && begun_.empty();
   if (!is_blank && !is_comment && !line.starts_with(kDataField) && at_ == Out::kBetweenEvents) {
     begun_ += line;
@@ -68,7 +68,7 @@ void StreamUnmasker::line(std::string_view line, std::string& out) {
   }
 }
 
-// The line as the client gets it, and the events that have to come before its own.
+// Returns the line for the client, and in `before` the events that must precede its event.
 std::string StreamUnmasker::unmasked_data(std::string_view line, std::string& before) {
   const std::string_view text = line.substr(0, line.find_last_not_of("\r\n") + 1);
   const size_t begin = std::min(text.find_first_not_of(' ', kDataField.size()), text.size());
@@ -83,7 +83,7 @@ std::string StreamUnmasker::unmasked_data(std::string_view line, std::string& be
                      line.substr(text.size()));
 }
 
-// Some servers leave blank lines out, the last one at least.
+// Some servers omit blank lines, at least the last one.
 void StreamUnmasker::insert(std::string_view events, std::string& out) {
   if (events.empty()) return;
   if (at_ != Out::kBetweenEvents) out += at_ == Out::kInLine ? "\n\n" : "\n";

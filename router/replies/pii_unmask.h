@@ -1,5 +1,5 @@
 #pragma once
-// Originals back into a reply, whole or as a stream of events, whatever way it is cut.
+// Restores originals in a reply, whole or as a stream of events that may be cut anywhere.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,38 +12,39 @@
 
 namespace signalbox::replies {
 
-/// A whole reply: in JSON the strings that hold placeholders, elsewhere the bytes.
+/// For a whole reply. If it is JSON, edits the strings with placeholders, otherwise the bytes.
 std::string unmask_reply(std::string body, const ReplyMasks& masks);
 
-/// Chunks of completions, of chat or of plain ones, as server-sent events. Each text of each choice
-/// is one text over all of its deltas, strings or lists of parts; a delta is held back only by what
-/// may still become a placeholder. What is held when the text is over goes out behind it, between
-/// two events. Other strings are texts of their own. Lines without placeholders keep their bytes.
+/// For chunks of chat or plain completions as server-sent events. Each text of a choice extends
+/// over all of its deltas, which may be strings or lists of parts. Only the part of a delta that
+/// may still become a placeholder is held back. When the text ends, the held part is sent between
+/// two events. Every other string is a text of its own. Lines without placeholders keep their
+/// bytes.
 class StreamUnmasker {
  public:
-  /// The masks outlive it.
+  /// The masks must outlive this object.
   explicit StreamUnmasker(const ReplyMasks& masks) : masks_(masks), chunks_(masks) {}
 
-  /// Appends what is sure by now. kTooLarge for an event that has more than kEventBytesMax up to
-  /// the end of a line of its data.
+  /// Appends the bytes that are final. kTooLarge for an event with more than kEventBytesMax bytes
+  /// up to the end of a data line.
   Result<void> push(std::string_view bytes, std::string& out);
-  /// The stream has ended.
+  /// Call it at the end of the stream.
   void finish(std::string& out);
 
   static constexpr size_t kEventBytesMax = size_t{1} << 24;
 
  private:
-  /// Where what went out ends.
+  /// The place where the output ends.
   enum class Out : uint8_t { kBetweenEvents, kBetweenLines, kInLine };
 
-  void line(std::string_view line, std::string& out);
+  void add_line(std::string_view line, std::string& out);
   std::string unmasked_data(std::string_view line, std::string& before);
   void insert(std::string_view events, std::string& out);
 
   const ReplyMasks& masks_;
   ChunkUnmasker chunks_;
-  std::string begun_;  // lines of an event whose data is to come, and something before it
-  std::string rest_;   // the beginning of a line
+  std::string begun_;  // earlier lines of an event whose data is still to come
+  std::string rest_;   // an incomplete line
   Out at_ = Out::kBetweenEvents;
 };
 

@@ -1,5 +1,4 @@
-// What stands in front of a window is checked with it, since it explains it, and not reported
-// again.
+// The text before a window is checked with it as its context, but not reported again.
 
 #include "router/replies/reply_check.h"
 
@@ -19,8 +18,8 @@ using text::Sentence;
 using text::Token;
 using text::TokenKind;
 
-constexpr size_t kSharedMin = 2;             // words that speak of the same
-constexpr size_t kAttemptBytesBefore = 512;  // an attempt is a sentence or two
+constexpr size_t kSharedMin = 2;  // shared words that make two texts treat the same subject
+constexpr size_t kAttemptBytesBefore = 512;  // a jailbreak attempt is one or two sentences long
 
 size_t words_in(std::string_view text) {
   const ReadText read(text);
@@ -36,23 +35,22 @@ std::string_view tail(std::string_view text, size_t bytes) {
   return text.substr(begin);
 }
 
-// Without its ending, of a word that says something; "" of another.
-std::string_view subject_of(const Token& token) {
+// The stem of a content word; "" for any other token.
+std::string_view stem_or_empty(const Token& token) {
   if (token.kind == TokenKind::kSymbol || token.lower.size() < 2 ||
       text::is_common_word(token.lower))
     return {};
   return text::stem_of(token.lower);
 }
 
-// Those with an entry in `of`, if there is any.
-std::unordered_set<std::string> subjects(std::string_view text,
+// The stems of all content words of `text`; with `of`, only those in that set.
+std::unordered_set<std::string> stems_of(std::string_view text,
                                          const std::unordered_set<std::string>* of = nullptr) {
   std::unordered_set<std::string> out;
   const ReadText read(text);
   for (const Token& token : read.tokens()) {
-    std::string subject(subject_of(token));
-    if (!subject.empty() && (of == nullptr || of->contains(subject)))
-      out.insert(std::move(subject));
+    std::string stem(stem_or_empty(token));
+    if (!stem.empty() && (of == nullptr || of->contains(stem))) out.insert(std::move(stem));
   }
   return out;
 }
@@ -70,8 +68,8 @@ ReplyCheck::ReplyCheck(const ReplyRules& rules, GroundTruth truth,
 
 Result<void> ReplyCheck::prepare() {
   if (!truth_.instructions.empty()) {
-    instruction_words_ = subjects(truth_.instructions);
-    asked_words_ = subjects(truth_.question, &instruction_words_);
+    instruction_words_ = stems_of(truth_.instructions);
+    question_words_ = stems_of(truth_.question, &instruction_words_);
   }
   SIGNALBOX_TRY(context_, checker_->prepare(std::move(truth_.context), std::move(truth_.question)));
   return {};
@@ -84,8 +82,8 @@ ReplyVerdict ReplyCheck::check(const std::vector<ReplyWindow>& windows,
   for (const ReplyWindow& window : windows) {
     ReplyFinding found;
     found.choice = window.choice;
-    if (rules_.grounding && !ground(window, found)) out.grounding_failed = true;
-    if (rules_.jailbreak && !classify(window, patience, found)) out.jailbreak_failed = true;
+    if (rules_.grounding && !check_grounding(window, found)) out.grounding_failed = true;
+    if (rules_.jailbreak && !check_jailbreak(window, patience, found)) out.jailbreak_failed = true;
     if (!found.spans.empty() || found.jailbreak > 0) out.findings.push_back(std::move(found));
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -100,7 +98,7 @@ bool ReplyCheck::counts(const grounding::Span& span, std::string_view text) cons
   return span.score >= spans_.score_min && words_in(text) >= spans_.words_min;
 }
 
-Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
+Result<void> ReplyCheck::check_grounding(const ReplyWindow& window, ReplyFinding& out) {
   if (checker_ == nullptr) return fail(Code::kUnsupported, "there is no checker");
   if (context_ == nullptr) {
     SIGNALBOX_TRY_VOID(prepare());
@@ -108,7 +106,7 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
   const std::string answer = window.before + window.text;
   SIGNALBOX_TRY(const grounding::Report report, checker_->check(*context_, answer));
   if (report.spans.empty()) return {};
-  const std::vector<Sentence> sentences = speaking(answer);
+  const std::vector<Sentence> sentences = relevant_sentences(answer);
   auto sentence = sentences.begin();
   utf8::Points points(answer, window.before.size());
   for (const grounding::Span& span : report.spans) {
@@ -116,21 +114,22 @@ Result<void> ReplyCheck::ground(const ReplyWindow& window, ReplyFinding& out) {
     const uint32_t begin = std::max(span.begin, static_cast<uint32_t>(window.before.size()));
     const std::string_view text = std::string_view(answer).substr(begin, span.end - begin);
     while (sentence != sentences.end() && sentence->end <= span.begin) ++sentence;
-    const bool speaks = sentence != sentences.end() && sentence->begin < span.end;
-    if (!counts(span, text) || !speaks) continue;
-    ReplySpan told;
-    told.begin = window.begin + points.up_to(begin);
-    told.end = told.begin + utf8::count(text);
-    told.text = text;
-    told.verdict = grounding::verdict_name(span.verdict);
-    told.score = span.score;
-    out.spans.push_back(std::move(told));
+    const bool is_relevant = sentence != sentences.end() && sentence->begin < span.end;
+    if (!counts(span, text) || !is_relevant) continue;
+    ReplySpan reported;
+    reported.begin = window.begin + points.up_to(begin);
+    reported.end = reported.begin + utf8::count(text);
+    reported.text = text;
+    reported.verdict = grounding::verdict_name(span.verdict);
+    reported.score = span.score;
+    out.spans.push_back(std::move(reported));
   }
   return {};
 }
 
-// Instructions say nothing of most things, and what they do not speak of they do not contradict.
-std::vector<Sentence> ReplyCheck::speaking(std::string_view answer) const {
+// Instructions do not mention most subjects, and they cannot contradict a sentence on a subject
+// that they do not mention. Returns the sentences that they may contradict.
+std::vector<Sentence> ReplyCheck::relevant_sentences(std::string_view answer) const {
   if (truth_.instructions.empty())
     return {Sentence{.begin = 0, .end = static_cast<uint32_t>(answer.size())}};
   const ReadText read(answer);
@@ -138,18 +137,19 @@ std::vector<Sentence> ReplyCheck::speaking(std::string_view answer) const {
   for (const Sentence& sentence : read.sentences()) {
     std::unordered_set<std::string> shared;
     for (uint32_t i = sentence.first_token; i < sentence.last_token; ++i) {
-      if (asked_words_.size() + shared.size() >= kSharedMin) break;
-      std::string subject(subject_of(read.at(i)));
-      if (instruction_words_.contains(subject) && !asked_words_.contains(subject))
-        shared.insert(std::move(subject));
+      if (question_words_.size() + shared.size() >= kSharedMin) break;
+      std::string stem(stem_or_empty(read.at(i)));
+      if (instruction_words_.contains(stem) && !question_words_.contains(stem))
+        shared.insert(std::move(stem));
     }
-    if (asked_words_.size() + shared.size() >= kSharedMin) out.push_back(sentence);
+    if (question_words_.size() + shared.size() >= kSharedMin) out.push_back(sentence);
   }
   return out;
 }
 
-Result<void> ReplyCheck::classify(const ReplyWindow& window, const engine::Patience& patience,
-                                  ReplyFinding& out) const {
+Result<void> ReplyCheck::check_jailbreak(const ReplyWindow& window,
+                                         const engine::Patience& patience,
+                                         ReplyFinding& out) const {
   if (judge_.model == nullptr) return fail(Code::kUnsupported, "there is no classifier");
   const std::string text = std::string(tail(window.before, kAttemptBytesBefore)) + window.text;
   SIGNALBOX_TRY(const text::Windows pieces, text::windows_of({text}, *judge_.model));
@@ -161,7 +161,7 @@ Result<void> ReplyCheck::classify(const ReplyWindow& window, const engine::Patie
     if (sum >= judge_.threshold) out.jailbreak = std::max(out.jailbreak, std::min(sum, 1.0));
   }
   if (pieces.whole || out.jailbreak > 0) return {};
-  return fail(Code::kTooLarge, "the reply is too long to be looked at whole");
+  return fail(Code::kTooLarge, "the reply is too long to be checked whole");
 }
 
 }  // namespace signalbox::replies

@@ -1,6 +1,6 @@
 #pragma once
-// Windows of a reply against what its request knows: claims against the context, and the text
-// itself for attempts to override instructions. Runs models; whoever calls says on which thread.
+// Checks windows of a reply: its claims against the request's context, and its text for attempts to
+// override instructions. Runs models on the caller's thread.
 
 #include <memory>
 #include <string>
@@ -14,58 +14,59 @@
 
 namespace signalbox::replies {
 
-/// What a request holds a reply to.
+/// The parts of a request that its reply is checked against.
 struct GroundTruth {
-  std::string context;   // results of tools and of retrieval, system messages, what was said before
+  // Results of tools and of retrieval, system messages, earlier messages of the user
+  std::string context;
   std::string question;  // the user's last message
-  /// What is the context, if nothing but system messages: they may be instructions, so a sentence
-  /// counts only if it, or the question, speaks of the same as they do. "": not so.
+  /// The system messages if there are no tool results, else "". They may be instructions, so a
+  /// sentence counts only if it shares their subject, or if the question does.
   std::string instructions;
-  bool empty = true;  // there is nothing to hold a reply to
+  bool empty = true;  // there is nothing to check a reply against
 };
 
-/// Which spans of a model that marks tokens count; findings without a model always do.
+/// Selects the spans that count if a token classifier marked them. Spans found without a model
+/// always count.
 struct SpanRules {
   double score_min = 0;
   uint32_t words_min = 0;
 };
 
-/// A classifier of attempts.
+/// A classifier of jailbreak attempts.
 struct JailbreakJudge {
-  std::shared_ptr<const engine::TextModel> model = nullptr;  // null: there is none
+  std::shared_ptr<const engine::TextModel> model = nullptr;  // nullptr: there is none
   size_t head = 0;
   std::vector<size_t> positive = {};  // labels that count as an attempt
   double threshold = 0.7;
 };
 
-/// Of one reply. One call at a time, from whatever thread; owns or shares all that it needs.
+/// Checks one reply. Allows one call at a time, from any thread. Owns or shares all that it needs.
 class ReplyCheck {
  public:
-  /// A check that the rules ask for and that has no checker or no model fails, each time.
+  /// A check that the rules require fails each time if it has no checker or no model.
   ReplyCheck(const ReplyRules& rules, GroundTruth truth,
              std::shared_ptr<const grounding::Checker> checker, const SpanRules& spans,
              JailbreakJudge judge);
 
-  /// `patience`: how long the classifier's queue may hold it up.
+  /// `patience` limits the wait in the classifier's queue.
   ReplyVerdict check(const std::vector<ReplyWindow>& windows, const engine::Patience& patience);
 
  private:
-  Result<void> ground(const ReplyWindow& window, ReplyFinding& out);
-  Result<void> classify(const ReplyWindow& window, const engine::Patience& patience,
-                        ReplyFinding& out) const;
+  Result<void> check_grounding(const ReplyWindow& window, ReplyFinding& out);
+  Result<void> check_jailbreak(const ReplyWindow& window, const engine::Patience& patience,
+                               ReplyFinding& out) const;
   Result<void> prepare();
   bool counts(const grounding::Span& span, std::string_view text) const;
-  std::vector<text::Sentence> speaking(std::string_view answer) const;
+  std::vector<text::Sentence> relevant_sentences(std::string_view answer) const;
 
   const ReplyRules rules_;
   GroundTruth truth_;
   const std::shared_ptr<const grounding::Checker> checker_;
   const SpanRules spans_;
   const JailbreakJudge judge_;
-  std::shared_ptr<const grounding::Context> context_;  // once it was asked for
-  // Words that say something, without their endings: of the instructions, and those of them that
-  // the question has.
-  std::unordered_set<std::string> instruction_words_, asked_words_;
+  std::shared_ptr<const grounding::Context> context_;  // prepared at the first check
+  // Stems of the content words of the instructions, and those of them that the question contains.
+  std::unordered_set<std::string> instruction_words_, question_words_;
 };
 
 }  // namespace signalbox::replies

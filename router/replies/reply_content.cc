@@ -1,5 +1,5 @@
-// Clients differ in what they make of content that is no string, so all that one might show is
-// read, and what is not known to be text is not taken for nothing.
+// Clients treat content that is not a string in different ways. So this reads everything that a
+// client might show, and reports parts that it does not understand as unread.
 
 #include "router/replies/reply_content.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a choice of a reply says, for those who check it whole and those who check it in a stream.
+// The text of a choice, for checks of whole replies and of streams.
 
 #include <optional>
 #include <string>
@@ -10,13 +10,14 @@
 namespace signalbox::replies {
 
 struct ReplyContent {
-  std::optional<json::Value> value = {};  // a string, or an array of parts; none: neither is there
-  std::string text = {};                  // of the string, or of all parts, one after the other
-  bool unread = false;                    // it says something else, too
+  std::optional<json::Value> value =
+      {};                 // a string or an array of parts; nullopt: neither is present
+  std::string text = {};  // of the string, or of all parts in order
+  bool unread = false;    // the choice has other content too
 };
 
-/// `member`: what holds a chat's content, "message" or "delta". Other completions have a `text`.
-/// Thoughts among the parts are left out, as those beside the content are.
+/// `member` is "message" or "delta", the member that holds a chat's content. Plain completions have
+/// a `text`. Thoughts are left out, both among the parts and next to the content.
 ReplyContent content_of(const json::Value& choice, std::string_view member);
 
 }  // namespace signalbox::replies

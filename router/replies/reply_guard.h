@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of a reply that is watched, what is looked at, and what is found: plain values that
-// those who cut a reply into sentences, check them and act on it hand to each other.
+// Plain values that the stages of a reply check pass on: the rules, the windows of text, and the
+// findings.
 
 #include <cstdint>
 #include <string>
@@ -9,56 +9,56 @@
 
 namespace signalbox::replies {
 
-/// What follows from a finding.
+/// The reaction to a finding.
 enum class ReplyAction : uint8_t {
-  kNone,      // it is counted
-  kAnnotate,  // the reply says so beside its text
-  kWarn,      // the text says so
-  kEnd,       // the reply ends
+  kNone,      // count it
+  kAnnotate,  // add a mark next to the text
+  kWarn,      // add a warning to the text
+  kEnd,       // end the reply
 };
 
 struct ReplyRules {
-  bool grounding = false;  // what the request's context does not support is looked for
+  bool grounding = false;  // search for claims that the request's context does not support
   ReplyAction on_hallucination = ReplyAction::kAnnotate;
   bool details = false;     // findings name the spans
-  bool unverified = false;  // facts are asked for and there is no context
+  bool unverified = false;  // the request needs facts and has no context
   ReplyAction on_unverified = ReplyAction::kAnnotate;
-  bool jailbreak = false;  // attempts to override instructions are looked for
+  bool jailbreak = false;  // search for attempts to override instructions
   ReplyAction on_jailbreak = ReplyAction::kAnnotate;
-  bool fails_closed = false;  // what could not be looked at for attempts counts as one
+  bool fails_closed = false;  // a failed jailbreak check counts as an attempt
 };
 
 /// Sentences of one choice of a reply.
 struct ReplyWindow {
   int64_t choice = 0;
-  std::string before;  // what stands in front of them, as much as helps to understand them
+  std::string before;  // preceding text that helps to understand them
   std::string text;
-  uint64_t begin = 0;  // code points of the choice's text in front of `text`
+  uint64_t begin = 0;  // code points of the choice's text before `text`
 };
 
 struct ReplySpan {
   uint64_t begin = 0, end = 0;  // code points of the choice's text, half-open
   std::string text;
-  std::string_view verdict;  // as verdict_name() says it
+  std::string_view verdict;  // a verdict_name()
   double score = 0;
 };
 
-/// In one window.
+/// The findings in one window.
 struct ReplyFinding {
   int64_t choice = 0;
-  std::vector<ReplySpan> spans;  // that nothing supports
-  double jailbreak = 0;          // how probable an attempt is; 0: none was found
+  std::vector<ReplySpan> spans;  // unsupported spans
+  double jailbreak = 0;          // probability of an attempt; 0: none was found
 };
 
-/// Of some windows.
+/// The result of checking some windows.
 struct ReplyVerdict {
   std::vector<ReplyFinding> findings;
-  bool grounding_failed = false;  // not all of it could be held against the context
-  bool jailbreak_failed = false;  // nor looked at for attempts
-  double seconds = 0;             // that looking took
+  bool grounding_failed = false;  // part of the text was not checked against the context
+  bool jailbreak_failed = false;  // part of the text was not checked for attempts
+  double seconds = 0;             // duration of the check
 };
 
-/// What became of one check of a reply.
+/// The result of one kind of check for a reply.
 enum class ReplyState : uint8_t { kOff, kClean, kFound, kUnchecked, kUnverified };
 /// "clean", "found", "unchecked", "unverified"; "" for kOff.
 std::string_view name_of(ReplyState state);
@@ -69,10 +69,10 @@ struct ReplyOutcome {
   uint32_t spans = 0;
   bool ended = false;   // the reply was ended, or withheld
   double seconds = 0;   // of all checks
-  uint32_t checks = 0;  // runs of them
+  uint32_t checks = 0;  // number of runs
 };
 
-/// Names as the vLLM Semantic Router has them in x-vsr-response-warnings.
+/// Names that the vLLM Semantic Router uses in x-vsr-response-warnings.
 inline constexpr std::string_view kHallucination = "hallucination";
 inline constexpr std::string_view kUnverified = "unverified_factual";
 inline constexpr std::string_view kResponseJailbreak = "response_jailbreak";

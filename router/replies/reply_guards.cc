@@ -1,4 +1,4 @@
-// Models are shared with the checks of replies, which may outlast the configuration.
+// Models are shared with the checks of replies, which may outlive the configuration.
 
 #include "router/replies/reply_guards.h"
 
@@ -46,7 +46,8 @@ ReplyAction action_of(config::ResponseJailbreakPlugin::Action action) {
   return ReplyAction::kNone;
 }
 
-// The first head of the kind of the model behind a type; none where there is no model.
+// Returns the first head of that kind in the model for a signal type, or an empty model if there is
+// none.
 Result<grounding::Model> model_of(const config::Config& config, const models::Models& models,
                                   std::string_view type, engine::HeadKind kind) {
   const std::string directory = models::classifier_directory(config, type);
@@ -69,28 +70,29 @@ bool any_decision(const config::Config& config, const Has& has) {
 
 GroundTruth ground_truth_of(const request::ChatRequest& request) {
   GroundTruth out;
-  bool results = false;
-  const request::ChatMessage* asked = nullptr;
+  bool has_results = false;
+  const request::ChatMessage* last_user_message = nullptr;
   for (const request::ChatMessage& message : request.messages) {
-    if (message.role == "user") asked = &message;
+    if (message.role == "user") last_user_message = &message;
   }
-  std::string said;
+  std::string earlier;
   for (const request::ChatMessage& message : request.messages) {
     if (message.role == "tool" || message.role == "function") {
-      results = results || !message.text.empty();
+      has_results = has_results || !message.text.empty();
       add_paragraph(out.context, message.text);
     } else if (message.role == "system" || message.role == "developer") {
       add_paragraph(out.instructions, message.text);
     } else if (message.role == "user" &&
-               (&message != asked || message.text.size() > kQuestionBytesMax)) {
-      add_paragraph(said, message.text);
+               (&message != last_user_message || message.text.size() > kQuestionBytesMax)) {
+      add_paragraph(earlier, message.text);
     }
   }
-  out.empty = !results && out.instructions.empty();
+  out.empty = !has_results && out.instructions.empty();
   add_paragraph(out.context, out.instructions);
-  add_paragraph(out.context, said);
-  if (results) out.instructions.clear();
-  if (asked != nullptr && asked->text.size() <= kQuestionBytesMax) out.question = asked->text;
+  add_paragraph(out.context, earlier);
+  if (has_results) out.instructions.clear();
+  if (last_user_message != nullptr && last_user_message->text.size() <= kQuestionBytesMax)
+    out.question = last_user_message->text;
   return out;
 }
 
@@ -140,25 +142,25 @@ void ReplyGuards::add_notices() {
   });
   if (infers && plain_ == inferring_) {
     notices_.push_back(
-        fmt::format("{}: replies are to be held against their context by a model of inference and "
+        fmt::format("{}: replies are to be checked against their context by an inference model and "
                     "there is none (global.model_catalog.system.hallucination_explainer); numbers, "
-                    "dates, units and names are looked at without it",
+                    "dates, units and names are checked without it",
                     config_.source));
   }
-  const bool looks = any_decision(config_, [](const config::Decision& decision) {
+  const bool checks_jailbreak = any_decision(config_, [](const config::Decision& decision) {
     return decision.response_jailbreak && decision.response_jailbreak->enabled;
   });
-  if (looks && judge_.model == nullptr) {
+  if (checks_jailbreak && judge_.model == nullptr) {
     notices_.push_back(fmt::format(
-        "{}: replies are to be looked at for attempts to override instructions and there is no "
-        "model that does (global.model_catalog.system.prompt_guard); they are marked as unchecked, "
+        "{}: replies are to be checked for attempts to override instructions and there is no "
+        "model for that (global.model_catalog.system.prompt_guard); they are marked as unchecked, "
         "and withheld where the action is block and on_error of prompt_guard is not allow",
         config_.source));
   }
 }
 
-std::optional<WatchedReply> ReplyGuards::of(const routing::Plan& plan,
-                                            const request::ChatRequest& request) const {
+std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan,
+                                                       const request::ChatRequest& request) const {
   if (plan.grounding == nullptr && plan.jailbreak == nullptr) return std::nullopt;
   ReplyRules rules;
   GroundTruth truth;

@@ -1,5 +1,5 @@
 #pragma once
-// What of a reply is watched, as the configuration, its models and the request's plan have it.
+// Selects the checks of a reply from the configuration, its models and the request's plan.
 
 #include <memory>
 #include <optional>
@@ -13,24 +13,24 @@
 
 namespace signalbox::replies {
 
-/// A reply to be watched.
+/// A reply that is checked.
 struct WatchedReply {
   ReplyRules rules;
-  std::shared_ptr<ReplyCheck> check;  // shared with checks that outlast the reply
+  std::shared_ptr<ReplyCheck> check;  // shared with checks that outlive the reply
 };
 
 /// Immutable and thread-safe.
 class ReplyGuards {
  public:
-  /// kInvalid for a model that does not do what its place asks for.
+  /// kInvalid for a model that is of the wrong kind for its place.
   static Result<std::unique_ptr<const ReplyGuards>> create(const config::Config& config,
                                                            const models::Models& models);
 
-  /// Nothing where the plan asks for nothing.
-  std::optional<WatchedReply> of(const routing::Plan& plan,
-                                 const request::ChatRequest& request) const;
+  /// Returns nullopt if the plan requests no checks.
+  std::optional<WatchedReply> watched_reply(const routing::Plan& plan,
+                                            const request::ChatRequest& request) const;
 
-  /// What an operator should know, one line each.
+  /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
@@ -40,13 +40,15 @@ class ReplyGuards {
   void add_notices();
 
   const config::Config& config_;
-  std::shared_ptr<const grounding::Checker> plain_, inferring_;  // the same without such a model
+  std::shared_ptr<const grounding::Checker> plain_,
+      inferring_;  // plain_ has no inference model
   JailbreakJudge judge_;
   std::vector<std::string> notices_;
 };
 
-/// What a conversation holds its next reply to. Results of tools are a context, and so are system
-/// messages; what users have said supports a reply, and what was answered before does not.
+/// Returns the texts that the next reply of a conversation is checked against. The context consists
+/// of tool results, system messages and earlier messages of the user. Earlier answers are not part
+/// of it.
 GroundTruth ground_truth_of(const request::ChatRequest& request);
 
 }  // namespace signalbox::replies

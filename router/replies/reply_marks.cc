@@ -1,5 +1,5 @@
-// No event has a name: clients of some versions take a named one for another kind of stream. The
-// delta is empty rather than missing, since programs look into the first choice unasked.
+// Events have no name: some client versions take a named event for another kind of stream. The
+// delta is empty but present, since programs access the first choice without a check.
 
 #include "router/replies/reply_marks.h"
 

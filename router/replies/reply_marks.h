@@ -1,6 +1,6 @@
 #pragma once
-// How a reply says what was found in it, so that clients who know nothing of it go on as if nothing
-// was said: a chunk with an empty delta and one member more, a sentence in the text, an end.
+// Adds findings to a reply: as a chunk with an empty delta and one extra member, as a sentence in
+// the text, or as an early end. Clients that do not know the extra member ignore it.
 
 #include <cstdint>
 #include <string>
@@ -12,38 +12,41 @@
 
 namespace signalbox::replies {
 
-/// The member that says it.
+/// The member with the findings.
 inline constexpr std::string_view kGuardMember = "vsr_guard";
 
-/// What identifies a stream and its form, for chunks of our own: from one of its own chunks.
+/// Identifies a stream and its form, taken from one of its own chunks, for the chunks that we
+/// insert.
 struct ChunkHead {
-  std::string members;      // "{", those that a stream's chunks share, each with a comma
-  bool plain_text = false;  // of completions that are no chats
+  std::string members;      // "{" and the members that a stream's chunks share, each with a comma
+  bool plain_text = false;  // for plain completions
   static ChunkHead of(const json::Value& chunk);
 };
 
-/// One mark: what warns, in which choice, and what of it may be told.
+/// One mark: a warning, its choice, and the details that may be shown.
 struct ReplyMark {
   std::string_view warning;  // kHallucination and the like
   int64_t choice = 0;
-  std::vector<ReplySpan> spans = {};  // those that may be named
-  double score = 0;                   // of an attempt
-  bool ends = false;                  // the reply ends with it
-  bool unchecked = false;             // it says of the warning that it was not looked for
+  std::vector<ReplySpan> spans = {};  // those that may be shown
+  double score = 0;                   // probability of an attempt
+  bool ends = false;                  // it ends the reply
+  bool unchecked = false;             // the check that gives this warning failed
 };
 
 /// {"warnings":[...],"unchecked":[...],...}: the value of kGuardMember.
 std::string guard_json(const std::vector<ReplyMark>& marks);
 
-/// "data: {...}\n\n": an empty delta of the choice, with kGuardMember.
+/// "data: {...}
+///
+/// ": an empty delta of the choice with kGuardMember.
 std::string mark_event(const ChunkHead& head, int64_t choice, const std::vector<ReplyMark>& marks);
-/// The same with a text for the choice, which a client shows.
+/// The same with a text for the choice, which clients show.
 std::string text_event(const ChunkHead& head, int64_t choice, std::string_view text,
                        const std::vector<ReplyMark>& marks);
-/// The last of the choice: it ends as a content filter ends it.
+/// The last event of the choice, with the finish reason of a content filter.
 std::string end_event(const ChunkHead& head, int64_t choice, const std::vector<ReplyMark>& marks);
 
-/// "[Hallucination Warning] ...", without line feeds; what may be told of the spans is in it.
+/// "[Hallucination Warning] ...", without line feeds; includes the spans that may be shown.
 std::string warning_text(const ReplyMark& mark);
 
 }  // namespace signalbox::replies

@@ -1,5 +1,5 @@
-// Servers send an event a token, more or less; where they say how many tokens there were, that
-// counts.
+// Servers send roughly one event for each token. If the usage gives the number of tokens, that
+// number is used instead.
 
 #include "router/replies/reply_meter.h"
 
@@ -38,7 +38,7 @@ void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
   }
 }
 
-// The last number of that name, so that nothing a model says counts for it.
+// Takes the last number of that name, so that a model's own text cannot replace it.
 std::optional<uint64_t> ReplyMeter::count_of(std::string_view member) const {
   const size_t at = tail_.rfind(member);
   if (at == std::string::npos) return std::nullopt;
@@ -56,15 +56,17 @@ ReplyMeter::Times ReplyMeter::times() const {
   out.prompt_tokens = count_of("\"prompt_tokens\":");
   out.cached_tokens = count_of("\"cached_tokens\":");
   out.completion_tokens = count_of("\"completion_tokens\":");
-  std::optional<double> said;
-  if (out.completion_tokens.value_or(0) > 0) said = static_cast<double>(*out.completion_tokens);
+  std::optional<double> usage_tokens;
+  if (out.completion_tokens.value_or(0) > 0)
+    usage_tokens = static_cast<double>(*out.completion_tokens);
   if (!events_) {
-    if (said) out.tpot_ms = ms_between(started_, last_) / *said;
+    if (usage_tokens) out.tpot_ms = ms_between(started_, last_) / *usage_tokens;
     return out;
   }
   if (count_ == 0) return out;
   out.ttft_ms = ms_between(started_, first_);
-  const double steps = said ? *said - 1 : static_cast<double>(count_) - 2;  // [DONE] is no token
+  const double steps =
+      usage_tokens ? *usage_tokens - 1 : static_cast<double>(count_) - 2;  // [DONE] is no token
   if (steps >= 1) out.tpot_ms = ms_between(first_, last_) / steps;
   return out;
 }

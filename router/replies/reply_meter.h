@@ -1,6 +1,7 @@
 #pragma once
-// Times of a reply from its bytes as they come: when the first token came, how long one took. Looks
-// at where events begin and at the usage at the end, and keeps nothing else.
+// Measures a reply's times from its bytes as they arrive: the time to the first token and the time
+// for each token. It reads only where events begin and the usage at the end, and stores nothing
+// else.
 
 #include <chrono>
 #include <cstdint>
@@ -10,27 +11,28 @@
 
 namespace signalbox::replies {
 
-/// One a reply. Time is a parameter.
+/// One for each reply. Time is a parameter.
 class ReplyMeter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   struct Times {
-    std::optional<double> ttft_ms;  // of a stream: to its first event
-    /// Of a stream: of each event after the first, or each token where the usage says how many.
-    /// Else: the whole time by the number of tokens that the usage says.
+    std::optional<double> ttft_ms;  // for a stream: to its first event
+    /// For a stream: the time for each event after the first or, if the usage gives the number of
+    /// tokens, for each token. Otherwise: the total time divided by the number of tokens in the
+    /// usage.
     std::optional<double> tpot_ms;
-    // As the usage says.
+    // From the usage.
     std::optional<uint64_t> prompt_tokens, cached_tokens, completion_tokens;
   };
 
-  /// `started` when the request went out; `events`: the reply is an event stream.
+  /// `started` is when the request was sent; `events` means that the reply is an event stream.
   ReplyMeter(TimePoint started, bool events) : started_(started), last_(started), events_(events) {}
 
   void feed(std::string_view bytes, TimePoint now);
-  /// That have begun.
+  /// The number of events that have begun.
   size_t events() const { return count_; }
-  /// Once the whole reply has come.
+  /// Call it once the whole reply has arrived.
   Times times() const;
 
  private:
@@ -38,8 +40,8 @@ class ReplyMeter {
 
   TimePoint started_, first_{}, last_;
   bool events_;
-  size_t count_ = 0;       // events
-  size_t line_bytes_ = 0;  // of the line that has begun, as far as it may be "data:"
+  size_t count_ = 0;       // events that have begun
+  size_t line_bytes_ = 0;  // bytes of the current line that match "data:"
   std::string tail_;       // the last bytes, which hold the usage
 };
 

@@ -1,5 +1,5 @@
-// Kinds follow what clients show: reasoning may come under two names at once, calls grow by turns,
-// and a content is over when the reasoning goes on.
+// Kinds follow what clients show: reasoning may come under two names at once, calls grow in turns,
+// and the content ends when the reasoning continues.
 
 #include "router/replies/reply_pieces.h"
 
@@ -17,13 +17,13 @@ constexpr std::string_view kReasoning = "reasoning", kContent = "content", kRefu
 constexpr std::string_view kArguments = "arguments", kThinking = "thinking";
 constexpr std::string_view kDelta = R"("delta":{)", kPart = R"("delta":{"content":[)";
 
-bool says(const Value& object, std::string_view key) {
+bool has_string(const Value& object, std::string_view key) {
   const auto value = object.find(key);
   return value && value->is_string() && !value->text().empty();
 }
 
-// The `key` of an object, if it is a text; `piece` knows what stands around the object.
-bool say(const Value& object, std::string_view key, Piece piece, const Take& take) {
+// Passes on the `key` of an object if it is a text. `piece` holds the JSON around the object.
+bool take_text(const Value& object, std::string_view key, Piece piece, const Take& take) {
   piece.text = object.find(key);
   if (!piece.text || !piece.text->is_string()) return false;
   piece.before += fmt::format("\"{}\":", key);
@@ -31,13 +31,13 @@ bool say(const Value& object, std::string_view key, Piece piece, const Take& tak
   return true;
 }
 
-// "\"type\":\"text\","
+// Returns a copy of the member "type" with a comma, or "" if there is none.
 std::string type_member(const Value& object) {
   const auto type = object.find("type");
   return type ? fmt::format("\"type\":{},", type->raw()) : std::string();
 }
 
-// OpenRouter's, beside the reasoning that says the same.
+// OpenRouter's details repeat the reasoning next to them.
 void each_detail(const Value& delta, const Take& take) {
   const auto details = delta.find("reasoning_details");
   if (!details) return;
@@ -46,14 +46,15 @@ void each_detail(const Value& delta, const Take& take) {
     const std::string before = fmt::format(R"({}"reasoning_details":[{{{}"index":{},)", kDelta,
                                            type_member(detail), index);
     for (const std::string_view key : {"text", "summary"})
-      say(detail, key,
+      take_text(
+          detail, key,
           {.kind = kReasoning, .name = key, .number = index, .before = before, .after = "}]}"},
           take);
   }
 }
 
-// A text of another type than "text" is another text.
-void tell_part(const Value& part, const Take& take) {
+// A part whose type is not "text" is a text of its own kind.
+void take_part(const Value& part, const Take& take) {
   if (part.is_string())
     return take({.kind = kContent,
                  .name = kContent,
@@ -63,72 +64,73 @@ void tell_part(const Value& part, const Take& take) {
   const std::string open = fmt::format("{}{{{}", kPart, type_member(part));
   const auto type = part.find("type");
   const std::string_view kind =
-      says(part, "type") && type->text() != "text" ? type->text() : kContent;
-  if (say(part, "text", {.kind = kind, .name = kContent, .before = open, .after = "}]}"}, take))
+      has_string(part, "type") && type->text() != "text" ? type->text() : kContent;
+  if (take_text(part, "text", {.kind = kind, .name = kContent, .before = open, .after = "}]}"},
+                take))
     return;
-  if (say(part, kThinking, {.kind = kReasoning, .name = kThinking, .before = open, .after = "}]}"},
-          take))
+  if (take_text(part, kThinking,
+                {.kind = kReasoning, .name = kThinking, .before = open, .after = "}]}"}, take))
     return;
   bool found = false;
   if (const auto thoughts = part.find(kThinking)) {
     const std::string within = open + R"("thinking":[{"type":"text",)";
     for (const Value& thought : thoughts->items())
-      found |=
-          say(thought, "text",
-              {.kind = kReasoning, .name = kThinking, .before = within, .after = "}]}]}"}, take);
+      found |= take_text(
+          thought, "text",
+          {.kind = kReasoning, .name = kThinking, .before = within, .after = "}]}]}"}, take);
   }
   if (!found) take({.begins = true});
 }
 
-void tell_call(const Value& call, const Take& take) {
+void take_call(const Value& call, const Take& take) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kForms{
       {{"function", kArguments}, {"custom", "input"}}};
   const int64_t index = index_member(call);
   for (const auto& [form, key] : kForms) {
-    const auto said = call.find(form);
-    if (!said) continue;
+    const auto function = call.find(form);
+    if (!function) continue;
     const Piece piece{
         .kind = kCalls,
         .name = key,
         .number = index,
-        .begins = says(call, "id") || says(*said, "name"),
+        .begins = has_string(call, "id") || has_string(*function, "name"),
         .before = fmt::format(R"({}"tool_calls":[{{"index":{},"{}":{{)", kDelta, index, form),
         .after = "}}]}"};
-    if (!say(*said, key, piece, take) && piece.begins) take(piece);
+    if (!take_text(*function, key, piece, take) && piece.begins) take(piece);
   }
 }
 
 }  // namespace
 
 void each_piece(const Value& choice, const Take& take) {
-  say(choice, "text", {.kind = kContent, .name = "text"}, take);  // plain completions
+  take_text(choice, "text", {.kind = kContent, .name = "text"}, take);  // plain completions
   const auto delta = choice.find("delta");
   if (!delta) return;
-  const auto tell_member = [&](std::string_view kind, std::string_view name) {
-    say(*delta, name, {.kind = kind, .name = name, .before = std::string(kDelta), .after = "}"},
-        take);
+  const auto take_member = [&](std::string_view kind, std::string_view name) {
+    take_text(*delta, name,
+              {.kind = kind, .name = name, .before = std::string(kDelta), .after = "}"}, take);
   };
-  tell_member(kReasoning, "reasoning_content");
-  tell_member(kReasoning, "reasoning");
+  take_member(kReasoning, "reasoning_content");
+  take_member(kReasoning, "reasoning");
   each_detail(*delta, take);
-  tell_member(kContent, kContent);
+  take_member(kContent, kContent);
   if (const auto content = delta->find(kContent)) {
-    for (const Value& part : content->items()) tell_part(part, take);
+    for (const Value& part : content->items()) take_part(part, take);
   }
-  tell_member(kRefusal, kRefusal);
+  take_member(kRefusal, kRefusal);
   if (const auto call = delta->find("function_call")) {
     const std::string before = fmt::format(R"({}"function_call":{{)", kDelta);
-    say(*call, kArguments,
-        {.kind = kCalls,
-         .name = kArguments,
-         .number = -1,
-         .begins = says(*call, "name"),
-         .before = before,
-         .after = "}}"},
-        take);
+    take_text(*call, kArguments,
+              {.kind = kCalls,
+               .name = kArguments,
+               .number = -1,
+               .begins = has_string(*call, "name"),
+               .before = before,
+               .after = "}}"},
+              take);
   }
   if (const auto calls = delta->find("tool_calls")) {
-    for (const Value& call : calls->items()) tell_call(call, take);
+    for (const Value& call : calls->items()) take_call(call, take);
   }
 }
 
@@ -138,7 +140,7 @@ int64_t index_member(const Value& object) {
 }
 
 bool ends_choice(const Value& choice) {
-  return says(choice, "finish_reason");
+  return has_string(choice, "finish_reason");
 }
 
 bool is_arguments(const Piece& piece) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a choice of a streamed completion says, of chat or of plain ones, in the forms that servers
-// give it.
+// Splits a choice of a streamed completion, chat or plain, into texts, in all the forms that
+// servers use.
 
 #include <cstdint>
 #include <functional>
@@ -12,28 +12,28 @@
 
 namespace signalbox::replies {
 
-/// Some more of a text of a choice, or something else that clients read at its place among them.
+/// A further piece of a text of a choice, or other content that clients read between texts.
 struct Piece {
-  /// Of the text: those of one kind grow side by side, those of two kinds one after the other.
-  /// "": no text.
+  /// The kind of the text. Texts of one kind grow side by side, texts of two kinds one after the
+  /// other. "" means no text.
   std::string_view kind = {};
-  std::string_view name = {};  // among those of its kind, with `number`
-  int64_t number = 0;          // of a call, -1 for a function_call; of a detail of reasoning
-  bool begins = false;         // a call that says who it is, or what is no text
+  std::string_view name = {};  // unique within the kind, with `number`
+  int64_t number = 0;          // index of a call (-1: function_call) or of a reasoning detail
+  bool begins = false;         // a call that gives its id or name, or content that is not text
   std::optional<json::Value> text = std::nullopt;  // a string
-  std::string before = {}, after = {};             // around the quoted text: the member of a choice
+  std::string before = {}, after = {};  // the JSON around the quoted text: a member of a choice
 };
 
-/// Tells all pieces, in the order in which clients read them.
+/// Passes all pieces to `take`, in the order in which clients read them.
 void each_piece(const json::Value& choice, const std::function<void(const Piece&)>& take);
 
-/// The `index` of a choice or a call; 0 without one.
+/// The `index` of a choice or a call; 0 if there is none.
 int64_t index_member(const json::Value& object);
 
-/// Whether a chunk ends its choice. Some servers send "" for "not yet".
+/// True if a chunk ends its choice. Some servers send "" for "not yet".
 bool ends_choice(const json::Value& choice);
 
-/// Of a piece of arguments, which are JSON by what they are there for.
+/// True for a piece of arguments, which are always JSON.
 bool is_arguments(const Piece& piece);
 
 }  // namespace signalbox::replies

@@ -1,5 +1,5 @@
-// Where sentences end is the checkers' own reading of the text; only whether it is worth a look is
-// decided here, from single bytes.
+// The checkers' own parser finds the ends of sentences. This file only decides from single bytes
+// whether parsing is worthwhile.
 
 #include "router/replies/reply_windows.h"
 
@@ -16,12 +16,12 @@ namespace {
 using text::ReadText;
 using text::Sentence;
 
-// Looked at for ends of sentences at a time.
+// The length of text that is searched for ends of sentences at a time.
 constexpr size_t kReadBytesMax = 2 * ReplyText::kWindowBytesMax;
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kOpenFence = "```\n";
 constexpr std::string_view kSpaces = " \t\r\n";
-// The last two begin full stops and the like of other scripts.
+// The last two are the first bytes of full stops and the like in other scripts.
 constexpr std::string_view kEnds = ".!?\n\xE3\xEF";
 
 size_t character_start(std::string_view text, size_t at) {
@@ -32,7 +32,8 @@ size_t character_start(std::string_view text, size_t at) {
   return at;
 }
 
-// Whether an odd number of lines open or close a block of code. `line_start`: the text begins one.
+// True if an odd number of lines open or close a block of code. `line_start` means that the text
+// begins a line.
 bool toggles_code(std::string_view text, bool line_start) {
   bool odd = false;
   for (size_t at = text.find(kFence); at != std::string_view::npos;
@@ -42,7 +43,7 @@ bool toggles_code(std::string_view text, bool line_start) {
   return odd;
 }
 
-// "There are three:" is true or not by the list that follows.
+// The list that follows decides whether "There are three:" is true.
 bool announces_list(const ReadText& text, const Sentence& sentence) {
   if (text.text()[sentence.end - 1] != ':') return false;
   text::Facts facts;
@@ -50,7 +51,7 @@ bool announces_list(const ReadText& text, const Sentence& sentence) {
   return !facts.quantities.empty();
 }
 
-// A lone number may become the mark of one.
+// A lone number may become the marker of an item.
 bool may_be_item(const ReadText& text, const Sentence& sentence) {
   const bool number = sentence.last_token - sentence.first_token == 1 &&
                       text.at(sentence.first_token).kind == text::TokenKind::kNumber;
@@ -83,8 +84,9 @@ void ReplyText::push(std::string_view text) {
   in_word_ = ascii::is_word_byte(text.back());
 }
 
-// Bytes up to the end of the last sentence that something follows; 0: there is none.
-size_t ReplyText::ready() const {
+// The number of bytes up to the end of the last sentence that is followed by another; 0 if there is
+// none.
+size_t ReplyText::finished_bytes() const {
   const std::string_view rest = pending().substr(0, kReadBytesMax);
   const size_t end = rest.find_first_of(kEnds);
   if (end == std::string_view::npos ||
@@ -107,8 +109,8 @@ size_t ReplyText::ready() const {
   return ready - std::min(ready, whole.size() - rest.size());
 }
 
-// Where to cut what has no end: behind a space, or at least behind a character.
-size_t ReplyText::cut() const {
+// The place to cut text that has no end: after a space or, failing that, after a character.
+size_t ReplyText::cut_bytes() const {
   const std::string_view rest = pending();
   if (rest.size() <= kWindowBytesMax) return rest.size();
   const std::string_view head = rest.substr(0, kWindowBytesMax);
@@ -129,8 +131,8 @@ void ReplyText::remember(std::string_view taken) {
 }
 
 std::optional<ReplyWindow> ReplyText::take(bool all) {
-  size_t end = all ? cut() : ready();
-  if (end == 0 && pending().size() > kWindowBytesMax) end = cut();
+  size_t end = all ? cut_bytes() : finished_bytes();
+  if (end == 0 && pending().size() > kWindowBytesMax) end = cut_bytes();
   if (end == 0) return std::nullopt;
   ReplyWindow out;
   out.choice = choice_;

@@ -1,5 +1,6 @@
-// No placeholder goes on with JSON outside of its strings, where it would be an array that begins
-// with a capital: what is replaced before the text turns out to be none stands in a string.
+// Outside of its strings, JSON never continues a placeholder: that would be an array that begins
+// with a capital letter. So every replacement that happens before the text turns out not to be JSON
+// is inside a string.
 
 #include "router/replies/unmask_text.h"
 

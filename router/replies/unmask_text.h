@@ -1,5 +1,5 @@
 #pragma once
-// Originals back into a text of a reply, as a text has them or as JSON does.
+// Restores originals in a text of a reply, either as plain text or with JSON escapes.
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace signalbox::replies {
 
-/// Masks as texts have them, and as JSON within a string has them: arguments of calls of tools, and
+/// The masks for plain text and for JSON inside a string, such as the arguments of tool calls and
 /// contents that are JSON.
 struct ReplyMasks {
   explicit ReplyMasks(const std::vector<pii::Mask>& masks);
@@ -21,31 +21,32 @@ struct ReplyMasks {
   pii::MaskTable in_json;
 };
 
-/// Of one text that comes in pieces. As far as it may be JSON by what is there, originals have the
-/// escapes that JSON needs: where a stream cannot know more, a whole reply is not told more, so
-/// that both say the same.
+/// For one text that arrives in pieces. While it may be JSON, originals get the escapes that JSON
+/// needs. A whole reply is treated in the same way as a stream, which cannot see more, so that both
+/// give the same result.
 class TextUnmasker {
  public:
-  /// The masks outlive it. What is JSON by what it is there for may be wrong JSON, too.
+  /// The masks must outlive this object. `is_json` marks texts that are JSON by their purpose, even
+  /// if they are malformed.
   TextUnmasker(bool is_json, const ReplyMasks& masks);
 
-  /// Appends what is sure by now.
+  /// Appends the bytes that are final.
   void push(std::string_view text, std::string& out);
-  /// Appends what is held back.
+  /// Appends the bytes that are held back.
   void finish(std::string& out) { unmasker_.finish(out); }
   bool holds_back() const { return unmasker_.holds_back(); }
 
  private:
   const ReplyMasks* masks_;
   pii::Unmasker unmasker_;
-  bool in_doubt_;  // whether it is JSON
+  bool in_doubt_;  // it may still be JSON
   JsonPrefix prefix_;
 };
 
-/// The same of a whole one.
+/// The same for a whole text.
 std::string unmasked_text(std::string_view text, bool is_json, const ReplyMasks& masks);
 
-/// All strings of `value` but those that begin at `done`, sorted.
+/// Edits all strings of `value` except those that begin at one of `done`, which is sorted.
 void unmask_strings(const json::Value& value, const ReplyMasks& masks,
                     const std::vector<size_t>& done, std::vector<splice::Edit>& edits);
 

@@ -1,5 +1,5 @@
-// Names come from the configuration and may hold any character, a line feed among them:
-// header_value() makes them harmless, so nothing downstream has to.
+// Names come from the configuration and may contain any character, even a line feed. header_value()
+// encodes them, so that code downstream need not.
 
 #include "router/routing/decision_headers.h"
 
@@ -10,7 +10,7 @@
 namespace signalbox::routing {
 namespace {
 
-// By type of signal, as upstream names them.
+// The header for each signal type, with the names that the vLLM Semantic Router uses.
 constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"keyword", "x-vsr-matched-keywords"},
     {"embedding", "x-vsr-matched-embeddings"},
@@ -33,7 +33,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"projection", "x-vsr-matched-projections"},
 });
 
-// Of the names and meanings of these headers.
+// The version of the names and meanings of these headers.
 constexpr std::string_view kSchemaVersion = "2";
 
 void append_encoded(std::string& out, std::string_view text) {
@@ -115,10 +115,10 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
     add("x-vsr-tools-tokens-saved", fmt::format("{}", plan.tools.tokens_saved));
   }
   for (const Plan::Matched& matched : plan.matched) {
-    const auto known = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
-                                    [&](const auto& each) { return each.first == matched.type; });
-    if (known != kMatchedHeaders.end())
-      headers.push_back({known->second, header_value(matched.names)});
+    const auto header = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
+                                     [&](const auto& each) { return each.first == matched.type; });
+    if (header != kMatchedHeaders.end())
+      headers.push_back({header->second, header_value(matched.names)});
   }
   return headers;
 }
@@ -132,7 +132,7 @@ namespace {
 
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
-  if (plan.asked_for != plan.model->name) out += fmt::format(" (asked for as {})", plan.asked_for);
+  if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
   if (!plan.selection_method.empty())
     out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
   if (plan.reasoning == true)

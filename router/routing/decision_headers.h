@@ -1,5 +1,5 @@
 #pragma once
-// A plan told to others: to the client as response headers, to people in a line.
+// Renders a plan: as response headers for the client, and as text for people.
 
 #include <string>
 #include <string_view>
@@ -23,26 +23,26 @@ inline constexpr std::string_view kLimitedPath = "rate_limited";
 /// "upstream", "fast_response" or "blocked".
 std::string_view path_name(Plan::Path path);
 
-/// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). Where
+/// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). If
 /// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
-/// and -reasoning ("on" or "off"); x-vsr-failover-from, the models that were asked in vain before.
-/// Towards a server also x-vsr-injected-system-prompt, without one x-vsr-fast-response. Of what
-/// stopped a request: x-vsr-jailbreak-blocked, -type and -confidence, x-vsr-pii-violation and
-/// -types. Where tools should have been ranked and were not: x-vsr-tools-fallback ("empty" or
-/// "unchanged"). With `debug` also, where tools were chosen, x-vsr-tools-strategy, -confidence and
-/// -tokens-saved, and where something matched, x-vsr-matched-keywords and the like (names of
-/// signals, comma-separated).
+/// and -reasoning ("on" or "off"), and x-vsr-failover-from, the models that failed before. A
+/// request that goes to a server also gets x-vsr-injected-system-prompt, a fast response
+/// x-vsr-fast-response. A blocked request gets the reasons: x-vsr-jailbreak-blocked, -type and
+/// -confidence, x-vsr-pii-violation and -types. If the ranking of tools failed:
+/// x-vsr-tools-fallback ("empty" or "unchanged"). With `debug` also, if tools were selected,
+/// x-vsr-tools-strategy, -confidence and -tokens-saved, and, for each type with a matching signal,
+/// x-vsr-matched-keywords and the like (names of signals, separated by commas).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
-/// The same for a request that got no plan; one that got a plan and then an error, as when its
-/// server cannot be reached, keeps the plan's with the path `error`.
+/// The headers of a request that got no plan. A request that got a plan and then an error, for
+/// example because its server is unreachable, keeps the headers of its plan, with the path `error`.
 std::vector<Header> error_headers();
 
-/// The plan for people: "Model qwen3, reasoning off, system prompt added", and a line for each
-/// model that was left out.
+/// Describes the plan for people: "Model qwen3, reasoning off, system prompt added", then a line
+/// for each model that was left out.
 std::string plan_words(const Plan& plan);
 
-/// The models that were left out as the member "left_out" of an object; nothing without any.
+/// Writes the models that were left out as the member "left_out" of an object, if there are any.
 void write_left_out(const Plan& plan, json::Writer& out);
 
 }  // namespace signalbox::routing

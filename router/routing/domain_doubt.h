@@ -1,6 +1,6 @@
 #pragma once
-// What the domain classifier's probabilities say of reasoning: each domain has a decision that says
-// whether to reason, and plugins/entropy weighs them.
+// Decides on reasoning from the probabilities of the domain classifier: each domain has a decision
+// that switches reasoning on or off, and plugins/entropy weighs these settings by probability.
 
 #include <optional>
 #include <string>
@@ -15,12 +15,13 @@ namespace signalbox::routing {
 /// Immutable and thread-safe.
 class DomainDoubt {
  public:
-  /// `threshold` of the classifier, 0: 0.5.
+  /// `threshold` belongs to the classifier; 0 means 0.5.
   DomainDoubt(const config::Routing& routing, double threshold, signals::ModelChoice classifier);
 
-  /// Why there is nothing to say; "" when there is a classifier.
+  /// The reason why reasons() has no result; "" if there is a classifier.
   const std::string& unavailable() const { return classifier_.why; }
-  /// Whether to reason about the user's last message. Nothing where it has not been classified.
+  /// True to reason about the user's last message, false not to; nullopt if it has not been
+  /// classified.
   std::optional<bool> reasons(const signals::Inputs& inputs) const;
 
  private:

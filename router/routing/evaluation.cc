@@ -1,4 +1,5 @@
-// One request's signals as they become known, and what follows of them so far.
+// Evaluates one request: holds its signals as they become known, and the outcome that follows from
+// them so far.
 
 #include "router/routing/router.h"
 
@@ -27,10 +28,10 @@ struct Evaluation::State {
   };
 
   const config::Config& config;
-  const RoutingProgram& router;
+  const RoutingProgram& program;
   const request::ChatRequest& request;
   const engine::TextEmbedder* embedder;
-  std::list<std::string> texts;  // that were asked for, where the inputs can find them again
+  std::list<std::string> texts;  // texts passed to embedding(), kept alive for `inputs`
   signals::Inputs inputs;
   const PlanTarget bypass;
   std::vector<signals::Reading> readings;  // (signals)
@@ -41,27 +42,28 @@ struct Evaluation::State {
   std::vector<decision::Value> gates;
   decision::Scratch scratch;
   decision::Outcome outcome;
-  std::vector<bool> needed;  // (numbers), for the outcome
+  std::vector<bool> needed;  // (numbers), those that the outcome needs
   bool needed_is_known = false;
-  ModelResults prepared;
+  ModelResults results;
   std::chrono::nanoseconds deciding{0};
   TimePoint rules_began, rules_ended;
 
-  State(const config::Config& of, const RoutingProgram& by, const engine::TextEmbedder* embeds,
-        const request::ChatRequest& asked, signals::HeaderLookup headers, const PlanTarget& around)
-      : config(of),
-        router(by),
-        request(asked),
-        embedder(embeds),
-        inputs(asked, std::move(headers), embeds, &by.compression()),
-        bypass(around),
-        readings(by.signals()),
-        facts(by.signals()),
-        progress(by.groups().size()),
-        values(by.derived().size()),
-        scores(by.derived().projections().scores()) {
-    for (size_t g = 0; g < router.groups().size(); ++g) {
-      const Group& group = router.groups()[g];
+  State(const config::Config& configuration, const RoutingProgram& routing_program,
+        const engine::TextEmbedder* text_embedder, const request::ChatRequest& chat_request,
+        signals::HeaderLookup headers, const PlanTarget& bypass_target)
+      : config(configuration),
+        program(routing_program),
+        request(chat_request),
+        embedder(text_embedder),
+        inputs(chat_request, std::move(headers), text_embedder, &routing_program.compression()),
+        bypass(bypass_target),
+        readings(routing_program.signals()),
+        facts(routing_program.signals()),
+        progress(routing_program.groups().size()),
+        values(routing_program.derived().size()),
+        scores(routing_program.derived().projections().scores()) {
+    for (size_t g = 0; g < program.groups().size(); ++g) {
+      const Group& group = program.groups()[g];
       progress[g].moot = group.signals->is_moot(request);
       progress[g].pending = group.is_available() && !progress[g].moot;
       for (uint32_t i = 0; i < group.size(); ++i) {
@@ -78,16 +80,17 @@ struct Evaluation::State {
 
   void decide() {
     rules_began = std::chrono::steady_clock::now();
-    router.derived().evaluate(facts, values, gates, scores);
-    outcome = router.engine().evaluate(values, scratch);
+    program.derived().evaluate(facts, values, gates, scores);
+    outcome = program.engine().evaluate(values, scratch);
     needed_is_known = false;
     rules_ended = std::chrono::steady_clock::now();
     deciding += rules_ended - rules_began;
   }
 
-  // Runs the signals of one type. Touches what is of this type alone: others run at the same time.
-  void read(size_t index) {
-    const Group& group = router.groups()[index];
+  // Runs the signals of one type. It touches only the state of that type, because other types run
+  // at the same time.
+  void evaluate_type(size_t index) {
+    const Group& group = program.groups()[index];
     const std::span<signals::Reading> out = std::span(readings).subspan(group.first, group.size());
     progress[index].began = std::chrono::steady_clock::now();
     progress[index].done = group.signals->evaluate(inputs, out, progress[index].evidence);
@@ -95,8 +98,8 @@ struct Evaluation::State {
     progress[index].ended = std::chrono::steady_clock::now();
   }
 
-  void take(size_t index) {
-    const Group& group = router.groups()[index];
+  void store_readings(size_t index) {
+    const Group& group = program.groups()[index];
     const bool done = progress[index].done.has_value();
     for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
       Fact& fact = facts[n];
@@ -111,9 +114,9 @@ struct Evaluation::State {
     }
   }
 
-  // A failure of any of its signals.
-  Result<void> outcome_of(size_t index) const {
-    const Group& group = router.groups()[index];
+  // Returns an error if any signal of the type failed.
+  Result<void> error_of(size_t index) const {
+    const Group& group = program.groups()[index];
     if (!progress[index].done) return progress[index].done;
     if (std::ranges::all_of(std::span(readings).subspan(group.first, group.size()),
                             &signals::Reading::whole))
@@ -121,35 +124,35 @@ struct Evaluation::State {
     return fail(Code::kTooLarge, "{}", signals::kNotReadWhole);
   }
 
-  // One after the other: each may settle what the next would be asked for.
+  // Runs one type after the other, because each may settle what the next one is needed for.
   void run_request_signals(bool all) {
-    for (size_t i = 0; i < router.groups().size(); ++i) {
-      if (!is_wanted(i, signals::Needs::kRequest, all)) continue;
-      read(i);
-      take(i);
+    for (size_t i = 0; i < program.groups().size(); ++i) {
+      if (!should_run(i, signals::Needs::kRequest, all)) continue;
+      evaluate_type(i);
+      store_readings(i);
       decide();
     }
   }
 
-  // Signals of one cost at the same time. They go on past a failure; a queue that is full is told
-  // first, since trying again may help.
+  // Runs signals of equal cost at the same time. The others still run after a failure. A full queue
+  // is reported before other errors, since a retry may help.
   Result<void> run_model_signals(signals::Needs needs, bool all) {
     std::vector<size_t> wanted;
     std::vector<std::function<void()>> steps;
-    for (size_t i = 0; i < router.groups().size(); ++i) {
-      if (!is_wanted(i, needs, all)) continue;
+    for (size_t i = 0; i < program.groups().size(); ++i) {
+      if (!should_run(i, needs, all)) continue;
       wanted.push_back(i);
-      steps.emplace_back([this, i] { read(i); });
+      steps.emplace_back([this, i] { evaluate_type(i); });
     }
     if (wanted.empty()) return {};
     engine::run_together(steps);
     Result<void> failure;
     for (const size_t i : wanted) {
-      take(i);
-      const Result<void> done = outcome_of(i);
+      store_readings(i);
+      const Result<void> done = error_of(i);
       if (done) continue;
       if (!failure && done.error().code != Code::kOverloaded) continue;
-      const std::string where = fmt::format("{} signals", router.groups()[i].signals->type());
+      const std::string where = fmt::format("{} signals", program.groups()[i].signals->type());
       failure = fail_in(where, done.error());
     }
     decide();
@@ -158,43 +161,43 @@ struct Evaluation::State {
 
   Result<void> run_model_signals(bool all) {
     auto cheaper = run_model_signals(signals::Needs::kEmbedder, all);
-    auto dearer = run_model_signals(signals::Needs::kClassifier, all);
-    const bool overloaded = !dearer && dearer.error().code == Code::kOverloaded;
-    return cheaper || overloaded ? dearer : cheaper;
+    auto costlier = run_model_signals(signals::Needs::kClassifier, all);
+    const bool overloaded = !costlier && costlier.error().code == Code::kOverloaded;
+    return cheaper || overloaded ? costlier : cheaper;
   }
 
-  bool is_wanted(size_t index, signals::Needs needs, bool all) {
-    if (!progress[index].pending || router.groups()[index].signals->needs() != needs) return false;
+  bool should_run(size_t index, signals::Needs needs, bool all) {
+    if (!progress[index].pending || program.groups()[index].signals->needs() != needs) return false;
     return all || is_needed(index);
   }
 
   bool is_needed(size_t index) {
     const bool decided = bypass.bypassed || outcome.fixed;
-    if (decided && !router.planner().asks_signals(subject())) return false;
+    if (decided && !program.planner().needs_signals(target())) return false;
     if (!needed_is_known) {
       needed.assign(values.size(), false);
       if (decided) {
-        router.planner().mark_needed(subject(), values, needed);
+        program.planner().mark_needed(target(), values, needed);
       } else {
-        router.engine().mark_needed(values, scratch, outcome, needed);
+        program.engine().mark_needed(values, scratch, outcome, needed);
       }
-      router.derived().spread_needed(needed);
+      program.derived().spread_needed(needed);
       needed_is_known = true;
     }
-    const Group& group = router.groups()[index];
+    const Group& group = program.groups()[index];
     for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
       if (needed[n] && facts[n].state == Fact::State::kPending) return true;
     }
     return false;
   }
 
-  // One at a time: what failed may settle whether the next is needed.
+  // One at a time: a failure may settle whether the next signal is needed.
   void give_up(const Error& error) {
-    for (size_t i = 0; i < router.groups().size(); ++i) {
+    for (size_t i = 0; i < program.groups().size(); ++i) {
       if (!progress[i].pending || !is_needed(i)) continue;
       progress[i].pending = false;
       progress[i].done = tl::unexpected<Error>(error);
-      take(i);
+      store_readings(i);
       decide();
     }
   }
@@ -212,8 +215,8 @@ struct Evaluation::State {
     std::vector<decision::Value> open_gates(gates.size());
     std::vector<decision::Bounds> open_scores(scores.size());
     decision::Scratch open_scratch;
-    router.derived().evaluate(open, open_values, open_gates, open_scores);
-    return !router.engine().evaluate(open_values, open_scratch).fixed;
+    program.derived().evaluate(open, open_values, open_gates, open_scores);
+    return !program.engine().evaluate(open_values, open_scratch).fixed;
   }
 
   std::vector<Plan::Matched> matched() const {
@@ -223,26 +226,26 @@ struct Evaluation::State {
       if (all.empty() || all.back().type != type) all.push_back({type, {}});
       all.back().names.emplace_back(name);
     };
-    for (const Group& group : router.groups()) {
+    for (const Group& group : program.groups()) {
       for (uint32_t i = 0; i < group.size(); ++i)
         add(group.signals->type(), group.first + i, group.signals->name(i));
     }
-    router.derived().projections().for_each_output(
+    program.derived().projections().for_each_output(
         [&](uint32_t number, std::string_view name, size_t) { add("projection", number, name); });
     return all;
   }
 
   Report report() const {
-    Report out{&router.routing(),
-               &router.engine(),
-               &router.derived(),
+    Report out{&program.routing(),
+               &program.engine(),
+               &program.derived(),
                {},
                values,
                scratch.values,
                scores,
                outcome};
-    for (size_t i = 0; i < router.groups().size(); ++i) {
-      const Group& group = router.groups()[i];
+    for (size_t i = 0; i < program.groups().size(); ++i) {
+      const Group& group = program.groups()[i];
       out.types.push_back({group.signals.get(), group.first, !progress[i].pending, progress[i].moot,
                            !progress[i].done,
                            std::span(readings).subspan(group.first, group.size()),
@@ -251,23 +254,26 @@ struct Evaluation::State {
     return out;
   }
 
-  const config::Decision* chosen() const {
+  const config::Decision* leading_decision() const {
     if (outcome.decision == decision::kNoDecision) return nullptr;
-    return &router.routing().decisions[static_cast<size_t>(outcome.decision)];
+    return &program.routing().decisions[static_cast<size_t>(outcome.decision)];
   }
 
-  PlanTarget subject() const { return bypass.bypassed ? bypass : PlanTarget{.decision = chosen()}; }
+  PlanTarget target() const {
+    return bypass.bypassed ? bypass : PlanTarget{.decision = leading_decision()};
+  }
 
-  std::vector<MatchedCondition> grounds() const {
-    if (bypass.bypassed || chosen() == nullptr) return {};
-    return grounds_of(router.engine(), static_cast<size_t>(outcome.decision), scratch.values,
-                      [this](auto type, auto name) { return evidence_of(type, name); });
+  std::vector<MatchedCondition> matched_conditions() const {
+    if (bypass.bypassed || leading_decision() == nullptr) return {};
+    return find_matched_conditions(
+        program.engine(), static_cast<size_t>(outcome.decision), scratch.values,
+        [this](auto type, auto name) { return evidence_of(type, name); });
   }
 
   std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
     std::vector<std::string_view> out;
-    for (size_t g = 0; g < router.groups().size(); ++g) {
-      const signals::SignalType& signals = *router.groups()[g].signals;
+    for (size_t g = 0; g < program.groups().size(); ++g) {
+      const signals::SignalType& signals = *program.groups()[g].signals;
       if (signals.type() != type) continue;
       for (const signals::Evidence& evidence : progress[g].evidence) {
         if (signals.name(evidence.signal) == name) out.push_back(evidence.text);
@@ -277,26 +283,27 @@ struct Evaluation::State {
   }
 
   bool plan_needs_models() {
-    if (router.planner().needs_models(subject(), request)) return true;
+    if (program.planner().needs_models(target(), request)) return true;
     for (size_t i = 0; i < progress.size(); ++i) {
       if (progress[i].pending && is_needed(i)) return true;
     }
     return false;
   }
 
-  Result<void> prepare() { return router.planner().prepare(subject(), inputs, prepared); }
+  Result<void> prepare() { return program.planner().prepare(target(), inputs, results); }
 
   std::optional<Plan> refuse_stranger() const {
-    std::optional<Plan> plan = router.planner().refuse_stranger(inputs);
-    if (plan && !bypass.bypassed) plan->recipe = router.recipe();
+    std::optional<Plan> plan = program.planner().refuse_stranger(inputs);
+    if (plan && !bypass.bypassed) plan->recipe = program.recipe();
     return plan;
   }
 
-  Result<Plan> plan(const RuntimeConditions& circumstances) const {
-    SIGNALBOX_TRY(Plan plan, router.planner().plan({subject(), outcome.confidence, values,
-                                                    grounds(), inputs, prepared, circumstances}));
+  Result<Plan> plan(const RuntimeConditions& conditions) const {
+    SIGNALBOX_TRY(Plan plan,
+                  program.planner().plan({target(), outcome.confidence, values,
+                                          matched_conditions(), inputs, results, conditions}));
     if (bypass.bypassed) return plan;
-    plan.recipe = router.recipe();
+    plan.recipe = program.recipe();
     plan.matched = matched();
     return plan;
   }
@@ -318,7 +325,7 @@ bool Evaluation::run_cheap() {
   if (!state_->bypass.bypassed) {
     state_->run_request_signals(false);
     if (!state_->outcome.fixed) return false;
-    state_->run_request_signals(false);  // its plan may ask for more
+    state_->run_request_signals(false);  // the plan may need more
   }
   return !state_->plan_needs_models();
 }
@@ -329,7 +336,7 @@ Result<void> Evaluation::run_needed(const engine::Patience& patience) {
   if (!state_->bypass.bypassed) {
     state_->run_request_signals(false);
     done = state_->run_model_signals(false);
-    // Once the decision stands, its plan may need what the decision did not.
+    // The decision is fixed now; its plan may need signals that the decision did not.
     state_->run_request_signals(false);
     if (auto more = state_->run_model_signals(false); done) done = std::move(more);
   }
@@ -361,32 +368,32 @@ bool Evaluation::rests_on_missing() const {
   return state_->rests_on_missing();
 }
 
-Evaluation::Timings Evaluation::effort() const {
+Evaluation::Timings Evaluation::timings() const {
   Timings out{
       {}, state_->inputs.passes(), state_->deciding, state_->rules_began, state_->rules_ended};
   for (size_t i = 0; i < state_->progress.size(); ++i) {
     const State::Progress& progress = state_->progress[i];
     if (progress.began == Timings::TimePoint{}) continue;
-    out.signals.push_back({state_->router.groups()[i].signals->type(), progress.began,
+    out.signals.push_back({state_->program.groups()[i].signals->type(), progress.began,
                            progress.ended, !progress.done});
   }
   return out;
 }
 
 std::string_view Evaluation::recipe() const {
-  return state_->bypass.bypassed ? std::string_view{} : state_->router.recipe();
+  return state_->bypass.bypassed ? std::string_view{} : state_->program.recipe();
 }
 
 std::optional<Plan> Evaluation::refuse_stranger() const {
   return state_->refuse_stranger();
 }
 
-Result<Plan> Evaluation::plan(const RuntimeConditions& circumstances) const {
-  return state_->plan(circumstances);
+Result<Plan> Evaluation::plan(const RuntimeConditions& conditions) const {
+  return state_->plan(conditions);
 }
 
 const config::Decision* Evaluation::decision() const {
-  return state_->bypass.bypassed ? nullptr : state_->chosen();
+  return state_->bypass.bypassed ? nullptr : state_->leading_decision();
 }
 
 std::vector<Plan::Matched> Evaluation::matched() const {
@@ -399,11 +406,11 @@ std::string Evaluation::explain_json() const {
 
 std::string Evaluation::explain_words() const {
   const PlanTarget& bypass = state_->bypass;
-  const std::string_view asked = state_->request.model;
-  if (bypass.named != nullptr && bypass.named->name != asked)
+  const std::string_view requested = state_->request.model;
+  if (bypass.named != nullptr && bypass.named->name != requested)
     return "The client asks to skip the router; the default model answers.";
   if (bypass.bypassed)
-    return fmt::format("The client names the model {}; nothing is decided.", asked);
+    return fmt::format("The client names the model {}; nothing is decided.", requested);
   return routing::explain_words(state_->report());
 }
 

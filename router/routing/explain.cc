@@ -1,5 +1,5 @@
-// Two renderings of one Report: JSON walks every node, words tell the decision's own reasons and
-// sum up the rest.
+// Two renderings of one Report: the JSON form covers every node, the text form gives the decision's
+// own reasons and sums up the rest.
 
 #include "router/routing/explain.h"
 
@@ -19,13 +19,13 @@ using decision::kNoSignal;
 using decision::Truth;
 
 constexpr std::string_view kNotNeeded = "never needed: the outcome was fixed without it";
-constexpr std::string_view kSettled = "never needed: the conditions beside it settle this";
-constexpr std::string_view kOutranked = "never needed: the decision is outranked, whatever it says";
+constexpr std::string_view kSettled = "never needed: the other conditions settle this";
+constexpr std::string_view kOutranked = "never needed: the decision is outranked, matching or not";
 constexpr std::string_view kFailed = "the model failed";
 constexpr std::string_view kFailedMatch = "the model failed, which counts as a match";
 constexpr std::string_view kFailedNoMatch = "the model failed, which counts as no match";
 constexpr std::string_view kNotThere = "there is no such signal";
-constexpr std::string_view kMoot = "the request has nothing for it to look at";
+constexpr std::string_view kMoot = "the request has nothing for it to evaluate";
 
 class Explainer {
  public:
@@ -49,12 +49,12 @@ class Explainer {
       text_ = fmt::format("Decision {} (priority {}, confidence {:.2f}), because\n",
                           decisions[d].name, decisions[d].priority, report_.outcome.confidence);
       reason_ = reason_of(d);
-      tell_node(report_.engine->root(d), 1);
+      add_node(report_.engine->root(d), 1);
     }
     text_ += "Signals\n";
-    for (const TypeReport& type : report_.types) tell_type(type);
-    tell_projections();
-    tell_others();
+    for (const TypeReport& type : report_.types) add_type(type);
+    add_projections();
+    add_other_decisions();
     if (text_.ends_with('\n')) text_.pop_back();
     return std::move(text_);
   }
@@ -62,7 +62,7 @@ class Explainer {
  private:
   // --- JSON ---
 
-  // Null where it is not known, or cannot be.
+  // Writes null if the truth is unknown or cannot be known.
   void write_truth(const decision::Value& value) {
     out_.key("matched");
     if (value.low == value.high && value.low != Truth::kUnavailable) {
@@ -73,7 +73,7 @@ class Explainer {
     if (value.is_match()) out_.member("confidence", value.confidence_low);
   }
 
-  // Types of one name, which stand together, are one object.
+  // Types of one name are adjacent and form one object.
   void write_type(size_t index) {
     const TypeReport& type = report_.types[index];
     const auto is_same = [&](size_t other) {
@@ -118,7 +118,7 @@ class Explainer {
     out_.end_object();
   }
 
-  // What a score is made of, and what of that is not known.
+  // Writes the inputs of a score, each unknown one with the reason.
   void write_inputs(size_t score) {
     out_.key("inputs").begin_array();
     report_.derived->projections().for_each_input(
@@ -142,7 +142,7 @@ class Explainer {
   void write_similarity(const TypeReport& type, uint32_t signal) {
     const auto least = type.signals->least_similarity(signal);
     if (!least) return;
-    if (const auto nearest = nearest_of(type, signal)) out_.member("similarity", *nearest);
+    if (const auto nearest = nearest_similarity(type, signal)) out_.member("similarity", *nearest);
     out_.member("least_similarity", *least);
   }
 
@@ -202,10 +202,10 @@ class Explainer {
     return "";
   }
 
-  // --- both ---
+  // --- JSON and text ---
 
-  // Why a condition of the decision was never needed. An outcome that is not fixed rests on
-  // failures.
+  // The reason why a condition of the decision was never needed. If the outcome is not fixed, it
+  // rests on failures.
   std::string_view reason_of(size_t decision) const {
     if (!report_.outcome.fixed) return kNotNeeded;
     const decision::Value& root = report_.values[report_.engine->root(decision)];
@@ -230,16 +230,16 @@ class Explainer {
     return nullptr;
   }
 
-  // A projection, or a leaf with bounds of its own, is explained by what it is made of.
+  // A projection, or a leaf with its own bounds, is explained by its inputs.
   std::string_view why_unknown(const decision::Node& leaf) const {
     if (leaf.signal == kNoSignal) return kNotThere;
     const decision::Value& value = report_.signals[leaf.signal];
-    const uint32_t number = report_.derived->asked(leaf.signal).number;
+    const uint32_t number = report_.derived->target_of(leaf.signal).number;
     const decision::Value& own = report_.signals[number];
     std::string_view why;
     if (const TypeReport* type = type_of(number)) {
       why = why_unknown(*type, number - type->first);
-    } else if (own.low != own.high) {  // a projection, of which something is open
+    } else if (own.low != own.high) {  // a projection with unknown inputs
       why = value.low == value.high ? kFailed : kNotNeeded;
     }
     if (why == kNotNeeded) return reason_;
@@ -247,8 +247,8 @@ class Explainer {
     return value.is_match() ? kFailedMatch : kFailedNoMatch;
   }
 
-  // The reading's grounds: which keywords, which example.
-  std::string grounds(const TypeReport& type, uint32_t signal) const {
+  // Describes the evidence of a reading, for example the keywords or the nearest example.
+  std::string describe_evidence(const TypeReport& type, uint32_t signal) const {
     std::string found;
     for (const signals::Evidence& evidence : type.evidence) {
       if (evidence.signal != signal) continue;
@@ -258,50 +258,51 @@ class Explainer {
     const signals::Wording wording = type.signals->wording();
     std::string out;
     if (!wording.score.empty())
-      out = fmt::format("{} {}", wording.score, shown(type.readings[signal].score));
+      out = fmt::format("{} {}", wording.score, format_value(type.readings[signal].score));
     if (found.empty()) return out;
     if (!out.empty()) out += ", ";
     if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
     return out + found;
   }
 
-  std::string grounds(uint32_t number) const {
+  std::string describe_evidence(uint32_t number) const {
     const TypeReport* type = type_of(number);
-    return type != nullptr && type->computed ? grounds(*type, number - type->first) : "";
+    return type != nullptr && type->computed ? describe_evidence(*type, number - type->first) : "";
   }
 
-  // --- words ---
+  // --- text ---
 
-  void line(size_t depth, std::string_view text) {
+  void add_line(size_t depth, std::string_view text) {
     text_ += fmt::format("{:{}}{}\n", "", depth * 2, text);
   }
 
-  std::string leaf_words(const decision::Node& node, const decision::Value& value) const {
+  std::string describe_leaf(const decision::Node& node, const decision::Value& value) const {
     const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
     if (const std::string_view why = why_unknown(node); !why.empty())
       return fmt::format("{}: {}", what, why);
-    const std::string reasons = grounds(report_.derived->asked(node.signal).number);
+    const std::string reasons = describe_evidence(report_.derived->target_of(node.signal).number);
     const std::string verdict =
         value.is_match() ? fmt::format("matches ({:.2f})", value.confidence_low) : "does not match";
     return reasons.empty() ? fmt::format("{} {}", what, verdict)
                            : fmt::format("{} {}: {}", what, verdict, reasons);
   }
 
-  // Branches of an OR that do not match add nothing to why it does, nor do the parts of a NOT that
-  // holds.
-  void tell_node(uint32_t at, size_t depth) {
+  // Skips the branches of an OR that do not match and the parts of a NOT that holds: they do not
+  // explain the result.
+  void add_node(uint32_t at, size_t depth) {
     const auto nodes = report_.engine->nodes();
     const decision::Node& node = nodes[at];
-    if (node.op == Rule::Operator::kLeaf) return line(depth, leaf_words(node, report_.values[at]));
-    if (node.end == at + 1) return line(depth, "it has no conditions");
-    if (node.op == Rule::Operator::kNot) return line(depth, none_words(at + 1));
+    if (node.op == Rule::Operator::kLeaf)
+      return add_line(depth, describe_leaf(node, report_.values[at]));
+    if (node.end == at + 1) return add_line(depth, "the rule has no conditions");
+    if (node.op == Rule::Operator::kNot) return add_line(depth, describe_not(at + 1));
     const bool any = node.op == Rule::Operator::kOr;
     for (uint32_t child = at + 1; child < node.end; child = nodes[child].end) {
-      if (!any || report_.values[child].is_match()) tell_node(child, depth);
+      if (!any || report_.values[child].is_match()) add_node(child, depth);
     }
   }
 
-  std::string none_words(uint32_t child) const {
+  std::string describe_not(uint32_t child) const {
     const auto nodes = report_.engine->nodes();
     size_t leaves = 0;
     for (uint32_t i = child; i < nodes[child].end; ++i)
@@ -312,8 +313,8 @@ class Explainer {
     return fmt::format("none of {} other conditions matches", leaves);
   }
 
-  void tell_type(const TypeReport& type) {
-    std::string quiet;
+  void add_type(const TypeReport& type) {
+    std::string unmatched;
     std::vector<std::pair<std::string_view, size_t>> unknown;  // why, how many
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       const decision::Value& value = report_.signals[type.first + i];
@@ -325,40 +326,41 @@ class Explainer {
         continue;
       }
       if (value.is_match()) {
-        tell_match(fmt::format("{} {}", type.signals->type(), type.signals->name(i)), value,
-                   grounds(type, i));
+        add_match(fmt::format("{} {}", type.signals->type(), type.signals->name(i)), value,
+                  describe_evidence(type, i));
         continue;
       }
-      quiet += quiet.empty() ? "" : ", ";
-      quiet += type.signals->name(i);
+      unmatched += unmatched.empty() ? "" : ", ";
+      unmatched += type.signals->name(i);
       if (!type.signals->wording().score.empty() && !type.moot)
-        quiet += fmt::format(" {}", shortfall_of(type, i));
+        unmatched += fmt::format(" {}", describe_near_miss(type, i));
     }
-    if (!quiet.empty()) line(1, fmt::format("{} does not match: {}", type.signals->type(), quiet));
+    if (!unmatched.empty())
+      add_line(1, fmt::format("{} does not match: {}", type.signals->type(), unmatched));
     for (const auto& [why, count] : unknown)
-      line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
+      add_line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
   }
 
-  void tell_match(const std::string& what, const decision::Value& value,
-                  const std::string& reasons) {
+  void add_match(const std::string& what, const decision::Value& value,
+                 const std::string& reasons) {
     const std::string verdict = fmt::format("{} matches ({:.2f})", what, value.confidence_low);
-    line(1, reasons.empty() ? verdict : fmt::format("{}: {}", verdict, reasons));
+    add_line(1, reasons.empty() ? verdict : fmt::format("{}: {}", verdict, reasons));
   }
 
-  void tell_projections() {
+  void add_projections() {
     const decision::Projections& projections = report_.derived->projections();
     projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
       const decision::Value& value = report_.signals[number];
       if (!value.is_match()) return;
       const decision::Bounds& at = report_.scores[score];
       const std::string& of = projections.score(score).name;
-      tell_match(fmt::format("projection {}", name), value,
-                 at.low == at.high ? fmt::format("{} {:.2f}", of, at.low)
-                                   : fmt::format("{} {:.2f} to {:.2f}", of, at.low, at.high));
+      add_match(fmt::format("projection {}", name), value,
+                at.low == at.high ? fmt::format("{} {:.2f}", of, at.low)
+                                  : fmt::format("{} {:.2f} to {:.2f}", of, at.low, at.high));
     });
   }
 
-  void tell_others() {
+  void add_other_decisions() {
     std::string matching, open;
     for (size_t d = 0; d < report_.routing->decisions.size(); ++d) {
       const decision::Value& value = report_.values[report_.engine->root(d)];
@@ -373,7 +375,7 @@ class Explainer {
   }
 
   const Report& report_;
-  std::string_view reason_ = kNotNeeded;  // for conditions of the decision at hand
+  std::string_view reason_ = kNotNeeded;  // for conditions of the current decision
   json::Writer out_;
   std::string text_;
 };

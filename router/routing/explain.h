@@ -1,5 +1,5 @@
 #pragma once
-// What was found out about a request and why it was routed as it was, for programs and for people.
+// Explains why a request was routed as it was: for programs as JSON, for people as text.
 
 #include <string>
 #include <string_view>
@@ -16,8 +16,8 @@ struct TypeReport {
   const signals::SignalType* signals;
   uint32_t first;  // number of its first signal
   bool computed;
-  bool moot;                                    // the request has nothing for them to look at
-  bool failed;                                  // the model could not say
+  bool moot;                                    // the request has nothing for them to evaluate
+  bool failed;                                  // the model failed
   std::span<const signals::Reading> readings;   // (signals->size())
   std::span<const signals::Evidence> evidence;  // of this type
 };
@@ -27,7 +27,7 @@ struct Report {
   const decision::Engine* engine;
   const decision::Derived* derived;
   std::vector<TypeReport> types;
-  std::vector<decision::Value> signals;  // by number, types one after the other
+  std::vector<decision::Value> signals;  // by number, one type after the other
   std::vector<decision::Value> values;   // of the engine's nodes
   std::vector<decision::Bounds> scores;  // of the projections
   decision::Outcome outcome;
@@ -36,7 +36,7 @@ struct Report {
 /// {"signals": {TYPE: {NAME: {...}}}, "trace": [decisions, best rank first]}
 std::string explain_json(const Report& report);
 
-/// Several lines, the last one without a line feed.
+/// Several lines; the last one has no line feed.
 std::string explain_words(const Report& report);
 
 }  // namespace signalbox::routing

@@ -1,12 +1,13 @@
-// The decision's own nodes, without those under a NOT.
+// Walks the decision's own nodes and skips those under a NOT.
 
 #include "router/routing/matched_condition.h"
 
 namespace signalbox::routing {
 
-std::vector<MatchedCondition> grounds_of(const decision::Engine& engine, size_t decision,
-                                         std::span<const decision::Value> values,
-                                         const EvidenceOf& evidence_of) {
+std::vector<MatchedCondition> find_matched_conditions(const decision::Engine& engine,
+                                                      size_t decision,
+                                                      std::span<const decision::Value> values,
+                                                      const EvidenceOf& evidence_of) {
   using Operator = config::Rule::Operator;
   std::vector<MatchedCondition> out;
   const auto nodes = engine.nodes();

@@ -1,6 +1,5 @@
 #pragma once
-// Why a decision was reached, as far as its plan depends on it: the conditions on guards and
-// domains that speak for it.
+// The matching conditions of a decision that its plan depends on: those on guards and on domains.
 
 #include <functional>
 #include <span>
@@ -11,20 +10,21 @@
 
 namespace signalbox::routing {
 
-/// A condition of the decision that matches and is not under NOT.
+/// A condition of the decision that matches and is not under a NOT.
 struct MatchedCondition {
   std::string_view type;  // jailbreak, pii or domain
   std::string_view name;
   double confidence;
-  std::vector<std::string_view> evidence;  // as SignalType says it
+  std::vector<std::string_view> evidence;  // as in signals::Evidence
 };
 
 using EvidenceOf =
     std::function<std::vector<std::string_view>(std::string_view type, std::string_view name)>;
 
-/// `values` (engine.nodes()) as the engine's last evaluation left them.
-std::vector<MatchedCondition> grounds_of(const decision::Engine& engine, size_t decision,
-                                         std::span<const decision::Value> values,
-                                         const EvidenceOf& evidence_of);
+/// `values` (engine.nodes().size()) are those of the engine's last evaluation.
+std::vector<MatchedCondition> find_matched_conditions(const decision::Engine& engine,
+                                                      size_t decision,
+                                                      std::span<const decision::Value> values,
+                                                      const EvidenceOf& evidence_of);
 
 }  // namespace signalbox::routing

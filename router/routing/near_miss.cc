@@ -1,4 +1,5 @@
-// A score that would do is no reason: an intent may have every vote and no example that is near.
+// A score above the threshold explains no miss: an intent may have every vote and still fail
+// because no example is near enough.
 
 #include "router/routing/near_miss.h"
 
@@ -8,13 +9,13 @@
 
 namespace signalbox::routing {
 
-std::string shown(double value) {
+std::string format_value(double value) {
   const auto whole = static_cast<int64_t>(value);
   return static_cast<double>(whole) == value ? fmt::format("{}", whole)
                                              : fmt::format("{:.2f}", value);
 }
 
-std::optional<double> nearest_of(const TypeReport& type, uint32_t signal) {
+std::optional<double> nearest_similarity(const TypeReport& type, uint32_t signal) {
   std::optional<double> nearest;
   for (const signals::Evidence& evidence : type.evidence) {
     if (evidence.signal == signal) nearest = std::max(nearest.value_or(-1), evidence.score);
@@ -22,15 +23,15 @@ std::optional<double> nearest_of(const TypeReport& type, uint32_t signal) {
   return nearest;
 }
 
-std::string shortfall_of(const TypeReport& type, uint32_t signal) {
+std::string describe_near_miss(const TypeReport& type, uint32_t signal) {
   const double score = type.readings[signal].score;
-  const std::string out = shown(score);
+  const std::string out = format_value(score);
   if (const auto threshold = type.signals->threshold(signal); threshold && score < *threshold)
-    return fmt::format("{} < {}", out, shown(*threshold));
+    return fmt::format("{} < {}", out, format_value(*threshold));
   const auto least = type.signals->least_similarity(signal);
-  const auto nearest = nearest_of(type, signal);
+  const auto nearest = nearest_similarity(type, signal);
   if (!least || !nearest || *nearest >= *least) return out;
-  return fmt::format("{} (similarity {} < {})", out, shown(*nearest), shown(*least));
+  return fmt::format("{} (similarity {} < {})", out, format_value(*nearest), format_value(*least));
 }
 
 }  // namespace signalbox::routing

@@ -1,6 +1,6 @@
 #pragma once
-// How near a signal came that does not match, for people: its score against its threshold, or what
-// it lacks beside the score.
+// Describes for people how near an unmatched signal came: its score against its threshold, or, if
+// the score suffices, its similarity against the least similarity.
 
 #include <optional>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace signalbox::routing {
 
-/// Counts as they are, measures with two digits.
-std::string shown(double value);
+/// Formats whole numbers without decimals and others with two decimals.
+std::string format_value(double value);
 
-/// The cosine of the nearest example, -1 to 1; none where the signal's evidence is empty.
-std::optional<double> nearest_of(const TypeReport& type, uint32_t signal);
+/// The cosine of the nearest example, -1 to 1; nullopt if the signal has no evidence.
+std::optional<double> nearest_similarity(const TypeReport& type, uint32_t signal);
 
-/// "0.49 < 0.75", or the score alone where nothing about it is short.
-std::string shortfall_of(const TypeReport& type, uint32_t signal);
+/// "0.49 < 0.75", or the score alone if no bound was missed.
+std::string describe_near_miss(const TypeReport& type, uint32_t signal);
 
 }  // namespace signalbox::routing

@@ -1,5 +1,5 @@
-// What the planner is made of, and the first time that it is asked: what else has to be found out
-// about a request. The second is planner_plan.
+// Builds the planner and runs prepare(), its first step, which gathers what the plan still needs to
+// know of a request. planner_plan.cc holds the second step.
 
 #include "router/routing/planner.h"
 
@@ -36,7 +36,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   const auto& decisions = routing.decisions;
   if (std::any_of(known.begin(), known.end(), selection::restricts) ||
       std::any_of(decisions.begin(), decisions.end(),
-                  [](const auto& decision) { return masks({.decision = &decision}); })) {
+                  [](const auto& decision) { return masks_pii({.decision = &decision}); })) {
     SIGNALBOX_TRY(signals::ModelChoice pii, signals::classifier_of(config, models, "pii"));
     out.pii_ = signals::PiiFinder(std::move(pii));
     out.pii_threshold_ = config.modules.classifier.pii.threshold;
@@ -53,12 +53,13 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   return out;
 }
 
-// What nothing finds would go out as it is. What there is no model for is a notice.
+// A type that neither the rules nor the model finds would be sent unmasked, so it is an error.
+// Without a model, add_notices() reports the types instead.
 Result<void> Planner::check_masked_types() const {
   if (!pii_.has_model()) return {};
   const std::vector<std::string>& known = pii_.types();
   for (const config::Decision& decision : routing_.decisions) {
-    if (!masks({.decision = &decision})) continue;
+    if (!masks_pii({.decision = &decision})) continue;
     for (const std::string& type : decision.pii_mask->types) {
       if (std::find(known.begin(), known.end(), ascii::upper_case(type)) != known.end()) continue;
       return fail(Code::kInvalid,
@@ -85,24 +86,25 @@ Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
 Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
   if (!models::selects_tools(config_, routing_)) return {};
   plugins::ToolShelf shelf(config_.source, embedder);
-  bool blind = false;
+  bool lacks_embedder = false;
   const auto add = [&](const config::Decision* decision) -> Result<void> {
     SIGNALBOX_TRY(auto made, plugins::ToolSelector::create(config_, decision, shelf));
     if (made == nullptr) return {};
-    blind |= made->needs_embedder() && embedder == nullptr;
+    lacks_embedder |= made->needs_embedder() && embedder == nullptr;
     tool_selectors_.emplace(decision, std::move(made));
     return {};
   };
   SIGNALBOX_TRY_VOID(add(nullptr));
   for (const config::Decision& decision : routing_.decisions) SIGNALBOX_TRY_VOID(add(&decision));
   for (const std::string& path : shelf.missing()) {
-    notices_.push_back(fmt::format("{}: there is no tools database at {}; none of it are offered",
-                                   config_.source, path));
+    notices_.push_back(
+        fmt::format("{}: there is no tools database at {}; no tools are offered from it",
+                    config_.source, path));
   }
-  if (blind) {
+  if (lacks_embedder) {
     notices_.push_back(fmt::format(
-        "{}: tools are to be chosen by meaning and there is no embedding model; they are "
-        "not, and replies say so",
+        "{}: choosing tools by similarity needs an embedding model, and there is none; tools "
+        "are not chosen, and response headers report it",
         config_.source));
   }
   return {};
@@ -117,14 +119,14 @@ void Planner::add_notices(bool has_embedder) {
                     config_.source, model.name));
   }
   for (const config::Decision& decision : routing_.decisions) {
-    if (!masks({.decision = &decision}) || pii_.has_model()) continue;
+    if (!masks_pii({.decision = &decision}) || pii_.has_model()) continue;
     const config::PiiMaskPlugin& plugin = *decision.pii_mask;
     if (plugins::needs_no_model(plugin)) continue;
     const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
     notices_.push_back(fmt::format(
         "{}: decision \"{}\" masks personal data and there is no model that finds it; {}",
         config_.source, decision.name,
-        by_rules ? "what has no rule, as names and places, goes out as it is"
+        by_rules ? "types without a rule, such as names and places, are sent unmasked"
                  : "its requests are refused"));
   }
   for (const config::Decision& decision : routing_.decisions) {
@@ -132,8 +134,8 @@ void Planner::add_notices(bool has_embedder) {
         decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
       continue;
     notices_.push_back(
-        fmt::format("{}: decision \"{}\" keeps answers and there is no embedding model; only a "
-                    "request that is the same gets one",
+        fmt::format("{}: decision \"{}\" caches replies and there is no embedding model; only "
+                    "identical requests are served from the cache",
                     config_.source, decision.name));
   }
   if (doubt_ && !doubt_->unavailable().empty()) {
@@ -151,14 +153,14 @@ selection::Candidate Planner::candidate(const config::ModelRef& ref) const {
   return {&ref, model, card == cards.end() ? nullptr : &*card};
 }
 
-Planner::Candidates Planner::candidates(const PlanTarget& subject) const {
+Planner::Candidates Planner::candidates(const PlanTarget& target) const {
   Candidates out;
-  if (subject.decision != nullptr && !subject.decision->model_refs.empty()) {
-    for (const config::ModelRef& ref : subject.decision->model_refs) out.push_back(candidate(ref));
+  if (target.decision != nullptr && !target.decision->model_refs.empty()) {
+    for (const config::ModelRef& ref : target.decision->model_refs) out.push_back(candidate(ref));
     return out;
   }
   const std::string& name =
-      subject.named != nullptr ? subject.named->name : config_.providers.default_model;
+      target.named != nullptr ? target.named->name : config_.providers.default_model;
   for (const config::ModelRef& ref : plain_refs_) {
     if (ref.model == name) out.push_back(candidate(ref));
   }
@@ -166,85 +168,85 @@ Planner::Candidates Planner::candidates(const PlanTarget& subject) const {
   return out;
 }
 
-const selection::Selector* Planner::selector_of(const PlanTarget& subject) const {
-  const auto found = selectors_.find(subject.decision);
+const selection::Selector* Planner::selector_of(const PlanTarget& target) const {
+  const auto found = selectors_.find(target.decision);
   return found == selectors_.end() ? nullptr : found->second.get();
 }
 
-bool Planner::looks_for_pii(const PlanTarget& subject) const {
-  if (!pii_.has_model() || (subject.decision != nullptr && subject.decision->fast_response))
+bool Planner::looks_for_pii(const PlanTarget& target) const {
+  if (!pii_.has_model() || (target.decision != nullptr && target.decision->fast_response))
     return false;
-  const Candidates all = candidates(subject);
-  return std::any_of(all.begin(), all.end(), [](const selection::Candidate& each) {
-    return selection::restricts(*each.model);
+  const Candidates all = candidates(target);
+  return std::any_of(all.begin(), all.end(), [](const selection::Candidate& candidate) {
+    return selection::restricts(*candidate.model);
   });
 }
 
-bool Planner::masks(const PlanTarget& subject) {
-  const config::Decision* decision = subject.decision;
+bool Planner::masks_pii(const PlanTarget& target) {
+  const config::Decision* decision = target.decision;
   return decision != nullptr && !decision->fast_response && decision->pii_mask &&
          decision->pii_mask->enabled;
 }
 
-bool Planner::grounds(const PlanTarget& subject) {
-  const config::Decision* decision = subject.decision;
+bool Planner::checks_grounding(const PlanTarget& target) {
+  const config::Decision* decision = target.decision;
   return decision != nullptr && !decision->fast_response && decision->hallucination &&
          decision->hallucination->enabled;
 }
 
-bool Planner::embeds(const PlanTarget& subject) const {
-  const selection::Selector* selector = selector_of(subject);
+bool Planner::embeds(const PlanTarget& target) const {
+  const selection::Selector* selector = selector_of(target);
   return selector != nullptr && selector->needs_query();
 }
 
-// Nothing is chosen for a model that the client has named: nothing was decided for it.
-const plugins::ToolSelector* Planner::tool_selector_of(const PlanTarget& subject,
+// No tools are chosen if the client named a model, because nothing was decided then.
+const plugins::ToolSelector* Planner::tool_selector_of(const PlanTarget& target,
                                                        const request::ChatRequest& request) const {
-  if (subject.bypassed || (subject.decision != nullptr && subject.decision->fast_response))
+  if (target.bypassed || (target.decision != nullptr && target.decision->fast_response))
     return nullptr;
-  const auto found = tool_selectors_.find(subject.decision);
+  const auto found = tool_selectors_.find(target.decision);
   if (found == tool_selectors_.end() || !found->second->applies_to(request)) return nullptr;
   return found->second.get();
 }
 
-bool Planner::asks_signals(const PlanTarget& subject) const {
-  const config::Decision* decision = subject.decision;
-  if (grounds(subject) && facts_ != decision::kNoSignal) return true;
+bool Planner::needs_signals(const PlanTarget& target) const {
+  const config::Decision* decision = target.decision;
+  if (checks_grounding(target) && facts_ != decision::kNoSignal) return true;
   return decision != nullptr && !decision->fast_response && !decision->difficulty.empty();
 }
 
-void Planner::mark_needed(const PlanTarget& subject, std::span<const decision::Value> values,
+void Planner::mark_needed(const PlanTarget& target, std::span<const decision::Value> values,
                           std::vector<bool>& needed) const {
-  if (!asks_signals(subject)) return;
-  difficulty_.mark_needed(*subject.decision, values, needed);
-  if (grounds(subject) && facts_ != decision::kNoSignal && !values[facts_].is_settled())
+  if (!needs_signals(target)) return;
+  difficulty_.mark_needed(*target.decision, values, needed);
+  if (checks_grounding(target) && facts_ != decision::kNoSignal && !values[facts_].is_settled())
     needed[facts_] = true;
 }
 
-bool Planner::needs_models(const PlanTarget& subject, const request::ChatRequest& request) const {
-  const plugins::ToolSelector* tools = tool_selector_of(subject, request);
-  return looks_for_pii(subject) || masks(subject) || embeds(subject) ||
+bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest& request) const {
+  const plugins::ToolSelector* tools = tool_selector_of(target, request);
+  return looks_for_pii(target) || masks_pii(target) || embeds(target) ||
          (tools != nullptr && tools->compares());
 }
 
-Result<void> Planner::prepare(const PlanTarget& subject, signals::Inputs& inputs,
-                              ModelResults& prepared) const {
+Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
+                              ModelResults& results) const {
   Result<void> done;
-  if (looks_for_pii(subject)) done = look_for_pii(inputs, prepared);
-  if (masks(subject)) {
-    auto masked = mask(*subject.decision->pii_mask, inputs, prepared);
+  if (looks_for_pii(target)) done = look_for_pii(inputs, results);
+  if (masks_pii(target)) {
+    auto masked = mask(*target.decision->pii_mask, inputs, results);
     if (done) done = std::move(masked);
   }
-  const plugins::ToolSelector* tools = tool_selector_of(subject, inputs.request());
+  const plugins::ToolSelector* tools = tool_selector_of(target, inputs.request());
   if (tools != nullptr && tools->compares()) {
-    auto compared = tools->compare(inputs, prepared.tools);
+    auto compared = tools->compare(inputs, results.tools);
     if (!compared && done) done = fail_in("tool selection", std::move(compared).error());
   }
   const std::string_view text = inputs.request().user_text();
-  if (!embeds(subject) || text.empty()) return done;
+  if (!embeds(target) || text.empty()) return done;
   auto query = inputs.embedding(inputs.digest("embedding", text));
   if (query) {
-    prepared.query = *query;
+    results.query = *query;
   } else if (done) {
     return fail_in("selection", std::move(query).error());
   }
@@ -252,23 +254,23 @@ Result<void> Planner::prepare(const PlanTarget& subject, signals::Inputs& inputs
 }
 
 Result<void> Planner::mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
-                           ModelResults& prepared) const {
+                           ModelResults& results) const {
   const double threshold = plugin.threshold > 0 ? plugin.threshold : pii_threshold_;
   auto masked = plugins::mask_request(plugin, pii_, threshold, inputs);
   if (!masked) return fail_in("masking personal data", std::move(masked).error());
-  prepared.masked = *std::move(masked);
+  results.masked = *std::move(masked);
   return {};
 }
 
-Result<void> Planner::look_for_pii(signals::Inputs& inputs, ModelResults& prepared) const {
+Result<void> Planner::look_for_pii(signals::Inputs& inputs, ModelResults& results) const {
   std::vector<double> scores(pii_.types().size(), 0);
   auto whole = pii_.find(inputs.request().texts(), inputs, scores);
   if (!whole) return fail_in("personal data", std::move(whole).error());
   if (!*whole) return fail(Code::kTooLarge, "personal data: {}", signals::kNotReadWhole);
   for (size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] >= pii_threshold_) prepared.pii_types.push_back(pii_.types()[i]);
+    if (scores[i] >= pii_threshold_) results.pii_types.push_back(pii_.types()[i]);
   }
-  prepared.looked_for_pii = true;
+  results.looked_for_pii = true;
   return {};
 }
 

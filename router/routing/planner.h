@@ -1,6 +1,6 @@
 #pragma once
-// From an outcome to a plan: the model, what else is found out about the request for that, and the
-// edits of the client's bytes.
+// Turns an outcome into a plan: chooses the model, gathers what that choice needs, and edits the
+// client's bytes.
 
 #include <map>
 #include <memory>
@@ -21,66 +21,69 @@
 
 namespace signalbox::routing {
 
-/// What is planned for: a decision, a model without one, or neither, which is the default model.
+/// The target of a plan: a decision, a model that the client named, or neither, which means the
+/// default model.
 struct PlanTarget {
   const config::Decision* decision = nullptr;
   const config::Model* named = nullptr;
-  bool bypassed = false;  // nothing was decided; without a model, the client's is unknown
+  // True if the rules are bypassed; if `named` is null too, the client's model is unknown.
+  bool bypassed = false;
 };
 
-/// What models were asked for the plan's sake. Filled by Planner::prepare().
+/// Results of the models that the plan needs. Planner::prepare() fills them in.
 struct ModelResults {
   bool looked_for_pii = false;
-  std::vector<std::string> pii_types;  // that were found; complete if looked_for_pii
-  std::span<const float> query;        // the user's text embedded; empty: it was not
-  plugins::ToolSimilarities tools;     // with the user's text; not ready: they were not compared
-  std::optional<plugins::Masked>
-      masked;  // the request without personal data; none: it was not masked
+  std::vector<std::string> pii_types;  // types that were found; complete if looked_for_pii
+  std::span<const float> query;        // embedding of the user's text; empty: not embedded
+  plugins::ToolSimilarities tools;     // to the user's text; not ready: not compared
+  // The request with personal data masked; nullopt: not masked
+  std::optional<plugins::Masked> masked;
 };
 
-/// What is known of one request when it is planned.
+/// All that is known of one request when it is planned.
 struct PlanInputs {
-  PlanTarget subject;
+  PlanTarget target;
   double confidence = 0;                    // of the decision
   std::span<const decision::Value> values;  // by number
-  std::vector<MatchedCondition> grounds;
-  const signals::Inputs& inputs;
-  const ModelResults& prepared;
-  const RuntimeConditions& circumstances;
+  std::vector<MatchedCondition> matched;
+  const signals::Inputs& signal_inputs;
+  const ModelResults& results;
+  const RuntimeConditions& conditions;
 };
 
 /// Immutable and thread-safe.
 class Planner {
  public:
-  /// For the decisions of a routing of the configuration. Numbers what it asks of signals by
-  /// `number_of`. The configuration and the models outlive the result. Embeds what algorithms
-  /// compare requests with. Errors are classifier_of()'s and make_selector()'s.
+  /// For the decisions of one routing of the configuration. `number_of` numbers the signals that
+  /// the plan depends on. The configuration and the models must outlive the result. Embeds the
+  /// texts that algorithms compare requests with. Errors are those of classifier_of() and
+  /// make_selector().
   static Result<Planner> create(const config::Config& config, const config::Routing& routing,
                                 const models::Models& models, const decision::NumberOf& number_of);
 
-  /// Whether the plan depends on signals that the decision may have done without.
-  bool asks_signals(const PlanTarget& subject) const;
-  /// Sets needed[number] for those that are unknown and would change the plan.
-  void mark_needed(const PlanTarget& subject, std::span<const decision::Value> values,
+  /// True if the plan depends on signals that the decision may not have needed.
+  bool needs_signals(const PlanTarget& target) const;
+  /// Sets needed[number] for each unknown signal that could change the plan.
+  void mark_needed(const PlanTarget& target, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
-  /// Whether prepare() would run models.
-  bool needs_models(const PlanTarget& subject, const request::ChatRequest& request) const;
-  /// Runs them: milliseconds. What an error leaves unknown, plan() takes for the worst.
-  Result<void> prepare(const PlanTarget& subject, signals::Inputs& inputs,
-                       ModelResults& prepared) const;
+  /// True if prepare() would run models.
+  bool needs_models(const PlanTarget& target, const request::ChatRequest& request) const;
+  /// Runs the models, which takes milliseconds. If a result is missing because of an error, plan()
+  /// assumes the worst.
+  Result<void> prepare(const PlanTarget& target, signals::Inputs& inputs,
+                       ModelResults& results) const;
 
-  /// The plan that refuses a request from nobody, if the configuration wants to know who asks.
-  /// Looks at headers only, so that it can come before any model.
+  /// Returns the plan that refuses a request without an identity, if the configuration requires
+  /// one; otherwise nullopt. Reads only headers, so that it can run before any model.
   std::optional<Plan> refuse_stranger(const signals::Inputs& inputs) const;
 
-  /// Where models have failed already, the plan is for one of the others: of the rest of the
-  /// decision's, or of the fallback_models of those that failed; kUpstream when there is none.
-  /// kNotFound for a model that the client names and nobody has; kUnsupported when the decision
-  /// needs a plugin or an algorithm that is not built; kOverloaded when its algorithm finds every
-  /// model out of bounds.
-  Result<Plan> plan(const PlanInputs& findings) const;
+  /// If models have failed already, the plan uses another one: first the other models of the
+  /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
+  /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin or
+  /// an algorithm that is not built; kOverloaded if its algorithm finds every model out of bounds.
+  Result<Plan> plan(const PlanInputs& inputs) const;
 
-  /// What an operator should know, one line each.
+  /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
@@ -93,36 +96,36 @@ class Planner {
   Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
   void add_notices(bool has_embedder);
   selection::Candidate candidate(const config::ModelRef& ref) const;
-  Candidates candidates(const PlanTarget& subject) const;
-  const selection::Selector* selector_of(const PlanTarget& subject) const;
-  bool looks_for_pii(const PlanTarget& subject) const;
-  static bool masks(const PlanTarget& subject);
-  static bool grounds(const PlanTarget& subject);
-  bool embeds(const PlanTarget& subject) const;
-  const plugins::ToolSelector* tool_selector_of(const PlanTarget& subject,
+  Candidates candidates(const PlanTarget& target) const;
+  const selection::Selector* selector_of(const PlanTarget& target) const;
+  bool looks_for_pii(const PlanTarget& target) const;
+  static bool masks_pii(const PlanTarget& target);
+  static bool checks_grounding(const PlanTarget& target);
+  bool embeds(const PlanTarget& target) const;
+  const plugins::ToolSelector* tool_selector_of(const PlanTarget& target,
                                                 const request::ChatRequest& request) const;
-  bool needs_unbuilt(const config::Decision& decision) const;
-  Result<void> look_for_pii(signals::Inputs& inputs, ModelResults& prepared) const;
+  bool needs_unbuilt_algorithm(const config::Decision& decision) const;
+  Result<void> look_for_pii(signals::Inputs& inputs, ModelResults& results) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
-                    ModelResults& prepared) const;
+                    ModelResults& results) const;
   bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
-  void remove_restricted(const ModelResults& prepared, Candidates& candidates, Plan& plan) const;
-  Result<selection::Candidate> chosen(const PlanInputs& findings, const Candidates& left,
+  void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
+  Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,
                                       Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
-                        const PlanInputs& findings, Plan& plan) const;
-  void watch_reply(const PlanInputs& findings, Plan& plan) const;
-  std::string edited(const PlanInputs& findings, const config::DifficultyCase* difficulty,
-                     const plugins::ToolChoice* tools, const Plan& plan) const;
+                        const PlanInputs& inputs, Plan& plan) const;
+  void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;
+  std::string edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
+                        const plugins::ToolChoice* tools, const Plan& plan) const;
 
   const config::Config& config_;
   const config::Routing& routing_;
   plugins::Difficulty difficulty_;
-  uint32_t facts_ = decision::kNoSignal;      // whether a request needs facts checked
-  std::vector<config::ModelRef> plain_refs_;  // one a model, for requests without a decision's
-  /// Of the decisions with several models; nullptr for an algorithm that is not built.
+  uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
+  std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision
+  /// For decisions with several models; nullptr for an algorithm that is not built.
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
-  /// Of decisions that choose tools; nullptr is for requests without a decision.
+  /// For decisions that select tools; the key nullptr is for requests without a decision.
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;
   std::vector<std::string> notices_;
   signals::PiiFinder pii_{signals::ModelChoice{}};

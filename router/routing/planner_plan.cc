@@ -1,5 +1,5 @@
-// The second time that the planner is asked: a model out of the candidates, and the edits for it.
-// Edits are collected and applied once; what the plan leaves alone goes out as it came.
+// plan(), the planner's second step: chooses one of the candidates and edits the body for it. Edits
+// are collected and applied once; bytes that the plan does not change are sent as they came.
 
 #include <algorithm>
 
@@ -29,17 +29,17 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
               known);
 }
 
-Plan::Guarded guarded_by(const std::vector<MatchedCondition>& grounds) {
+Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
   Plan::Guarded out;
-  for (const MatchedCondition& ground : grounds) {
-    if (ground.type == "jailbreak" &&
-        (out.jailbreak.empty() || ground.confidence > out.jailbreak_confidence)) {
-      out.jailbreak = ground.name;
-      out.jailbreak_confidence = ground.confidence;
+  for (const MatchedCondition& condition : matched) {
+    if (condition.type == "jailbreak" &&
+        (out.jailbreak.empty() || condition.confidence > out.jailbreak_confidence)) {
+      out.jailbreak = condition.name;
+      out.jailbreak_confidence = condition.confidence;
     }
-    if (ground.type != "pii") continue;
+    if (condition.type != "pii") continue;
     out.pii = true;
-    for (const std::string_view type : ground.evidence) {
+    for (const std::string_view type : condition.evidence) {
       if (std::find(out.pii_types.begin(), out.pii_types.end(), type) == out.pii_types.end())
         out.pii_types.emplace_back(type);
     }
@@ -55,8 +55,9 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-// Those that the request could have gone to come first, then those that the file names for the
-// case. True for the latter: no selector knows them, and they are asked in the order of the file.
+// Removes the models that have failed. If none is left, the candidates become the fallbacks that
+// the file names. Returns true for fallbacks: no selector knows them, so they are tried in the
+// order of the file.
 bool Planner::remove_failed(std::span<const std::string_view> failed,
                             Candidates& candidates) const {
   const auto has_failed = [failed](std::string_view name) {
@@ -76,19 +77,19 @@ bool Planner::remove_failed(std::span<const std::string_view> failed,
   return true;
 }
 
-// A model that may not see what the request holds is no candidate, nor is one of which that cannot
-// be said.
-void Planner::remove_restricted(const ModelResults& prepared, Candidates& candidates,
+// Removes models that must not see personal data found in the request. If the search failed, it
+// removes every restricted model.
+void Planner::remove_restricted(const ModelResults& results, Candidates& candidates,
                                 Plan& plan) const {
   std::vector<std::string> denied;
   std::erase_if(candidates, [&](const selection::Candidate& each) {
     if (!selection::restricts(*each.model)) return false;
-    if (!prepared.looked_for_pii) {
+    if (!results.looked_for_pii) {
       plan.left_out.push_back(
-          {each.model->name, "it has a pii_policy, and personal data could not be looked for"});
+          {each.model->name, "it has a pii_policy, and the search for personal data failed"});
       return true;
     }
-    const std::vector<std::string> types = selection::denied_types(*each.model, prepared.pii_types);
+    const std::vector<std::string> types = selection::denied_types(*each.model, results.pii_types);
     if (types.empty()) return false;
     plan.left_out.push_back(
         {each.model->name, fmt::format("its pii_policy does not allow {}", joined(types))});
@@ -100,36 +101,36 @@ void Planner::remove_restricted(const ModelResults& prepared, Candidates& candid
   if (!candidates.empty()) return;
   plan.path = Plan::Path::kBlocked;
   plan.guarded.pii = true;
-  plan.message = prepared.looked_for_pii
+  plan.message = results.looked_for_pii
                      ? fmt::format(
                            "the request holds personal data that no model of its route "
                            "may see: {}",
                            joined(denied))
-                     : "personal data could not be looked for, and no model of the request's route "
-                       "may see all";
+                     : "the search for personal data failed, and no model of the request's route "
+                       "may see every type";
   plan.guarded.pii_types = std::move(denied);
 }
 
-Result<selection::Candidate> Planner::chosen(const PlanInputs& findings, const Candidates& left,
+Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Candidates& left,
                                              Plan& plan) const {
-  const config::Decision* decision = findings.subject.decision;
+  const config::Decision* decision = inputs.target.decision;
   if (decision == nullptr || left.size() < 2) return left.front();
-  const selection::Selector* selector = selector_of(findings.subject);
+  const selection::Selector* selector = selector_of(inputs.target);
   SIGNALBOX_CHECK(selector != nullptr);
   std::vector<std::string_view> domains;
-  for (const MatchedCondition& ground : findings.grounds) {
-    if (ground.type == "domain") domains.push_back(ground.name);
+  for (const MatchedCondition& condition : inputs.matched) {
+    if (condition.type == "domain") domains.push_back(condition.name);
   }
   std::vector<selection::Figures> figures;
-  if (selector->needs_figures() && findings.circumstances.figures) {
+  if (selector->needs_figures() && inputs.conditions.figures) {
     for (const selection::Candidate& each : left)
-      figures.push_back(findings.circumstances.figures(each.model->name));
+      figures.push_back(inputs.conditions.figures(each.model->name));
   }
   auto choice = selector->choose(left, {.decision = decision->name,
                                         .domains = domains,
-                                        .query = findings.prepared.query,
+                                        .query = inputs.results.query,
                                         .figures = figures,
-                                        .draw = findings.circumstances.draw});
+                                        .draw = inputs.conditions.draw});
   if (!choice)
     return fail_in(fmt::format("decision \"{}\"", decision->name), std::move(choice).error());
   plan.selection_method = selector->method();
@@ -137,16 +138,17 @@ Result<selection::Candidate> Planner::chosen(const PlanInputs& findings, const C
   return left[choice->candidate];
 }
 
-// Reasoning can be switched off where there is none, and on only where the family says how.
+// Reasoning can be switched off for any model, but on only if the model's reasoning family defines
+// how.
 void Planner::set_reasoning_of(const config::ModelRef& ref,
-                               const config::DifficultyCase* difficulty, const PlanInputs& findings,
+                               const config::DifficultyCase* difficulty, const PlanInputs& inputs,
                                Plan& plan) const {
   std::optional<bool> on = ref.use_reasoning;
   const bool by_domain =
-      std::any_of(findings.grounds.begin(), findings.grounds.end(),
-                  [](const MatchedCondition& ground) { return ground.type == "domain"; });
+      std::any_of(inputs.matched.begin(), inputs.matched.end(),
+                  [](const MatchedCondition& condition) { return condition.type == "domain"; });
   if (doubt_ && by_domain) {
-    if (const std::optional<bool> verdict = doubt_->reasons(findings.inputs)) on = verdict;
+    if (const std::optional<bool> verdict = doubt_->reasons(inputs.signal_inputs)) on = verdict;
   }
   if (difficulty != nullptr && difficulty->use_reasoning) on = difficulty->use_reasoning;
   const bool has_effort = difficulty != nullptr && !difficulty->reasoning_effort.empty();
@@ -158,11 +160,11 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
   if (has_effort) plan.reasoning_effort = difficulty->reasoning_effort;
 }
 
-std::string Planner::edited(const PlanInputs& findings, const config::DifficultyCase* difficulty,
-                            const plugins::ToolChoice* tools, const Plan& plan) const {
-  const request::ChatRequest& request = findings.inputs.request();
-  const config::Decision* decision = findings.subject.decision;
-  const std::optional<plugins::Masked>& masked = findings.prepared.masked;
+std::string Planner::edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
+                               const plugins::ToolChoice* tools, const Plan& plan) const {
+  const request::ChatRequest& request = inputs.signal_inputs.request();
+  const config::Decision* decision = inputs.target.decision;
+  const std::optional<plugins::Masked>& masked = inputs.results.masked;
   const json::Document& document = masked ? masked->body : request.document;
   const json::Value root = document.root();
   std::vector<splice::Edit> edits;
@@ -187,8 +189,9 @@ std::string Planner::edited(const PlanInputs& findings, const config::Difficulty
   return splice::apply(document.source(), std::move(edits));
 }
 
-// With one model there is nothing to choose, and a cascade or a rating of one is that one.
-bool Planner::needs_unbuilt(const config::Decision& decision) const {
+// With a single model there is nothing to choose, so an unbuilt cascade or rating of one model is
+// just that model.
+bool Planner::needs_unbuilt_algorithm(const config::Decision& decision) const {
   const std::string& type = decision.algorithm.type;
   const bool is_one_of_many = type == "remom" || type == "fusion" || type == "workflows";
   if (decision.model_refs.size() < 2) return is_one_of_many;
@@ -207,93 +210,93 @@ std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) cons
   return plan;
 }
 
-Result<Plan> Planner::plan(const PlanInputs& findings) const {
-  const config::Decision* decision = findings.subject.decision;
+Result<Plan> Planner::plan(const PlanInputs& inputs) const {
+  const config::Decision* decision = inputs.target.decision;
   Plan plan;
-  plan.bypassed = findings.subject.bypassed;
-  if (plan.bypassed && findings.subject.named == nullptr)
-    return unknown_model(config_, findings.inputs.request().model);
-  if (std::optional<Plan> refused = refuse_stranger(findings.inputs)) {
+  plan.bypassed = inputs.target.bypassed;
+  if (plan.bypassed && inputs.target.named == nullptr)
+    return unknown_model(config_, inputs.signal_inputs.request().model);
+  if (std::optional<Plan> refused = refuse_stranger(inputs.signal_inputs)) {
     refused->bypassed = plan.bypassed;
     return *std::move(refused);
   }
   if (decision != nullptr) {
     plan.decision = decision->name;
     plan.category = decision->name;
-    plan.confidence = findings.confidence;
+    plan.confidence = inputs.confidence;
     plan.algorithm = decision->algorithm.type;
     if (decision->fast_response) {
       plan.path = Plan::Path::kFastResponse;
       plan.message = decision->fast_response->message;
-      plan.guarded = guarded_by(findings.grounds);
+      plan.guarded = guards_of(inputs.matched);
       return plan;
     }
     if (!decision->missing_plugins.empty()) {
       return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
                   decision->name, decision->missing_plugins.front());
     }
-    if (needs_unbuilt(*decision)) {
+    if (needs_unbuilt_algorithm(*decision)) {
       return fail(Code::kUnsupported,
                   "decision \"{}\" needs the algorithm {}, which is not built yet", decision->name,
                   decision->algorithm.type);
     }
   }
-  if (masks(findings.subject) && !findings.prepared.masked) {
+  if (masks_pii(inputs.target) && !inputs.results.masked) {
     plan.path = Plan::Path::kBlocked;
     plan.guarded.pii = true;
-    plan.message = "personal data could not be looked for, and the request's route masks it";
+    plan.message =
+        "the search for personal data failed, and the request's route masks personal data";
     return plan;
   }
-  Candidates left = candidates(findings.subject);
-  bool in_turn = false;
-  if (const auto failed = findings.circumstances.failed; !failed.empty()) {
-    in_turn = remove_failed(failed, left);
+  Candidates left = candidates(inputs.target);
+  bool is_fallback = false;
+  if (const auto failed = inputs.conditions.failed; !failed.empty()) {
+    is_fallback = remove_failed(failed, left);
     plan.instead_of.assign(failed.begin(), failed.end());
-    if (left.empty()) return fail(Code::kUpstream, "there is no other model to ask");
+    if (left.empty()) return fail(Code::kUpstream, "there is no other model to try");
   }
-  remove_restricted(findings.prepared, left, plan);
+  remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
-  if (in_turn) left.erase(left.begin() + 1, left.end());
-  SIGNALBOX_TRY(const selection::Candidate choice, chosen(findings, left, plan));
+  if (is_fallback) left.erase(left.begin() + 1, left.end());
+  SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   const config::ModelRef& ref = *choice.ref;
   plan.model = choice.model;
   plan.asked_for = ref.lora_name.empty() ? plan.model->provider_model_id : ref.lora_name;
   const config::DifficultyCase* difficulty = nullptr;
   if (decision != nullptr) {
-    difficulty = difficulty_.find(*decision, findings.values);
-    set_reasoning_of(ref, difficulty, findings, plan);
+    difficulty = difficulty_.find(*decision, inputs.values);
+    set_reasoning_of(ref, difficulty, inputs, plan);
     plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
     if (config::keeps_answers(config_.response_cache, *decision))
       plan.response_cache = &*decision->response_cache;
   }
-  const request::ChatRequest& request = findings.inputs.request();
-  const plugins::ToolSelector* selector = tool_selector_of(findings.subject, request);
+  const request::ChatRequest& request = inputs.signal_inputs.request();
+  const plugins::ToolSelector* selector = tool_selector_of(inputs.target, request);
   std::optional<plugins::ToolChoice> tool_choice;
   if (selector != nullptr) {
-    tool_choice =
-        selector->choose(request, findings.prepared.tools, plan.category, findings.confidence);
+    tool_choice = selector->choose(request, inputs.results.tools, plan.category, inputs.confidence);
     plan.tools = tool_choice->report;
     plugins::count(plan.tools);
   }
-  plan.body = edited(findings, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
-  if (findings.prepared.masked) plan.masks = findings.prepared.masked->masks;
-  watch_reply(findings, plan);
+  plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
+  if (inputs.results.masked) plan.masks = inputs.results.masked->masks;
+  set_reply_checks(inputs, plan);
   return plan;
 }
 
-// What is not known to need no check is checked.
-void Planner::watch_reply(const PlanInputs& findings, Plan& plan) const {
-  const config::Decision* reached = findings.subject.decision;
-  if (reached == nullptr) return;
-  if (grounds(findings.subject)) {
+// Check the reply unless we know that it needs no check.
+void Planner::set_reply_checks(const PlanInputs& inputs, Plan& plan) const {
+  const config::Decision* decision = inputs.target.decision;
+  if (decision == nullptr) return;
+  if (checks_grounding(inputs.target)) {
     decision::Value facts = decision::Value::unknown();
-    if (facts_ != decision::kNoSignal) facts = findings.values[facts_];
+    if (facts_ != decision::kNoSignal) facts = inputs.values[facts_];
     plan.asks_facts = facts.is_match();
-    if (facts.high != decision::Truth::kNo) plan.grounding = &*reached->hallucination;
+    if (facts.high != decision::Truth::kNo) plan.grounding = &*decision->hallucination;
   }
-  if (reached->response_jailbreak && reached->response_jailbreak->enabled)
-    plan.jailbreak = &*reached->response_jailbreak;
+  if (decision->response_jailbreak && decision->response_jailbreak->enabled)
+    plan.jailbreak = &*decision->response_jailbreak;
 }
 
 }  // namespace signalbox::routing

@@ -1,4 +1,4 @@
-// Router: every routing of the configuration compiled, and which of them a request meets.
+// Holds every compiled routing of the configuration and selects the one for a request.
 
 #include "router/routing/router.h"
 
@@ -14,9 +14,9 @@ struct Router::Impl {
   models::Models models;
   std::vector<std::unique_ptr<const RoutingProgram>>
       routings;                          // the one at the top, then the recipes
-  const RoutingProgram* main = nullptr;  // that automatic names mean
-  std::map<std::string_view, const RoutingProgram*>
-      by_model;  // what clients may ask for instead of one
+  const RoutingProgram* main = nullptr;  // the routing that automatic names select
+  // The routing for each model name that clients may send, other than names of models.
+  std::map<std::string_view, const RoutingProgram*> by_model;
   std::vector<std::string> notices;
 
   Result<void> compile() {
@@ -34,17 +34,18 @@ struct Router::Impl {
   }
 
   Result<void> add(std::string_view recipe, const config::Routing& routing) {
-    SIGNALBOX_TRY(auto compiled, RoutingProgram::create(config, recipe, routing, models));
-    for (const std::string& notice : compiled->notices()) {
-      // What holds for a model is said by every routing.
+    SIGNALBOX_TRY(auto program, RoutingProgram::create(config, recipe, routing, models));
+    for (const std::string& notice : program->notices()) {
+      // Every routing repeats the notices about models.
       if (std::find(notices.begin(), notices.end(), notice) == notices.end())
         notices.push_back(notice);
     }
-    routings.push_back(std::move(compiled));
+    routings.push_back(std::move(program));
     return {};
   }
 
-  // From the last one: a recipe may bear the default name where the file's top has no decisions.
+  // Searches backwards: if the top of the file has no decisions, a recipe may have the default
+  // name.
   const RoutingProgram* find(std::string_view recipe) const {
     for (auto routing = routings.rbegin(); routing != routings.rend(); ++routing) {
       if ((*routing)->recipe() == recipe) return routing->get();
@@ -58,7 +59,7 @@ struct Router::Impl {
                              bypass);
   }
 
-  // Whether the client asks not to be looked at, and may.
+  // True if the client requests to skip the router and the configuration allows it.
   bool is_skipped(const signals::HeaderLookup& headers) const {
     if (!config.router.skip_processing.enabled || !headers) return false;
     const auto value = headers("x-vsr-skip-processing");

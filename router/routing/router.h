@@ -1,6 +1,7 @@
 #pragma once
-// From a request to a plan: signals, then the decision, then the edits. No socket, and no clock but
-// to tell how long it took; the daemon, the `route` command and the tests all come in here.
+// Turns a request into a plan: signals first, then the decision, then the edits. It opens no socket
+// and reads the clock only to measure durations. The daemon, the `route` command and the tests all
+// enter here.
 
 #include <chrono>
 #include <memory>
@@ -21,52 +22,54 @@ class RoutingProgram;
 struct PlanTarget;
 class Router;
 
-/// The understanding of one request, in steps of rising cost. Not thread-safe; may be handed from
-/// thread to thread. The Router and the request outlive it.
+/// Evaluates one request in steps of rising cost. Not thread-safe, but it may move between threads.
+/// The Router and the request must outlive it.
 class Evaluation {
  public:
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
-  /// The plan that refuses the request because it names nobody who asks, if the configuration
-  /// requires that. Looks at headers only; plan() returns the same plan.
+  /// Returns the plan that refuses a request without an identity, if the configuration requires
+  /// one; otherwise nullopt. Reads only headers. plan() returns the same plan.
   std::optional<Plan> refuse_stranger() const;
 
-  /// Computes of the signals that cost microseconds those that the outcome still needs. True when
-  /// it is fixed and no model needs to run, for the plan neither.
+  /// Computes those cheap signals (microseconds) that the outcome still depends on. Returns true if
+  /// the outcome is fixed and neither it nor the plan needs a model.
   bool run_cheap();
-  /// Computes what the outcome and its plan still need, cheapest first (signals/signal.h), and
-  /// those of equal cost at the same time. Runs models: milliseconds. An error of a model is
-  /// returned, kOverloaded before others, and the outcome then stands on what is known. A request
-  /// that has lost its patience leaves the queues of the models.
+  /// Computes the signals that the outcome and its plan still need, cheapest first
+  /// (signals/signal.h); signals of equal cost run at the same time. Runs models, which takes
+  /// milliseconds. Returns the error of a model, kOverloaded before others; the outcome then rests
+  /// on the signals that are known. When `patience` runs out, the request leaves the queues of the
+  /// models.
   Result<void> run_needed(const engine::Patience& patience = {});
-  /// Computes every signal of the configuration, needed or not, for explanations.
+  /// Computes every signal of the configuration, for explanations.
   Result<void> run_all();
 
-  /// The embedding of a text, (dim): milliseconds, or none where it is the request's own that a
-  /// signal has looked at. kNotFound when there is no embedder; the embedder's errors.
+  /// The embedding of a text, (dim). Takes milliseconds, or no time if a signal has already
+  /// embedded the request's own text. kNotFound if there is no embedder; otherwise the embedder's
+  /// errors.
   Result<std::span<const float>> embedding(std::string_view text,
                                            const engine::Patience& patience = {});
 
-  /// The plan for what is known now. Errors: kNotFound (the client's model is unknown),
-  /// kUnsupported (the decision needs a plugin or an algorithm that is not built), kOverloaded (its
-  /// algorithm finds every model out of bounds). A request that is refused by
-  /// policy has a plan, which says so.
-  Result<Plan> plan(const RuntimeConditions& circumstances = {}) const;
+  /// The plan for the signals that are known now. Errors: kNotFound (the client named an unknown
+  /// model), kUnsupported (the decision needs a plugin or an algorithm that is not built),
+  /// kOverloaded (the algorithm finds every model out of bounds). A request that policy refuses
+  /// gets a plan with the refusal, not an error.
+  Result<Plan> plan(const RuntimeConditions& conditions = {}) const;
 
-  /// The decision that leads for what is known now, nullptr for none or where the client named a
-  /// model, and what matches. Unlike plan(), they do not ask whether the decision can be carried
-  /// out.
+  /// The leading decision for the signals that are known now (nullptr if there is none or if the
+  /// client named a model), and the signals that match. Unlike plan(), these do not check whether
+  /// the decision can be carried out.
   const config::Decision* decision() const;
   std::vector<Plan::Matched> matched() const;
 
-  /// Nothing more will be asked: what is still needed counts as failed with `error`, so that guards
-  /// follow their on_error. For a request that is decided on what is known.
+  /// Stops the evaluation and decides on the known signals. Signals that are still needed count as
+  /// failed with `error`, so that guards follow their on_error.
   void give_up(const Error& error);
-  /// Whether signals whose model is not there could have led to another outcome.
+  /// True if signals without a model could have changed the outcome.
   bool rests_on_missing() const;
 
-  /// What it took so far.
+  /// Durations so far.
   struct Timings {
     using TimePoint = std::chrono::steady_clock::time_point;
     struct Signals {
@@ -74,16 +77,16 @@ class Evaluation {
       TimePoint began, ended;
       bool failed;
     };
-    std::vector<Signals> signals;  // those that were read, in the configuration's order
+    std::vector<Signals> signals;  // those that were evaluated, in the order of the configuration
     std::vector<signals::Inputs::ModelPass> passes;
     std::chrono::nanoseconds deciding;   // by rules alone
-    TimePoint rules_began, rules_ended;  // the last time
+    TimePoint rules_began, rules_ended;  // of the last evaluation of the rules
   };
-  Timings effort() const;
-  /// Of the routing that decides; "" where the client named a model.
+  Timings timings() const;
+  /// The name of the routing that decides; "" if the client named a model.
   std::string_view recipe() const;
 
-  /// Signals, rules and decisions with what matched, what did not and what was never needed.
+  /// Signals, rules and decisions: which matched, which did not, and which were never needed.
   std::string explain_json() const;   // {"signals":{...},"trace":[...]}
   std::string explain_words() const;  // several lines for people
 
@@ -100,26 +103,26 @@ class Evaluation {
 /// Immutable; one instance serves all threads.
 class Router {
  public:
-  /// Embeds the examples of all signals, which takes some hundred milliseconds. kInvalid when an
-  /// embedding signal is configured and there is no embedder; other signals that lack their model
-  /// are unavailable, which notices() say.
+  /// Embeds the examples of all signals, which takes some hundred milliseconds. kInvalid if an
+  /// embedding signal is configured and there is no embedder. Other signals without their model are
+  /// unavailable; notices() reports them.
   static Result<std::unique_ptr<const Router>> create(config::Config config, models::Models models);
   ~Router();
 
-  /// The request's model says by which routing: an automatic name means the one at the top of the
-  /// file, a name of an entrypoint (which may also be an automatic one) its recipe, anything else
-  /// that the client has chosen a model. `headers` is asked for the fields that say who asks; what
-  /// it looks at outlives the evaluation.
+  /// The request's model selects the routing: an automatic name selects the one at the top of the
+  /// file, a name of an entrypoint (which may also be an automatic name) its recipe. Any other name
+  /// is a model that the client has chosen. `headers` looks up the fields that identify the
+  /// requester; the data behind it must outlive the evaluation.
   Evaluation evaluate(const request::ChatRequest& request,
                       signals::HeaderLookup headers = {}) const;
-  /// By the routing of that name, whatever model the request asks for. kNotFound.
+  /// Uses the routing of that name, whatever model the request names. kNotFound if there is none.
   Result<Evaluation> evaluate_recipe(std::string_view recipe, const request::ChatRequest& request,
                                      signals::HeaderLookup headers = {}) const;
   const config::Config& config() const;
   const models::Models& models() const;
   /// The signals and projections of all routings by type, each name once.
   std::vector<Plan::Matched> signals() const;
-  /// What an operator should know of the signals, one line each.
+  /// Notices for the operator about the signals, one line each.
   const std::vector<std::string>& notices() const;
 
  private:

@@ -1,4 +1,4 @@
-// Signals are numbered type by type, in the order of the factory.
+// Compiles a routing. Signals are numbered type by type, in the order of the factory.
 
 #include "router/routing/routing_program.h"
 
@@ -16,7 +16,7 @@ void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& 
   for (const config::Rule& condition : rule.conditions) collect_leaves(condition, leaves, negated);
 }
 
-// Leaves that, when they match, speak for a decision that answers instead of a model.
+// Leaves that contribute to a fast_response decision when they match.
 std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing) {
   std::vector<const config::Rule*> leaves;
   for (const config::Decision& decision : routing.decisions) {
@@ -25,19 +25,19 @@ std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing)
   return leaves;
 }
 
-// The names of the signals that have something to say, by what they say.
+// Groups the names of the signals that have a reason by that reason.
 std::vector<std::pair<std::string_view, std::string>> by_reason(
     const signals::SignalType& type,
-    std::string_view (signals::SignalType::*says)(size_t signal) const) {
+    std::string_view (signals::SignalType::*reason_of)(size_t signal) const) {
   std::vector<std::pair<std::string_view, std::string>> reasons;
   for (size_t i = 0; i < type.size(); ++i) {
-    const std::string_view why = (type.*says)(i);
+    const std::string_view why = (type.*reason_of)(i);
     if (why.empty()) continue;
-    auto known = std::find_if(reasons.begin(), reasons.end(),
+    auto found = std::find_if(reasons.begin(), reasons.end(),
                               [&](const auto& each) { return each.first == why; });
-    if (known == reasons.end()) known = reasons.insert(known, {why, ""});
-    known->second += known->second.empty() ? "" : ", ";
-    known->second += type.name(i);
+    if (found == reasons.end()) found = reasons.insert(found, {why, ""});
+    found->second += found->second.empty() ? "" : ", ";
+    found->second += type.name(i);
   }
   return reasons;
 }
@@ -55,17 +55,17 @@ Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const confi
                                                                      std::string_view recipe,
                                                                      const config::Routing& routing,
                                                                      const models::Models& models) {
-  auto compiled = std::unique_ptr<RoutingProgram>(new RoutingProgram(config, recipe, routing));
-  SIGNALBOX_TRY_VOID(compiled->compile(config, models));
-  return compiled;
+  auto program = std::unique_ptr<RoutingProgram>(new RoutingProgram(config, recipe, routing));
+  SIGNALBOX_TRY_VOID(program->compile(config, models));
+  return program;
 }
 
-// What fails while it should say whether to refuse a request counts as if it had said so, also
-// where it says so through a projection.
+// If a guard signal of a blocking rule fails, treat it as having matched, also when a condition
+// reads it through a projection. prompt_guard.on_error overrides this for jailbreak signals.
 config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool blocks,
                                                  const config::Modules& modules) const {
   using OnError = config::Rule::OnError;
-  const auto of = [&](std::string_view type) {
+  const auto answer_of = [&](std::string_view type) {
     if (type == "jailbreak" && modules.prompt_guard.on_error) {
       const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;
       return block ? OnError::kMatch : OnError::kNoMatch;
@@ -73,19 +73,19 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
     const bool guards = type == "jailbreak" || type == "pii";
     return guards && blocks ? OnError::kMatch : OnError::kDefault;
   };
-  if (leaf.type != "projection") return of(leaf.type);
+  if (leaf.type != "projection") return answer_of(leaf.type);
   const uint32_t output = derived_->projections().output(leaf.name);
   if (output == decision::kNoSignal || !blocks) return OnError::kDefault;
-  const std::vector<uint32_t> behind = derived_->behind(output);
-  const bool guarded = std::any_of(behind.begin(), behind.end(), [&](uint32_t number) {
-    return of(signals_of(number).type()) == OnError::kMatch;
+  const std::vector<uint32_t> sources = derived_->sources_of(output);
+  const bool guarded = std::any_of(sources.begin(), sources.end(), [&](uint32_t number) {
+    return answer_of(signals_of(number).type()) == OnError::kMatch;
   });
   return guarded ? OnError::kMatch : OnError::kDefault;
 }
 
 uint32_t RoutingProgram::stage_of(uint32_t number) const {
   uint32_t stage = 0;
-  for (const uint32_t signal : derived_->behind(derived_->asked(number).number))
+  for (const uint32_t signal : derived_->sources_of(derived_->target_of(number).number))
     stage = std::max(stage, static_cast<uint32_t>(signals_of(signal).needs()));
   return stage;
 }
@@ -120,7 +120,8 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
   return {};
 }
 
-// Without a type, as partitions name their members, embeddings and domains come first.
+// An empty type matches any type: partitions name their members without one. Embedding signals and
+// domains are searched first.
 uint32_t RoutingProgram::find(std::string_view type, std::string_view name) const {
   if (type.empty()) {
     for (const std::string_view each : {"embedding", "domain"}) {
@@ -147,8 +148,8 @@ void RoutingProgram::add_notices(const config::Config& config, const signals::Si
                     where, type.type(), names, why));
   }
   for (const auto& [why, names] : by_reason(type, &signals::SignalType::lacks)) {
-    notices_.push_back(fmt::format("{}: {} signals work without a part of them ({}): {}", where,
-                                   type.type(), names, why));
+    notices_.push_back(
+        fmt::format("{}: {} signals work only in part ({}): {}", where, type.type(), names, why));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// One routing of the configuration, ready to be asked: its signals, what is derived of them, its
-// rules. A file has one at its top and one in each recipe.
+// One routing of the configuration, compiled: its signals, the values derived from them, and its
+// rules. A file has one routing at its top and one in each recipe.
 
 #include <memory>
 #include <optional>
@@ -17,22 +17,23 @@
 
 namespace signalbox::routing {
 
-/// Immutable and thread-safe once created; it does not move, since its parts look at each other.
+/// Immutable and thread-safe once created. It cannot be moved, because its parts hold references to
+/// each other.
 class RoutingProgram {
  public:
-  /// The signals of one type and where their numbers begin.
+  /// The signals of one type. `first` is the number of the first one.
   struct Group {
     std::unique_ptr<const signals::SignalType> signals;
     uint32_t first;
 
     uint32_t size() const { return static_cast<uint32_t>(signals->size()); }
-    /// Whether any of them can be computed.
+    /// True if at least one of them can be computed.
     bool is_available() const;
   };
 
-  /// `recipe` names the routing. Embeds the examples of all signals, which takes some hundred
-  /// milliseconds. Errors are those of make_signals(), Derived::create() and Planner::create(). All
-  /// outlive the result.
+  /// `recipe` is the name of the routing. create() embeds the examples of all signals, which takes
+  /// some hundred milliseconds. Errors are those of make_signals(), Derived::create() and
+  /// Planner::create(). All arguments must outlive the result.
   static Result<std::unique_ptr<const RoutingProgram>> create(const config::Config& config,
                                                               std::string_view recipe,
                                                               const config::Routing& routing,
@@ -41,13 +42,13 @@ class RoutingProgram {
   const std::string& recipe() const { return recipe_; }
   const config::Routing& routing() const { return routing_; }
   const std::vector<Group>& groups() const { return groups_; }
-  /// How many signals are computed; their numbers are below it.
+  /// The number of signals that are computed; their numbers are 0 to signals() - 1.
   uint32_t signals() const { return signals_; }
   const decision::Derived& derived() const { return *derived_; }
   const decision::Engine& engine() const { return *engine_; }
   const signals::Compression& compression() const { return compression_; }
   const Planner& planner() const { return *planner_; }
-  /// What an operator should know of the signals and the plans, one line each.
+  /// Notices for the operator about the signals and the plans, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:

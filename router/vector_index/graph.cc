@@ -1,4 +1,4 @@
-// Walking, linking, and repairing what a removal leaves.
+// Searches the graph, links new nodes, and repairs the links around a removed node.
 
 #include "router/vector_index/graph.h"
 
@@ -10,21 +10,21 @@ namespace {
 
 constexpr int kLevelMax = 12;
 constexpr size_t kDescentWidth = 16;  // on the levels above
-constexpr size_t kBuildWidth = 128;   // how far a new node looks for neighbours
+constexpr size_t kBuildWidth = 128;   // beam width in the search for a new node's neighbours
 constexpr uint32_t kLinksNew = 24;    // of a new node
-constexpr uint32_t kLinksKept = 30;   // a full node goes back to
-constexpr uint32_t kLinksFew = 4;     // with so many a node is not dropped
+constexpr uint32_t kLinksKept = 30;   // number of links that a full node is reduced to
+constexpr uint32_t kLinksFew = 4;     // a node with at most this many is not dropped
 constexpr size_t kRepairCandidates = 6;
 
-// Vigna's splitmix64: ids that follow each other give bits that do not.
-uint64_t mixed(uint64_t x) {
+// Vigna's splitmix64, so that consecutive ids give unrelated bits.
+uint64_t mix_bits(uint64_t x) {
   x += 0x9e37'79b9'7f4a'7c15;
   x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
   x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11eb;
   return x ^ (x >> 31);
 }
 
-// The slots with their cosines to x, nearest first.
+// Returns the slots with their cosines to x, nearest first.
 std::vector<Found> sorted(const VectorRows& rows, const Point& x, std::span<const Slot> slots) {
   std::vector<float> cosines(slots.size());
   rows.cosines(x, slots, cosines.data());
@@ -34,9 +34,10 @@ std::vector<Found> sorted(const VectorRows& rows, const Point& x, std::span<cons
   return out;
 }
 
-// Whether a candidate lies nearer to one of the chosen than to the node, so that it is reached from
-// there. A twin of a chosen one is, too: among many equal rows the node would know only those.
-bool is_behind(const VectorRows& rows, const Found& candidate, std::span<const Slot> chosen) {
+// True if a candidate is nearer to one of the chosen nodes than to the node itself, so that it can
+// be reached from there. A duplicate of a chosen node counts too; otherwise a node among many equal
+// rows would link only to those.
+bool is_covered(const VectorRows& rows, const Found& candidate, std::span<const Slot> chosen) {
   constexpr float kTwin = 1 - 1e-6f;
   float cosines[GraphLinks::kMax];
   rows.cosines(rows.point(candidate.slot), chosen, cosines);
@@ -44,15 +45,15 @@ bool is_behind(const VectorRows& rows, const Found& candidate, std::span<const S
                      [&](float cosine) { return cosine > candidate.cosine || cosine >= kTwin; });
 }
 
-// Up to `room` of the candidates, which come nearest first, that lie in different directions
-// (algorithm 4 of the paper); then the nearest of the others, up to `fill` in all.
-GraphLinks diverse(const VectorRows& rows, std::span<const Found> candidates, uint32_t room,
-                   uint32_t fill) {
+// Selects up to `room` candidates (sorted, nearest first) that lie in different directions
+// (algorithm 4 of the paper). Then adds the nearest of the others, up to `fill` in all.
+GraphLinks select_diverse(const VectorRows& rows, std::span<const Found> candidates, uint32_t room,
+                          uint32_t fill) {
   GraphLinks out{};
   std::vector<Slot> others;
   for (const Found& candidate : candidates) {
     if (out.count == room) break;
-    if (is_behind(rows, candidate, out.span())) {
+    if (is_covered(rows, candidate, out.span())) {
       others.push_back(candidate.slot);
     } else {
       out.push(candidate.slot);
@@ -91,7 +92,7 @@ GraphLinks& VectorGraph::Plan::edit(const VectorGraph& graph, Slot slot, int lev
 }
 
 int VectorGraph::level_of(uint64_t id) const {
-  return std::min(kLevelMax, std::countr_zero(mixed(id ^ seed_)) / 4);
+  return std::min(kLevelMax, std::countr_zero(mix_bits(id ^ seed_)) / 4);
 }
 
 const GraphLinks& VectorGraph::links(Slot slot, int level) const {
@@ -107,28 +108,30 @@ int VectorGraph::top_of(Slot slot) const {
   return found == upper_.end() ? 0 : static_cast<int>(found->second.size());
 }
 
-// From the entry to some nodes near x on level `to`, which a beam of `width` then starts from. The
-// paper goes to one; where many rows lie close together, one ends among them wherever x is.
+// Descends from the entry to some nodes near x on level `to`, where a beam of `width` then starts.
+// The paper descends to a single node. If many rows lie close together, that node would be among
+// them wherever x is.
 void VectorGraph::descend(const VectorRows& rows, const Point& x, int to, size_t width,
                           Walk& walk) const {
   walk.beam.clear(top_ > to ? kDescentWidth : width);
   walk.beam.offer({rows.cosine(x, entry_), entry_});
   for (int level = top_; level > to; --level) {
-    look_around(rows, x, level, walk);
-    walk.beam.again(level - 1 > to ? kDescentWidth : width);
+    search_level(rows, x, level, walk);
+    walk.beam.restart(level - 1 > to ? kDescentWidth : width);
   }
 }
 
-// Algorithm 2 of the paper, from what the beam holds.
-void VectorGraph::look_around(const VectorRows& rows, const Point& x, int level, Walk& walk) const {
-  walk.met.clear();
-  for (size_t i = 0; i < walk.beam.size(); ++i) walk.met.insert(walk.beam[i].slot);
+// Algorithm 2 of the paper, starting from the contents of the beam.
+void VectorGraph::search_level(const VectorRows& rows, const Point& x, int level,
+                               Walk& walk) const {
+  walk.visited.clear();
+  for (size_t i = 0; i < walk.beam.size(); ++i) walk.visited.insert(walk.beam[i].slot);
   Slot fresh[GraphLinks::kMax];
   float cosines[GraphLinks::kMax];
   for (Slot slot; (slot = walk.beam.take()) != kNoSlot;) {
     size_t n = 0;
     for (const Slot next : links(slot, level).span()) {
-      if (walk.met.insert(next)) fresh[n++] = next;
+      if (walk.visited.insert(next)) fresh[n++] = next;
     }
     rows.cosines(x, {fresh, n}, cosines);
     for (size_t i = 0; i < n; ++i) walk.beam.offer({cosines[i], fresh[i]});
@@ -139,7 +142,7 @@ void VectorGraph::search(const VectorRows& rows, const Point& x, size_t width, W
   walk.beam.clear(width);
   if (size_ == 0) return;
   descend(rows, x, 0, width, walk);
-  look_around(rows, x, 0, walk);
+  search_level(rows, x, 0, walk);
 }
 
 VectorGraph::Plan VectorGraph::plan_add(const VectorRows& rows) const {
@@ -154,17 +157,17 @@ VectorGraph::Plan VectorGraph::plan_add(const VectorRows& rows) const {
   Walk& walk = Walk::of_thread();
   descend(rows, x, from, kBuildWidth, walk);
   for (int level = from; level >= 0; --level) {
-    look_around(rows, x, level, walk);
+    search_level(rows, x, level, walk);
     const auto near = walk.beam.found();
     const uint32_t links_new = std::min(kLinksNew, room_of(level));
-    const GraphLinks chosen = diverse(rows, near, links_new, links_new);
+    const GraphLinks chosen = select_diverse(rows, near, links_new, links_new);
     for (const Slot to : chosen.span()) link(rows, size_, to, level, plan);
-    walk.beam.again(kBuildWidth);
+    walk.beam.restart(kBuildWidth);
   }
   return plan;
 }
 
-// Links a new node with `to`, which drops others when it is full, or does not take it.
+// Links a new node with `to`. If `to` is full, it drops other neighbours or rejects the new one.
 void VectorGraph::link(const VectorRows& rows, Slot slot, Slot to, int level, Plan& plan) const {
   GraphLinks& there = plan.edit(*this, to, level);
   if (there.count == room_of(level)) {
@@ -173,7 +176,7 @@ void VectorGraph::link(const VectorRows& rows, Slot slot, Slot to, int level, Pl
     all[there.count] = slot;
     const auto candidates = sorted(rows, rows.point(to), {all, there.count + 1});
     const uint32_t kept = std::min(kLinksKept, room_of(level) - 2);
-    const GraphLinks chosen = diverse(rows, candidates, kept, kept);
+    const GraphLinks chosen = select_diverse(rows, candidates, kept, kept);
     const GraphLinks before = there;
     for (const Slot other : before.span()) {
       if (chosen.contains(other)) continue;
@@ -199,22 +202,22 @@ VectorGraph::Plan VectorGraph::plan_remove(const VectorRows& rows, Slot slot) co
   return plan;
 }
 
-// Those who lost a common neighbour know each other instead, where that leads in a new direction or
-// one of them has few others.
+// Links nodes that lost a common neighbour with each other, if the link leads in a new direction or
+// if one of them has few other links.
 void VectorGraph::repair(const VectorRows& rows, std::span<const Slot> around, int level,
                          Plan& plan) const {
   for (const Slot slot : around) {
-    GraphLinks& mine = plan.edit(*this, slot, level);
+    GraphLinks& own_links = plan.edit(*this, slot, level);
     size_t tried = 0;
     for (const Found& candidate : sorted(rows, rows.point(slot), around)) {
-      if (mine.count == room_of(level) || tried == kRepairCandidates) break;
-      if (candidate.slot == slot || mine.contains(candidate.slot)) continue;
+      if (own_links.count == room_of(level) || tried == kRepairCandidates) break;
+      if (candidate.slot == slot || own_links.contains(candidate.slot)) continue;
       ++tried;
-      GraphLinks& theirs = plan.edit(*this, candidate.slot, level);
-      if (theirs.count == room_of(level)) continue;
-      if (mine.count > kLinksFew && is_behind(rows, candidate, mine.span())) continue;
-      mine.push(candidate.slot);
-      theirs.push(slot);
+      GraphLinks& other_links = plan.edit(*this, candidate.slot, level);
+      if (other_links.count == room_of(level)) continue;
+      if (own_links.count > kLinksFew && is_covered(rows, candidate, own_links.span())) continue;
+      own_links.push(candidate.slot);
+      other_links.push(slot);
     }
   }
 }
@@ -240,8 +243,8 @@ void VectorGraph::apply(const Plan& plan) {
 void VectorGraph::rename(Slot from, Slot to) {
   for (int level = top_of(from); level >= 0; --level) {
     for (const Slot other : links(from, level).span()) {
-      GraphLinks& theirs = links(other, level);
-      std::replace(theirs.slots, theirs.slots + theirs.count, from, to);
+      GraphLinks& other_links = links(other, level);
+      std::replace(other_links.slots, other_links.slots + other_links.count, from, to);
     }
   }
   *base_[to] = *base_[from];
@@ -252,7 +255,7 @@ void VectorGraph::rename(Slot from, Slot to) {
   if (entry_ == from) entry_ = to;
 }
 
-// A node of the highest level there is.
+// Selects a node of the highest existing level.
 void VectorGraph::choose_entry() {
   top_ = 0;
   entry_ = size_ == 0 ? kNoSlot : 0;

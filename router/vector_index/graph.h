@@ -1,12 +1,13 @@
 #pragma once
-// A hierarchical navigable small world over the first rows of a partition: Malkov and Yashunin,
-// "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable Small
-// World graphs", 2016. Each row is a node of level 0, one in sixteen of level 1, and so on.
+// A hierarchical navigable small world graph over the first rows of a partition: Malkov and
+// Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable
+// Small World graphs", 2016. Each row is a node of level 0; one row in sixteen is a node of level
+// 1, and so on.
 //
-// Unlike there, a link always goes both ways: where a full node drops a neighbour, that one drops
-// it, too. So all who know a node are its own neighbours, and removing it is a repair among them:
-// nothing is marked and left to be swept, and any node can take another one's slot. Whoever changes
-// a graph plans first, which only reads, so that searches go on meanwhile.
+// Unlike in the paper, links are always mutual: if a full node drops a neighbour, that neighbour
+// drops it too. So only a node's own neighbours link to it, and a removal only needs a repair among
+// them. Nothing is marked for a later sweep, and any node can take the slot of another. A change is
+// planned first. Planning only reads, so searches continue meanwhile.
 
 #include <deque>
 #include <unordered_map>
@@ -17,12 +18,12 @@
 
 namespace signalbox::vector_index {
 
-/// Two cache lines, so that looking around from a node costs two.
+/// The size of two cache lines, so that reading a node's neighbours touches two.
 struct alignas(64) GraphLinks {
   static constexpr uint32_t kMax = 31;
 
   uint32_t count;
-  Slot slots[kMax];  // (count), in no order
+  Slot slots[kMax];  // (count), unordered
 
   std::span<const Slot> span() const { return {slots, count}; }
   bool contains(Slot slot) const;
@@ -31,14 +32,14 @@ struct alignas(64) GraphLinks {
 };
 static_assert(sizeof(GraphLinks) == 128);
 
-/// Links that a node may have on a level.
+/// The maximum number of links of a node on a level.
 inline uint32_t room_of(int level) {
   return level == 0 ? GraphLinks::kMax : GraphLinks::kMax / 2;
 }
 
 class VectorGraph {
  public:
-  /// What is to be written: whole lists of neighbours, and a node that comes or goes.
+  /// The writes of a change: whole lists of neighbours, and a node to add or to remove.
   class Plan {
    public:
     bool is_empty() const { return added_ == kNoSlot && removed_ == kNoSlot; }
@@ -62,22 +63,23 @@ class VectorGraph {
 
   explicit VectorGraph(uint64_t seed) : seed_(seed), base_(1) {}
 
-  /// Slots 0 to size - 1 of the rows are its nodes.
+  /// Slots 0 to size() - 1 of the rows are nodes of the graph.
   Slot size() const { return size_; }
 
-  /// Makes a node of slot size().
+  /// Plans to make slot size() a node.
   Plan plan_add(const VectorRows& rows) const;
-  /// Takes the node `slot` out.
+  /// Plans to remove the node `slot`.
   Plan plan_remove(const VectorRows& rows, Slot slot) const;
-  /// Writes a plan that was made of this graph as it is. After a removal the last node has the slot
-  /// that became free, and the caller moves its row.
+  /// Applies a plan that was made for the current state of this graph. After a removal the last
+  /// node has the free slot, and the caller must move its row.
   void apply(const Plan& plan);
 
-  /// About the `width` nearest nodes to x, in walk.beam.
+  /// Finds approximately the `width` nearest nodes to x; they are in walk.beam.
   void search(const VectorRows& rows, const Point& x, size_t width, Walk& walk) const;
 
   void write(SnapshotWriter& out) const;
-  /// Into a graph that is empty. Errors: kCorrupt for links that lead nowhere or one way.
+  /// Precondition: the graph is empty. Errors: kCorrupt for links to missing nodes and for one-way
+  /// links.
   Result<void> read(const VectorRows& rows, SnapshotReader& in);
 
   size_t bytes() const;
@@ -89,7 +91,7 @@ class VectorGraph {
   int top_of(Slot slot) const;
 
   void descend(const VectorRows& rows, const Point& x, int to, size_t width, Walk& walk) const;
-  void look_around(const VectorRows& rows, const Point& x, int level, Walk& walk) const;
+  void search_level(const VectorRows& rows, const Point& x, int level, Walk& walk) const;
   void link(const VectorRows& rows, Slot slot, Slot to, int level, Plan& plan) const;
   void repair(const VectorRows& rows, std::span<const Slot> around, int level, Plan& plan) const;
   void rename(Slot from, Slot to);
@@ -100,7 +102,7 @@ class VectorGraph {
   Slot size_ = 0;
   Slot entry_ = kNoSlot;
   int top_ = 0;                                              // level of the entry
-  Grown<GraphLinks> base_;                                   // (1), of level 0
+  BlockArray<GraphLinks> base_;                              // (1), of level 0
   std::unordered_map<Slot, std::vector<GraphLinks>> upper_;  // of levels 1, 2, ...
 };
 

@@ -1,4 +1,4 @@
-// Partitions under their tags, ids under their places, and the locks around both.
+// Maps tags to partitions and ids to places, and holds the locks for both.
 
 #include "router/vector_index/index.h"
 
@@ -14,9 +14,9 @@
 namespace signalbox::vector_index {
 namespace {
 
-constexpr int kLinkedAnAdd = 4;
+constexpr int kLinksPerAdd = 4;
 
-// The beginning of a snapshot. Read on a machine of the other byte order, the version is none.
+// The beginning of a snapshot. On a machine with the other byte order the version is invalid.
 struct Header {
   char magic[8];
   uint32_t version;
@@ -33,7 +33,7 @@ struct Place {
   Slot slot;
 };
 
-// A vector as rows are kept.
+// A vector in the form in which rows are stored.
 struct Quantized {
   std::vector<uint8_t> codes;
   float inverse;
@@ -46,35 +46,36 @@ struct VectorIndex::State {
   VectorIndexOptions options;
   const kernels::Table* table;
 
-  // Who changes anything holds `writing`, and `reading` alone while searches could see it. `places`
-  // is of writers only.
+  // Every writer holds `writing`, and also holds `reading` exclusively while searches could see the
+  // change. Only writers use `places`.
   mutable std::mutex writing;
   mutable std::mutex turn;
   mutable std::shared_mutex reading;
   std::unordered_map<uint64_t, VectorPartition> partitions;
   std::unordered_map<uint64_t, Place> places;
 
-  // Searches that come while a change waits go after it: the lock itself lets them pass, and under
-  // enough of them no change would ever have its turn.
-  std::shared_lock<std::shared_mutex> with_others() const {
-    const std::lock_guard mine(turn);
+  // Searches that arrive while a change waits go after it. A shared lock alone would let them pass,
+  // and under enough load no change would ever get its turn.
+  std::shared_lock<std::shared_mutex> lock_shared() const {
+    const std::lock_guard turn_lock(turn);
     return std::shared_lock(reading);
   }
-  std::unique_lock<std::shared_mutex> alone() {
-    const std::lock_guard mine(turn);
+  std::unique_lock<std::shared_mutex> lock_exclusive() {
+    const std::lock_guard turn_lock(turn);
     return std::unique_lock(reading);
   }
 
   Result<Quantized> quantize(std::span<const float> x) const {
     if (x.size() != static_cast<size_t>(options.dim)) {
-      return fail(Code::kInvalid, "a vector of {} values in an index of {}", x.size(), options.dim);
+      return fail(Code::kInvalid, "a vector of {} values in an index with {} values for each row",
+                  x.size(), options.dim);
     }
     double squares = 0;
     for (const float value : x) squares += static_cast<double>(value) * value;
     if (!std::isfinite(squares) || squares == 0) {
       return fail(Code::kInvalid, "a vector of {} values that is zero or not finite", x.size());
     }
-    // Values of any size come to where 8 bits have room for them.
+    // Scales values of any magnitude to the range that 8 bits can hold.
     std::vector<float> unit(x.size());
     const double scale = 1 / std::sqrt(squares);
     std::ranges::transform(x, unit.begin(),
@@ -90,7 +91,7 @@ struct VectorIndex::State {
 
 Result<std::unique_ptr<VectorIndex>> VectorIndex::create(const VectorIndexOptions& options) {
   if (options.dim < 1 || options.dim > kDimMax) {
-    return fail(Code::kInvalid, "a vector index of {} values a row (1 to {})", options.dim,
+    return fail(Code::kInvalid, "a vector index of {} values for each row (1 to {})", options.dim,
                 kDimMax);
   }
   SIGNALBOX_TRY(const kernels::Table* table, kernels::active_table());
@@ -110,18 +111,18 @@ Result<void> VectorIndex::add(uint64_t id, uint64_t partition, std::span<const f
     return fail(Code::kTooLarge, "the vector index is full with {} rows", state_->places.size());
   }
   const auto [place, is_new] = state_->places.try_emplace(id, Place{partition, 0});
-  if (!is_new) return fail(Code::kInvalid, "id {} is in the vector index already", id);
+  if (!is_new) return fail(Code::kInvalid, "id {} is already in the vector index", id);
   VectorPartition* rows;
   {
-    const auto alone = state_->alone();
+    const auto exclusive = state_->lock_exclusive();
     rows =
         &state_->partitions.try_emplace(partition, *state_->table, state_->options).first->second;
     place->second.slot = rows->add(id, row.point());
   }
-  // More than one, so that a graph that begins over many rows reaches them all.
-  for (int linked = 0; linked < kLinkedAnAdd && rows->is_behind(); ++linked) {
+  // Links several rows, so that a graph that is started over many rows catches up with them.
+  for (int linked = 0; linked < kLinksPerAdd && rows->has_unlinked_rows(); ++linked) {
     const auto plan = rows->plan_link();
-    const auto alone = state_->alone();
+    const auto exclusive = state_->lock_exclusive();
     rows->link(plan);
   }
   return {};
@@ -136,7 +137,7 @@ bool VectorIndex::remove(uint64_t id) {
   const auto at = state_->partitions.find(partition);
   const VectorRows& rows = at->second.rows();
   const auto plan = at->second.plan_remove(slot);
-  const auto alone = state_->alone();
+  const auto exclusive = state_->lock_exclusive();
   for (const Slot moved : at->second.remove(slot, plan)) {
     if (moved < rows.size()) state_->places.at(rows.id(moved)).slot = moved;
   }
@@ -147,7 +148,7 @@ bool VectorIndex::remove(uint64_t id) {
 Result<std::vector<Hit>> VectorIndex::search(uint64_t partition, std::span<const float> x,
                                              size_t k) const {
   SIGNALBOX_TRY(const Quantized query, state_->quantize(x));
-  const auto reading = state_->with_others();
+  const auto reading = state_->lock_shared();
   const auto at = state_->partitions.find(partition);
   if (at == state_->partitions.end()) return std::vector<Hit>{};
   return at->second.search(query.point(), std::min(k, kHitsMax));
@@ -201,9 +202,9 @@ Result<std::unique_ptr<VectorIndex>> VectorIndex::parse(const VectorIndexOptions
     return fail(Code::kTooLarge, "a snapshot of {} rows (at most {})", header.rows,
                 options.rows_max);
   }
-  VectorIndexOptions its = options;
-  its.seed = header.seed;
-  SIGNALBOX_TRY(auto index, create(its));
+  VectorIndexOptions loaded = options;
+  loaded.seed = header.seed;
+  SIGNALBOX_TRY(auto index, create(loaded));
   State& state = *index->state_;
   for (uint64_t i = 0; i < header.partitions; ++i) {
     SIGNALBOX_TRY(const uint64_t tag, in.get<uint64_t>());
@@ -217,7 +218,7 @@ Result<std::unique_ptr<VectorIndex>> VectorIndex::parse(const VectorIndexOptions
     }
   }
   if (state.places.size() != header.rows || in.left() > 0) {
-    return fail(Code::kCorrupt, "{} rows and {} bytes more, expected {} rows", state.places.size(),
+    return fail(Code::kCorrupt, "{} rows and {} extra bytes, expected {} rows", state.places.size(),
                 in.left(), header.rows);
   }
   return index;
@@ -246,7 +247,7 @@ size_t VectorIndex::size() const {
 }
 
 size_t VectorIndex::bytes() const {
-  // What a node of a hash table takes beside its value: a link, and a bucket's pointer.
+  // The overhead of a node of a hash table: a link and a bucket's pointer.
   constexpr size_t kNode = 4 * sizeof(void*);
   const std::lock_guard writing(state_->writing);
   size_t out = sizeof(State) + state_->places.size() * (sizeof(Place) + kNode);

@@ -1,4 +1,5 @@
-// The exact scan, a block of rows at a time with a heap of the best; and the graph beside it.
+// Scans rows exactly, a block at a time, with a heap of the best hits; uses the graph for the rows
+// that it contains.
 
 #include "router/vector_index/partition.h"
 
@@ -12,7 +13,7 @@ bool is_better(const Hit& a, const Hit& b) {
   return a.cosine != b.cosine ? a.cosine > b.cosine : a.id < b.id;
 }
 
-// The best k of what is offered; in a heap whose front is the worst of them.
+// Keeps the best k of the offered hits in a heap whose front is the worst of them.
 class Best {
  public:
   explicit Best(size_t k) : k_(k) {}
@@ -44,7 +45,7 @@ Slot VectorPartition::add(uint64_t id, const Point& x) {
   return rows_.size() - 1;
 }
 
-bool VectorPartition::is_behind() const {
+bool VectorPartition::has_unlinked_rows() const {
   return graph_.size() < rows_.size() &&
          (graph_.size() > 0 || rows_.size() >= options_->graph_rows_min);
 }
@@ -54,7 +55,7 @@ VectorGraph::Plan VectorPartition::plan_remove(Slot slot) const {
 }
 
 std::array<Slot, 2> VectorPartition::remove(Slot slot, const VectorGraph::Plan& plan) {
-  // The last node takes the free slot, and the last row that of the last node.
+  // The last node takes the free slot, and the last row takes the slot of the last node.
   Slot free = slot;
   if (!plan.is_empty()) {
     graph_.apply(plan);
@@ -63,7 +64,8 @@ std::array<Slot, 2> VectorPartition::remove(Slot slot, const VectorGraph::Plan& 
   }
   rows_.copy(rows_.size() - 1, free);
   rows_.pop();
-  // Half as many as it began with, so that a size around that does not build it again and again.
+  // Drop the graph at half the size at which it starts, so that a size around that threshold does
+  // not rebuild it again and again.
   if (2 * size_t{rows_.size()} < options_->graph_rows_min) graph_ = VectorGraph(options_->seed);
   return {slot, free};
 }
@@ -78,12 +80,12 @@ Result<void> VectorPartition::read(SnapshotReader& in) {
   return graph_.read(rows_, in);
 }
 
-// The share of the nearest that a width finds falls with the logarithm of the rows (of 50,000,
-// 100,000 and 200,000 rows a width of 192 found 0.995, 0.994 and 0.983, one of 256 0.997, 0.999 and
-// 0.992; evenly spread in 32 dimensions).
+// The recall of a width falls with the logarithm of the number of rows. With 50,000, 100,000 and
+// 200,000 rows, a width of 192 had a recall of 0.995, 0.994 and 0.983, and a width of 256 one of
+// 0.997, 0.999 and 0.992 (evenly distributed in 32 dimensions).
 size_t VectorPartition::width() const {
-  constexpr Slot kWithout = 16'384;
-  const size_t doublings = std::bit_width(graph_.size() / kWithout);
+  constexpr Slot kRowsAtBaseWidth = 16'384;
+  const size_t doublings = std::bit_width(graph_.size() / kRowsAtBaseWidth);
   return options_->search_width + doublings * options_->search_width / 4;
 }
 
@@ -91,7 +93,7 @@ std::vector<Hit> VectorPartition::search(const Point& x, size_t k) const {
   constexpr Slot kBlock = 64;
   if (k == 0) return {};
   Best best(k);
-  // A graph that has reached less than half saves little.
+  // A graph over less than half of the rows saves little.
   const Slot scanned_from = 2 * size_t{graph_.size()} < rows_.size() ? 0 : graph_.size();
   if (scanned_from > 0) {
     Walk& walk = Walk::of_thread();

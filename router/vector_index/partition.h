@@ -1,8 +1,8 @@
 #pragma once
-// The rows of one partition and how the nearest of them are found: all are compared while they are
-// few; from `graph_rows_min` on a graph grows over them, some rows with each change, and those that
-// it has not reached yet are compared. Functions that are not const want to be alone; a plan is
-// made before, while others read, and stays good until the next change.
+// The rows of one partition and the search for the nearest of them. A small partition is scanned.
+// From `graph_rows_min` rows on, a graph is built over them, some rows with each change, and rows
+// that it does not contain yet are scanned. Non-const functions need exclusive access. A plan is
+// made beforehand, while others read, and is valid until the next change.
 
 #include <array>
 
@@ -19,21 +19,21 @@ class VectorPartition {
 
   const VectorRows& rows() const { return rows_; }
 
-  /// The slot of the new row.
+  /// Returns the slot of the new row.
   Slot add(uint64_t id, const Point& x);
 
-  /// Whether the graph should reach a row more, and how.
-  bool is_behind() const;
+  /// True if the graph should link another row; plan_link() and link() do that.
+  bool has_unlinked_rows() const;
   VectorGraph::Plan plan_link() const { return graph_.plan_add(rows_); }
   void link(const VectorGraph::Plan& plan) { graph_.apply(plan); }
 
   VectorGraph::Plan plan_remove(Slot slot) const;
-  /// Slots in which another row lies now, if they are below the size.
+  /// Returns the slots that now hold another row, if they are below the size.
   std::array<Slot, 2> remove(Slot slot, const VectorGraph::Plan& plan);
 
   std::vector<Hit> search(const Point& x, size_t k) const;
   void write(SnapshotWriter& out) const;
-  Result<void> read(SnapshotReader& in);  // into an empty one
+  Result<void> read(SnapshotReader& in);  // precondition: it is empty
   size_t bytes() const { return sizeof *this + rows_.bytes() + graph_.bytes(); }
 
  private:
@@ -41,7 +41,7 @@ class VectorPartition {
 
   const VectorIndexOptions* options_;
   VectorRows rows_;
-  VectorGraph graph_;  // over the first of the rows
+  VectorGraph graph_;  // over the first rows
 };
 
 }  // namespace signalbox::vector_index

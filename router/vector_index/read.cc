@@ -1,5 +1,5 @@
-// A partition in a snapshot: its rows, and the links of every node on every level. What is read is
-// checked for all that searches and changes rely on, since they check nothing.
+// Stores a partition in a snapshot: its rows, and the links of every node on every level. Loading
+// checks every property that searches and changes rely on, since those check nothing.
 
 #include <algorithm>
 
@@ -36,8 +36,8 @@ void VectorGraph::write(SnapshotWriter& out) const {
   out.put(entry_);
   for (Slot slot = 0; slot < size_; ++slot) {
     for (int level = 0; level <= top_of(slot); ++level) {
-      const GraphLinks& its = links(slot, level);
-      out.put({reinterpret_cast<const char*>(&its), sizeof(its.count) * (1 + its.count)});
+      const GraphLinks& list = links(slot, level);
+      out.put({reinterpret_cast<const char*>(&list), sizeof(list.count) * (1 + list.count)});
     }
   }
 }
@@ -46,7 +46,7 @@ Result<void> VectorGraph::read(const VectorRows& rows, SnapshotReader& in) {
   SIGNALBOX_TRY(const Slot size, in.get<Slot>());
   SIGNALBOX_TRY(const Slot entry, in.get<Slot>());
   if (size > rows.size() || (size == 0 ? entry != kNoSlot : entry >= size)) {
-    return fail(Code::kCorrupt, "a graph of {} nodes that begins at {} over {} rows", size, entry,
+    return fail(Code::kCorrupt, "a graph of {} nodes with entry {} over {} rows", size, entry,
                 rows.size());
   }
   base_.resize(size);
@@ -60,9 +60,9 @@ Result<void> VectorGraph::read(const VectorRows& rows, SnapshotReader& in) {
                     room_of(level));
       }
       SIGNALBOX_TRY(const std::string_view bytes, in.take(sizeof(Slot) * count));
-      GraphLinks& its = links(slot, level);
-      its.count = count;
-      std::memcpy(its.slots, bytes.data(), bytes.size());
+      GraphLinks& list = links(slot, level);
+      list.count = count;
+      std::memcpy(list.slots, bytes.data(), bytes.size());
     }
   }
   size_ = size;
@@ -83,7 +83,7 @@ Result<void> VectorGraph::check_links(Slot slot, int level) const {
     if (is_twice || other >= size_ || other == slot || top_of(other) < level ||
         !links(other, level).contains(slot)) {
       return fail(Code::kCorrupt, "node {} has a link to {} on level {} that is {}", slot, other,
-                  level, is_twice ? "there twice" : "not one both ways");
+                  level, is_twice ? "duplicate" : "not mutual");
     }
   }
   return {};

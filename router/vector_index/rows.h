@@ -1,10 +1,10 @@
 #pragma once
-// The vectors of one partition in 8 bits a value, dense: slot s of 0 to size - 1. Blocks grow with
-// their number and never move, so that a partition of one row is small and a row more never copies
-// the others.
+// The vectors of one partition with 8 bits for each value, in slots 0 to size - 1 without gaps.
+// Blocks grow with their number and never move, so that a partition of one row is small and adding
+// a row never copies the others.
 //
-// A row is its integers and one over their length, so a cosine is a product of integers and two
-// factors, and that of a row with itself is 1.
+// A row consists of its integers and the inverse of their length. So a cosine is an integer dot
+// product times two factors, and the cosine of a row with itself is 1.
 
 #include <algorithm>
 #include <bit>
@@ -25,9 +25,9 @@ inline constexpr Slot kNoSlot = std::numeric_limits<Slot>::max();
 
 /// Items of `width` values each, in blocks of 4, 4, 8, 16 ... 8,192, then 16,384 items.
 template <class T>
-class Grown {
+class BlockArray {
  public:
-  explicit Grown(size_t width) : width_(width) {}
+  explicit BlockArray(size_t width) : width_(width) {}
 
   T* operator[](size_t i) { return const_cast<T*>(std::as_const(*this)[i]); }
   const T* operator[](size_t i) const {
@@ -38,7 +38,7 @@ class Grown {
     return blocks_[block].data() + (block == 0 ? i : i - items_before(block)) * width_;
   }
 
-  /// Values of new items are not set. Where items go, one empty block stays.
+  /// Values of new items are uninitialised. When items are removed, one empty block stays.
   void resize(size_t items) {
     while (items_before(blocks_.size()) < items) blocks_.emplace_back(block_items() * width_);
     while (blocks_.size() > 1 && items_before(blocks_.size() - 2) >= items &&
@@ -68,7 +68,8 @@ class Grown {
   std::vector<Buffer<T>> blocks_;
 };
 
-/// A vector to compare with: as quantize_rows writes it, and one over the length of its integers.
+/// A query vector: codes as quantize_rows() writes them, and the inverse of the length of its
+/// integers.
 struct Point {
   const uint8_t* codes;
   float inverse;
@@ -95,13 +96,13 @@ class VectorRows {
     *inverses_[slot] = x.inverse;
     *ids_[slot] = id;
   }
-  /// One over the length of the integers, or nothing of none.
+  /// The inverse of the length of the integers; 0 if all are zero.
   static float inverse_of(const kernels::Table& table, int32_t dim, const uint8_t* codes) {
     int32_t squares;
     table.dots_i8(1, dim, codes, &codes, &squares);
     return squares == 0 ? 0 : 1 / std::sqrt(static_cast<float>(squares));
   }
-  /// `to` takes what `from` holds.
+  /// Copies slot `from` to slot `to`.
   void copy(Slot from, Slot to) {
     if (from == to) return;
     std::memcpy(codes_[to], codes_[from], stride_);
@@ -109,12 +110,12 @@ class VectorRows {
     *ids_[to] = *ids_[from];
   }
   void pop() {
-    std::memset(codes_[size_ - 1], 0, stride_);  // a vector says something about its text
+    std::memset(codes_[size_ - 1], 0, stride_);  // a vector reveals something about its text
     --size_;
     resize();
   }
 
-  /// cosines (slots.size()): of x with each.
+  /// Writes the cosine of x with each slot to `cosines` (slots.size()).
   void cosines(const Point& x, std::span<const Slot> slots, float* cosines) const {
     constexpr size_t kMany = 64;
     const uint8_t* rows[kMany];
@@ -135,7 +136,7 @@ class VectorRows {
   }
 
   void write(SnapshotWriter& out) const;
-  /// Into rows that are empty. Errors: kCorrupt.
+  /// Precondition: there are no rows. Errors: kCorrupt.
   Result<void> read(SnapshotReader& in);
 
   size_t bytes() const { return codes_.bytes() + inverses_.bytes() + ids_.bytes(); }
@@ -151,9 +152,9 @@ class VectorRows {
   int32_t dim_;
   size_t stride_;
   Slot size_ = 0;
-  Grown<uint8_t> codes_;   // (stride)
-  Grown<float> inverses_;  // (1)
-  Grown<uint64_t> ids_;    // (1)
+  BlockArray<uint8_t> codes_;   // (stride)
+  BlockArray<float> inverses_;  // (1)
+  BlockArray<uint64_t> ids_;    // (1)
 };
 
 }  // namespace signalbox::vector_index

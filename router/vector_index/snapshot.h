@@ -1,6 +1,6 @@
 #pragma once
-// How a snapshot of the index is written and read: numbers as x86 and ARM keep them, and at the end
-// a checksum of all before it.
+// Writes and reads snapshots of the index: numbers in the byte order of x86 and ARM, followed by a
+// checksum of everything before it.
 
 #include <cstring>
 #include <span>
@@ -11,23 +11,23 @@
 
 namespace signalbox::vector_index {
 
-/// A mark of damage by accident: 64 bits over words of eight bytes, the last filled up with zeros.
+/// Detects accidental damage: 64 bits over words of eight bytes, the last one padded with zeros.
 class Checksum {
  public:
   void add(std::string_view bytes);
-  uint64_t value() const { return mixed(state_, word_) ^ size_; }
+  uint64_t value() const { return mix_word(state_, word_) ^ size_; }
 
  private:
-  static uint64_t mixed(uint64_t state, uint64_t word);
+  static uint64_t mix_word(uint64_t state, uint64_t word);
 
   uint64_t state_ = 0;
-  uint64_t word_ = 0;  // of the bytes after the last whole word
+  uint64_t word_ = 0;  // the bytes after the last whole word
   uint64_t size_ = 0;
 };
 
 class SnapshotWriter {
  public:
-  /// The file is for its owner alone: vectors tell what they were made of.
+  /// Only the owner may read the file, because vectors reveal something about their texts.
   explicit SnapshotWriter(const std::filesystem::path& path) : file_(path, Readers::kOwner) {}
 
   template <class T>
@@ -44,12 +44,12 @@ class SnapshotWriter {
   std::string buffer_;
 };
 
-/// Reads what lies in memory; past the end is kCorrupt.
+/// Reads bytes in memory; reading past the end gives kCorrupt.
 class SnapshotReader {
  public:
-  /// Errors: kCorrupt where the checksum does not fit.
+  /// Errors: kCorrupt if the checksum does not match.
   static Result<SnapshotReader> open(std::string_view bytes);
-  /// Of bytes without a checksum.
+  /// For bytes without a checksum.
   explicit SnapshotReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <class T>

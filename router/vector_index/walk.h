@@ -1,6 +1,6 @@
 #pragma once
-// What one walk over a graph remembers: the best slots so far in order, which of them it has looked
-// around from, and all it has met. Kept from walk to walk for its memory.
+// The state of one walk over a graph: the best slots so far in order, a mark on each that has been
+// expanded, and all slots visited. Reused between walks to save allocations.
 
 #include <algorithm>
 #include <bit>
@@ -20,12 +20,12 @@ inline bool is_nearer(const Found& a, const Found& b) {
   return a.cosine != b.cosine ? a.cosine > b.cosine : a.slot < b.slot;
 }
 
-/// A set of slots that fits the first caches, since a walk meets some thousand of millions: open
-/// addressing, at most half full.
+/// A set of slots small enough for the first-level caches, since a walk visits some thousand slots
+/// of millions. Open addressing, at most half full.
 class SlotSet {
  public:
   void clear() { std::ranges::fill(table_, kNoSlot), used_ = 0; }
-  /// Whether it is new.
+  /// Returns true if the slot is new.
   bool insert(Slot slot) {
     Slot& at = *find(slot);
     if (at == slot) return false;
@@ -54,7 +54,7 @@ class SlotSet {
   size_t used_ = 0;
 };
 
-/// The best `width` slots that were offered, best first.
+/// The best `width` of the offered slots, best first.
 class Beam {
  public:
   void clear(size_t width) {
@@ -62,8 +62,8 @@ class Beam {
     width_ = width;
     next_ = 0;
   }
-  /// Nothing is taken any more, as on another level.
-  void again(size_t width) {
+  /// Marks every slot as not taken, for a search on another level.
+  void restart(size_t width) {
     width_ = width;
     if (items_.size() > width) items_.resize(width);
     for (Item& item : items_) item.taken = false;
@@ -78,7 +78,7 @@ class Beam {
     next_ = std::min(next_, static_cast<size_t>(at - items_.begin()));
     items_.insert(at, Item{found, false});
   }
-  /// The best slot that was not taken yet, or kNoSlot.
+  /// Returns the best slot that has not been taken, or kNoSlot.
   Slot take() {
     while (next_ < items_.size() && items_[next_].taken) ++next_;
     if (next_ == items_.size()) return kNoSlot;
@@ -105,9 +105,9 @@ class Beam {
 
 struct Walk {
   Beam beam;
-  SlotSet met;
+  SlotSet visited;
 
-  /// Of the calling thread: walks side by side share nothing.
+  /// One for each thread, since concurrent walks must not share state.
   static Walk& of_thread() {
     thread_local Walk walk;
     return walk;

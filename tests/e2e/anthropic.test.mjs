@@ -279,7 +279,7 @@ test("a stream that breaks ends in an error event", async () => {
     });
   };
   await broken({ events: [...streamed([{ content: "Hi" }], null).events, "data: {\n\n"] }, /no JSON/);
-  await broken(streamed([{ content: "Hi" }], null), /before the reply was whole/);
+  await broken(streamed([{ content: "Hi" }], null), /before the reply was complete/);
   await broken({ ...streamed([{ content: "Hi" }], null), dies: true }, /./);
   await broken({ events: [...streamed([{ content: "Hi" }], null).events, { error: { message: "out of memory" } }] }, /out of memory/);
 });

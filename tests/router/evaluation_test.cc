@@ -131,7 +131,7 @@ routing:
   EXPECT_TRUE(evaluation.run_cheap());
   EXPECT_EQ(told(evaluation, "b", "matched"), "null");
   EXPECT_EQ(told(evaluation, "b", "why"),
-            "never needed: the decision is outranked, whatever it says");
+            "never needed: the decision is outranked, matching or not");
   EXPECT_NE(evaluation.explain_words().find("structure: 1 signal, never needed"),
             std::string::npos);
   ASSERT_TRUE(evaluation.run_all());
@@ -314,10 +314,10 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
   };
   EXPECT_EQ(notices({.embedder = embedder, .classifiers = {{"models/guard", guard}}}), "none");
   EXPECT_EQ(notices({.embedder = embedder}),
-            "test.yaml: jailbreak signals work without a part of them (j): there is no model at "
+            "test.yaml: jailbreak signals work only in part (j): there is no model at "
             "models/guard");
   EXPECT_EQ(notices({.classifiers = {{"models/guard", guard}}}),
-            "test.yaml: jailbreak signals work without a part of them (j): there is no embedding "
+            "test.yaml: jailbreak signals work only in part (j): there is no embedding "
             "model");
 }
 
@@ -488,7 +488,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
   EXPECT_EQ(domain->passes, 0);
   EXPECT_EQ(pii->passes, 0);
   EXPECT_EQ(told(evaluation, "personal_data", "why"),
-            "never needed: the decision is outranked, whatever it says");
+            "never needed: the decision is outranked, matching or not");
   const std::string words = evaluation.explain_words();
   EXPECT_NE(words.find("pii: 1 signal, never needed: the outcome was fixed without it"),
             std::string::npos)

@@ -75,15 +75,15 @@ TEST(Knn, refuses_what_is_no_trained_model) {
   EXPECT_EQ(message(R"({"labels": [1], "embeddings": [[1, 0]]})"),
             "m.json: labels: expected strings");
   EXPECT_EQ(message(R"({"labels": ["a", "b"], "embeddings": [[1, 0]]})"),
-            "m.json: embeddings: expected one a label, 2, found 1");
+            "m.json: embeddings: expected one for each label, 2, found 1");
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, 0, 0]]})"),
-            "m.json: embeddings[0]: expected 2 numbers, as the embedding model gives, found 3");
+            "m.json: embeddings[0]: expected 2 numbers, the embedding model's dimension, found 3");
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, "0"]]})"),
             "m.json: embeddings: expected numbers");
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, 1e300]]})"),
             "m.json: embeddings: expected numbers");
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, 0]], "qualities": [1, 2]})"),
-            "m.json: qualities: expected one a label, 1, found 2");
+            "m.json: qualities: expected one for each label, 1, found 2");
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, 0]], "k": 0})"),
             "m.json: k: expected an integer from 1 to 10000");
   EXPECT_TRUE(message("nothing").starts_with("m.json: ")) << message("nothing");

@@ -1,4 +1,4 @@
-// Each step rewrites or appends values; the order of the steps is the order of their needs.
+// Each step rewrites or appends values. The steps run in the order of their dependencies.
 
 #include "router/routing/decision/derived.h"
 
@@ -19,7 +19,7 @@ const config::Rule* find_projection(const config::Rule& rule) {
   return nullptr;
 }
 
-// A classifier has a signal for each of its labels.
+// A classifier has one signal for each of its labels.
 std::string signal_name(const config::Rule& leaf) {
   return leaf.label.empty() ? leaf.name : fmt::format("{}:{}", leaf.name, leaf.label);
 }
@@ -72,33 +72,33 @@ uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
   const bool plain =
       !leaf.predicate && leaf.on_error == OnError::kDefault && on_failure == OnError::kDefault;
   if (plain) return signal;
-  tests_.push_back({signal, &leaf, on_failure, behind(signal)});
+  tests_.push_back({signal, &leaf, on_failure, sources_of(signal)});
   return size() - 1;
 }
 
-Derived::Asked Derived::asked(uint32_t number) const {
+Derived::Target Derived::target_of(uint32_t number) const {
   if (number < first_test_) return {number, OnError::kDefault};
   const Test& test = tests_[number - first_test_];
   return {test.signal,
           test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error};
 }
 
-// A projection fails when it is open and what could settle it has failed.
+// A projection has failed if it is undetermined and no signal that could settle it is pending.
 Value Derived::test_open(const Test& test, std::span<const Fact> facts, const Value& value) const {
-  const OnError answer =
+  const OnError on_error =
       test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error;
-  const bool pending = std::any_of(test.behind.begin(), test.behind.end(), [&](uint32_t number) {
+  const bool pending = std::any_of(test.sources.begin(), test.sources.end(), [&](uint32_t number) {
     return facts[number].state == Fact::State::kPending;
   });
-  if (pending || answer == OnError::kDefault) return value;
-  return Value::known(answer == OnError::kMatch, 1);
+  if (pending || on_error == OnError::kDefault) return value;
+  return Value::known(on_error == OnError::kMatch, 1);
 }
 
 Value Derived::test(const Test& test, std::span<const Fact> facts,
                     std::span<const Value> values) const {
   const Value value = values[test.signal];
   const std::optional<config::Predicate>& predicate = test.leaf->predicate;
-  if (test.signal >= computed_) {  // a projection: it has no score of its own
+  if (test.signal >= computed_) {  // a projection has no score of its own
     if (!value.is_settled()) return test_open(test, facts, value);
     if (!predicate) return value;
     return Value::known(value.is_match() && holds(*predicate, value.confidence_low),
@@ -108,9 +108,9 @@ Value Derived::test(const Test& test, std::span<const Fact> facts,
   const bool failed = fact.state == Fact::State::kFailed;
   if (failed || fact.state == Fact::State::kUnavailable) {
     const OnError fallback = failed ? test.on_failure : OnError::kDefault;
-    const OnError answer =
+    const OnError on_error =
         test.leaf->on_error == OnError::kDefault ? fallback : test.leaf->on_error;
-    return answer == OnError::kDefault ? value : Value::known(answer == OnError::kMatch, 1);
+    return on_error == OnError::kDefault ? value : Value::known(on_error == OnError::kMatch, 1);
   }
   if (!predicate || fact.state == Fact::State::kPending) return value;
   return Value::known(holds(*predicate, fact.score), std::clamp(fact.score, 0.0, 1.0));
@@ -135,7 +135,7 @@ void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
     values[first_test_ + i] = test(tests_[i], facts, values);
 }
 
-std::vector<uint32_t> Derived::behind(uint32_t number) const {
+std::vector<uint32_t> Derived::sources_of(uint32_t number) const {
   std::vector<bool> needed(size(), false);
   needed[number] = true;
   spread_needed(needed);

@@ -1,7 +1,8 @@
 #pragma once
-// From the facts of a request to the values that rules ask for: partitions, the conditions that
-// complexity signals may have, projections, and leaves with bounds or an answer to errors. Pure.
-// Numbers: first the signals that are computed, then the outputs of projections, then the leaves.
+// Derives the values that rules test from the facts of a request: partitions, the conditions that
+// complexity signals may have, projections, and leaves with a predicate or an on_error. Pure.
+// Numbers are assigned first to the computed signals, then to the outputs of projections, then to
+// the leaves.
 
 #include "router/config/routing.h"
 #include "router/routing/decision/projections.h"
@@ -9,42 +10,42 @@
 
 namespace signalbox::decision {
 
-/// Compiled with the rules of a routing, immutable and thread-safe afterwards.
+/// Compiled with the rules of a routing; immutable and thread-safe afterwards.
 class Derived {
  public:
-  /// `computed` signals have the numbers below it, and `find` finds them. kUnsupported for a
-  /// condition of a complexity signal on a projection. `routing` outlives the result.
+  /// Signals with numbers below `computed` are computed, and `find` finds them. kUnsupported if a
+  /// complexity signal has a condition on a projection. `routing` must outlive the result.
   static Result<Derived> create(const config::Routing& routing, uint32_t computed, Find find);
 
-  /// The number of what a leaf asks for. A leaf with a predicate or on_error gets one of its own,
-  /// so every leaf is numbered before the first evaluate(). `on_failure` holds where the leaf says
-  /// nothing of errors: for a signal that fails, not for one that is never available.
+  /// The number of the value that a leaf tests. A leaf with a predicate or on_error gets a number
+  /// of its own, so number every leaf before the first evaluate(). `on_failure` is the default if
+  /// the leaf has no on_error. It applies to a signal that fails, not to one that is never
+  /// available.
   uint32_t number_of(const config::Rule& leaf, config::Rule::OnError on_failure);
 
-  /// How many numbers there are.
+  /// The count of all numbers.
   uint32_t size() const { return first_test_ + static_cast<uint32_t>(tests_.size()); }
   const Projections& projections() const { return projections_; }
 
-  /// `facts` of the computed signals; `values` is (size()), `scores` (projections().scores()).
+  /// `facts` is (computed signals), `values` is (size()), `scores` is (projections().scores()).
   void evaluate(std::span<const Fact> facts, std::span<Value> values, std::vector<Value>& scratch,
                 std::span<Bounds> scores) const;
 
-  /// What a leaf's number stands for: the signal or projection it asks, and what a failure of that
-  /// counts as.
-  struct Asked {
+  /// The signal or projection that a leaf's number tests, and the effect of its failure.
+  struct Target {
     uint32_t number;
     config::Rule::OnError on_error;
   };
-  Asked asked(uint32_t number) const;
+  Target target_of(uint32_t number) const;
 
-  /// The computed signals that a signal or projection is made of; of a plain signal itself.
-  std::vector<uint32_t> behind(uint32_t number) const;
+  /// The computed signals that a signal or projection depends on; for a plain signal, itself.
+  std::vector<uint32_t> sources_of(uint32_t number) const;
 
-  /// Sets needed[] (size()) for what stands behind a number that is needed.
+  /// Sets needed[] (size()) for every number that a needed number depends on.
   void spread_needed(std::vector<bool>& needed) const;
 
  private:
-  // A condition on which readings of a complexity signal depend.
+  // A condition that readings of a complexity signal depend on.
   struct Gate {
     uint32_t root;  // in gate_rules_
     std::vector<uint32_t> signals;
@@ -53,7 +54,7 @@ class Derived {
     uint32_t signal;
     const config::Rule* leaf;
     config::Rule::OnError on_failure;
-    std::vector<uint32_t> behind;  // of a projection
+    std::vector<uint32_t> sources;  // if it tests a projection
   };
 
   Result<void> add_gates(const config::Routing& routing);

@@ -1,4 +1,4 @@
-// The order of decisions, and what that order leaves open.
+// Ranks the decisions, and finds the signals that could still change the ranking.
 
 #include "router/routing/decision/engine.h"
 
@@ -27,19 +27,19 @@ uint32_t Engine::tier(size_t decision) const {
   return tier > 0 ? static_cast<uint32_t>(tier) : kNoTier;
 }
 
-Engine::Rank Engine::least(size_t decision, const Scratch& scratch) const {
+Engine::Rank Engine::rank_min(size_t decision, const Scratch& scratch) const {
   const uint32_t root = roots_[decision];
   const uint32_t stage = scratch.stages.empty() ? 0 : scratch.stages[root].high;
   return {scratch.values[root].confidence_low, stage};
 }
 
-Engine::Rank Engine::most(size_t decision, const Scratch& scratch) const {
+Engine::Rank Engine::rank_max(size_t decision, const Scratch& scratch) const {
   const uint32_t root = roots_[decision];
   const uint32_t stage = scratch.stages.empty() ? 0 : scratch.stages[root].low;
   return {scratch.values[root].confidence_high, stage};
 }
 
-bool Engine::is_closed(uint32_t node, const Scratch& scratch) const {
+bool Engine::is_final(uint32_t node, const Scratch& scratch) const {
   const Value& value = scratch.values[node];
   if (!value.is_settled()) return false;
   if (!value.can_match() || scratch.stages.empty()) return true;
@@ -82,7 +82,7 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const
   Rank leader{};
   for (size_t d = 0; d < roots_.size(); ++d) {
     if (!values[roots_[d]].is_match()) continue;
-    const Rank rank = least(d, scratch);
+    const Rank rank = rank_min(d, scratch);
     if (out.decision == kNoDecision ||
         is_better(d, rank, static_cast<size_t>(out.decision), leader)) {
       out.decision = static_cast<int32_t>(d);
@@ -95,7 +95,7 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const
     const Value& value = values[roots_[d]];
     const bool rival = value.can_match() && static_cast<int32_t>(d) != out.decision;
     if (rival && (out.decision == kNoDecision ||
-                  !is_better(static_cast<size_t>(out.decision), leader, d, most(d, scratch)))) {
+                  !is_better(static_cast<size_t>(out.decision), leader, d, rank_max(d, scratch)))) {
       out.fixed = false;
     }
   }
@@ -111,10 +111,10 @@ void Engine::mark_needed(std::span<const Value> signals, const Scratch& scratch,
     const Value& root = scratch.values[roots_[d]];
     const bool leads = static_cast<int32_t>(d) == outcome.decision;
     const bool beaten = outcome.decision != kNoDecision && !leads &&
-                        is_better(leader, least(leader, scratch), d, most(d, scratch));
+                        is_better(leader, rank_min(leader, scratch), d, rank_max(d, scratch));
     if (!root.can_match() || beaten) continue;
     for (uint32_t i = roots_[d]; i < nodes[roots_[d]].end;) {
-      if (is_closed(i, scratch)) {
+      if (is_final(i, scratch)) {
         i = nodes[i].end;
         continue;
       }

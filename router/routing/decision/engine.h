@@ -1,11 +1,11 @@
 #pragma once
-// Which decision a request gets, from what is known of its signals so far. Pure: no clock, no
+// Chooses the decision of a request from the signals that are known so far. Pure: no clock, no
 // randomness, no file.
 //
 // A signal that has not been computed is an interval: it may match or not, with any confidence.
-// Intervals go through AND, OR and NOT by Kleene's three-valued logic, so every decision has bounds
-// on whether it matches and how surely, and the outcome is fixed as soon as one decision's bounds
-// beat those of all others. What has not been computed by then need never be.
+// Intervals pass through AND, OR and NOT by Kleene's three-valued logic, so every decision has
+// bounds on its truth and its confidence. The outcome is fixed as soon as the bounds of one
+// decision beat those of all others. The remaining signals need never be computed.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ namespace signalbox::decision {
 
 inline constexpr int32_t kNoDecision = -1;
 
-/// Work space of evaluate(), reused between requests. values: of each node.
+/// Work space of evaluate(), reused between requests. `values` and `stages` are (nodes().size()).
 struct Scratch {
   std::vector<Value> values;
   std::vector<Stages> stages;  // with strategy fusion
@@ -26,49 +26,50 @@ struct Scratch {
 
 struct Outcome {
   bool fixed = false;              // no signal that is still unknown changes `decision`
-  int32_t decision = kNoDecision;  // the best of those that match for sure
-  double confidence = 0;           // that it has at least
+  int32_t decision = kNoDecision;  // the best of those that certainly match
+  double confidence = 0;           // the least confidence it can have
 };
 
-/// The compiled decisions of a configuration. Among those that match, the least tier wins, then the
-/// greatest confidence; those without a tier come behind and follow routing.strategy:
+/// The compiled decisions of a configuration. Among those that match, the lowest tier wins, then
+/// the highest confidence. Those without a tier rank below and follow routing.strategy:
 ///   priority    priority, confidence, name
 ///   confidence  confidence, priority, name
-///   fusion      those of override_confidence or more, then the others; among either, what the
-///               cheapest evidence carries (the request's own, then similarity, then classifiers),
-///               then as confidence. An extension of ours. Without override_confidence a match of
-///               cheap evidence settles the outcome, and nothing dearer is asked.
+///   fusion      those of override_confidence or more, then the others; within each group, the one
+///               with the cheapest evidence (the request's own, then similarity, then
+///               classifiers), then as confidence. This is our extension. Without
+///               override_confidence, a match of cheap evidence settles the outcome, and costlier
+///               signals are not computed.
 /// Immutable and thread-safe.
 class Engine {
  public:
-  /// `routing` outlives the engine. `stage_of` is for fusion.
+  /// `routing` must outlive the engine. `stage_of` is needed for strategy fusion.
   Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of = {});
 
-  /// `signals` holds a value for each signal number.
+  /// `signals` holds one value for each signal number.
   Outcome evaluate(std::span<const Value> signals, Scratch& scratch) const;
 
-  /// Sets needed[signal] for each signal that is unknown and could change the outcome that
-  /// evaluate() has just returned; leaves the others alone.
+  /// Sets needed[signal] for each unknown signal that could change the outcome that evaluate() just
+  /// returned. Does not touch the others.
   void mark_needed(std::span<const Value> signals, const Scratch& scratch, const Outcome& outcome,
                    std::vector<bool>& needed) const;
 
   std::span<const Node> nodes() const { return rules_.nodes(); }
-  /// Index of a decision's first node.
+  /// The index of a decision's first node.
   uint32_t root(size_t decision) const { return roots_[decision]; }
 
  private:
-  static constexpr uint32_t kNoTier = UINT32_MAX;  // behind every tier
+  static constexpr uint32_t kNoTier = UINT32_MAX;  // ranks below every tier
 
   uint32_t tier(size_t decision) const;
-  // What ranks a decision that matches, at its least or at its most.
+  // The values that rank a matching decision, as a lower or an upper bound.
   struct Rank {
     double confidence;
     uint32_t stage;
   };
-  Rank least(size_t decision, const Scratch& scratch) const;
-  Rank most(size_t decision, const Scratch& scratch) const;
-  // Whether nothing that is still unknown changes what a node says or ranks.
-  bool is_closed(uint32_t node, const Scratch& scratch) const;
+  Rank rank_min(size_t decision, const Scratch& scratch) const;
+  Rank rank_max(size_t decision, const Scratch& scratch) const;
+  // True if no unknown signal can change the value or the rank of a node.
+  bool is_final(uint32_t node, const Scratch& scratch) const;
   bool is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const;
 
   const config::Routing& routing_;

@@ -1,4 +1,4 @@
-// Scores are put in the order of their needs once; evaluation is then one walk.
+// Scores are sorted once by their dependencies; evaluation then needs a single pass.
 
 #include "router/routing/decision/projections.h"
 
@@ -17,7 +17,7 @@ bool is_unavailable(const Value& value) {
   return value.low == Truth::kUnavailable && value.high == Truth::kUnavailable;
 }
 
-// Whether some number within the bounds may lie in the range.
+// True if some number within the bounds may lie in the range.
 bool may_hold(const config::Predicate& range, const Bounds& at) {
   return (!range.gt || at.high > *range.gt) && (!range.gte || at.high >= *range.gte) &&
          (!range.lt || at.low < *range.lt) && (!range.lte || at.low <= *range.lte);
@@ -34,7 +34,7 @@ double confidence_at(const config::Mapping& mapping, const config::Predicate& ra
   return 1 / (1 + std::exp(-slope * distance));
 }
 
-// Outputs of one mapping. With threshold_bands the first range that holds is the only one.
+// Sets the outputs of one mapping. With threshold_bands only the first range that holds matches.
 void map_score(const config::Mapping& mapping, const Bounds& at, std::span<Value> out) {
   const bool first_only = mapping.method == config::Mapping::Method::kThresholdBands;
   bool may_be_taken = false;
@@ -101,7 +101,7 @@ Result<void> Projections::order(const config::Projections& projections, const Fi
     }
     return nullptr;
   };
-  // A score may be named itself, or through an output of a mapping of it.
+  // An input may name a score itself or an output of a mapping of that score.
   const auto needed_score = [&](const config::ScoreInput& input) -> const config::Score* {
     if (input.type != kProjection) return nullptr;
     if (const config::Score* score = index_of(input.name)) return score;
@@ -131,7 +131,8 @@ Result<void> Projections::order(const config::Projections& projections, const Fi
   }
   for (size_t i = 0; i < done.size(); ++i) {
     if (!done[i])
-      return fail(Code::kInvalid, "projections: score \"{}\" needs itself, directly or by others",
+      return fail(Code::kInvalid,
+                  "projections: score \"{}\" depends on itself, directly or through others",
                   projections.scores[i].name);
   }
   return {};
@@ -182,7 +183,7 @@ void Projections::evaluate(std::span<const Fact> facts, std::span<Value> values,
     Bounds sum{0, 0};
     for (const Input& input : scores_[i].inputs) {
       const double weight = input.config->weight;
-      if (weight == 0) continue;  // 0 times infinity is no number
+      if (weight == 0) continue;  // 0 times infinity is not a number
       const Bounds at = bounds_of(input, facts, values, scores.first(i));
       sum.low += weight * (weight > 0 ? at.low : at.high);
       sum.high += weight * (weight > 0 ? at.high : at.low);

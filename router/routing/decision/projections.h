@@ -1,7 +1,7 @@
 #pragma once
-// Signals made of other signals: of the members of a partition one wins, scores add signals up, and
-// mappings cut a score into named ranges. Pure, and on intervals: an output is known as soon as
-// what is still unknown cannot carry the score over a bound.
+// Signals that are built from other signals: in a partition one member wins, scores add signals up,
+// and mappings split a score into named ranges. Pure, and computed on intervals: an output is known
+// as soon as no unknown signal can move the score across a bound.
 
 #include <functional>
 #include <span>
@@ -17,7 +17,7 @@ namespace signalbox::decision {
 /// The number of a signal by its type and name, or kNoSignal. An empty type means any.
 using Find = std::function<uint32_t(std::string_view type, std::string_view name)>;
 
-/// Where a score lies for sure.
+/// A score certainly lies between these.
 struct Bounds {
   double low, high;
 };
@@ -26,27 +26,27 @@ struct Bounds {
 class Projections {
  public:
   /// Outputs get the numbers from `first_output` on, in the order of the mappings. kInvalid for
-  /// scores that need each other. `projections` outlives the result.
+  /// scores that depend on each other. `projections` must outlive the result.
   static Result<Projections> create(const config::Projections& projections, const Find& find,
                                     uint32_t first_output);
 
-  /// Among the members that match, the one of the greatest confidence goes on matching; with
-  /// softmax_exclusive its confidence becomes its share of softmax(confidences / temperature). When
-  /// no member matches, the default does, with its own score (0 to 1) as confidence. Until every
-  /// member is known, those that do not match for sure are the only ones that are.
+  /// Among the matching members only the one with the highest confidence remains a match; with
+  /// softmax_exclusive its confidence becomes its share of softmax(confidences / temperature). If
+  /// no member matches, the default does, with its own score (0 to 1) as its confidence. Until
+  /// every member is known, only the members that certainly do not match have a value.
   void resolve_partitions(std::span<const Fact> facts, std::span<Value> values) const;
 
-  /// Writes the scores (scores()) and the values of the outputs. A signal that is unavailable
-  /// counts as one that does not match. Confidence is 1 / (1 + exp(-slope * distance to the nearest
-  /// bound of the range)).
+  /// Writes the scores (scores()) and the values of the outputs. An unavailable signal counts as
+  /// not matching. Confidence is 1 / (1 + exp(-slope * distance to the nearest bound of the
+  /// range)).
   void evaluate(std::span<const Fact> facts, std::span<Value> values,
                 std::span<Bounds> scores) const;
 
-  /// Calls depends(number, on) for every signal that another's value is made of.
+  /// Calls depends(number, on) for every signal `on` that the value of `number` depends on.
   void for_each_dependency(const std::function<void(uint32_t number, uint32_t on)>& depends) const;
 
-  /// Calls visit(input, number of its signal) for what a score is made of; kNoSignal for one that
-  /// is not there, or another score.
+  /// Calls visit(input, number of its signal) for each input of a score. The number is kNoSignal
+  /// for a missing signal and for another score.
   void for_each_input(
       size_t score,
       const std::function<void(const config::ScoreInput& input, uint32_t number)>& visit) const;
@@ -54,7 +54,7 @@ class Projections {
   size_t scores() const { return scores_.size(); }
   const config::Score& score(size_t index) const { return *scores_[index].config; }
   uint32_t outputs() const { return outputs_; }
-  /// An output's number by its name, or kNoSignal.
+  /// The number of an output by its name, or kNoSignal.
   uint32_t output(std::string_view name) const;
   /// Calls visit(number, output, index of its score) for every output.
   void for_each_output(
@@ -69,7 +69,7 @@ class Projections {
   struct Input {
     const config::ScoreInput* config;
     uint32_t signal;  // kNoSignal: counts as a miss
-    int32_t score;    // of type projection: another score, or -1
+    int32_t score;    // if type is projection: the index of another score, or -1
   };
   struct Mapping {
     const config::Mapping* config;
@@ -87,7 +87,7 @@ class Projections {
                           std::span<const Value> values, std::span<const Bounds> scores);
 
   std::vector<Partition> partitions_;
-  std::vector<Score> scores_;  // each after those it needs
+  std::vector<Score> scores_;  // each after those it depends on
   uint32_t outputs_ = 0;
 };
 

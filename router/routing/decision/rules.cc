@@ -1,4 +1,4 @@
-// Trees are evaluated from the last node to the first, so children come before their parents
+// Evaluates trees from the last node to the first, so that children come before their parents
 // without recursion.
 
 #include "router/routing/decision/rules.h"
@@ -16,8 +16,9 @@ Truth negate(Truth truth) {
   return static_cast<Truth>(static_cast<int>(Truth::kYes) - static_cast<int>(truth));
 }
 
-// All of the children, with the mean of their confidences; an AND of nothing matches with
-// confidence 0. One child that cannot match is enough: most of many decisions end there.
+// All children must match; the confidence is the mean of theirs. An AND without children matches
+// with confidence 0. A child that cannot match ends the loop early, which is the common case with
+// many decisions.
 Value all_of(std::span<const Value> values, std::span<const Node> nodes, uint32_t node) {
   Value out = Value::known(true, 0);
   double count = 0;
@@ -36,8 +37,8 @@ Value all_of(std::span<const Value> values, std::span<const Node> nodes, uint32_
   return out;
 }
 
-// The best of the children that match. Those sure to match bound its confidence from below; without
-// one, at least one of those that can match does when the whole does.
+// The best of the matching children. Children that certainly match bound the confidence from below.
+// If there is none and the OR matches, at least one of the children that can match does.
 Value any_of(std::span<const Value> values, std::span<const Node> nodes, uint32_t node) {
   Value out = Value::known(false, 0);
   double sure = 0;
@@ -84,7 +85,7 @@ void Rules::find_stages(std::span<const Value> values, std::span<Stages> stages)
     }
     if (node.op != Operator::kOr) continue;
     out.low = UINT32_MAX;
-    uint32_t sure = UINT32_MAX;  // the greatest that a child that matches for sure can have
+    uint32_t sure = UINT32_MAX;  // the upper bound from a child that certainly matches
     for (uint32_t child = i + 1; child < node.end; child = nodes_[child].end) {
       if (!values[child].can_match()) continue;
       out.low = std::min(out.low, stages[child].low);

@@ -1,16 +1,16 @@
 #pragma once
-// What is known of the truth of a signal or of a condition: Kleene's three values as intervals.
+// The known truth of a signal or a condition: Kleene's three values as intervals.
 
 #include <cstdint>
 
 namespace signalbox::decision {
 
-/// Ordered: AND is the least of its children, OR the greatest, NOT turns the order around.
+/// Ordered: an AND is the minimum of its children, an OR the maximum, and NOT reverses the order.
 /// kUnavailable is the truth of a signal that cannot be computed at all: it does not match, and
 /// neither does its NOT.
 enum class Truth : uint8_t { kNo, kUnavailable, kYes };
 
-/// Bounds on the truth of a node, and on the confidence that it has if it is kYes.
+/// Bounds on the truth of a node, and on its confidence if it is kYes.
 struct Value {
   Truth low = Truth::kNo;
   Truth high = Truth::kYes;
@@ -26,7 +26,7 @@ struct Value {
 
   bool is_match() const { return low == Truth::kYes; }
   bool can_match() const { return high == Truth::kYes; }
-  /// Nothing that is still unknown changes it.
+  /// True if no unknown signal can change it.
   bool is_settled() const {
     return low == high && (low != Truth::kYes || confidence_low == confidence_high);
   }

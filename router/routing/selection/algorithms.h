@@ -1,6 +1,6 @@
 #pragma once
-// The algorithms that choose one model, one file each. Formulas are upstream's unless said
-// otherwise. Configurations outlive the result everywhere.
+// The algorithms that choose one model, one file each. Formulas are those of the vLLM Semantic
+// Router ("upstream") unless noted otherwise. Every configuration must outlive the result.
 
 #include "engine/engine.h"
 #include "router/routing/selection/selection.h"
@@ -9,44 +9,46 @@ namespace signalbox::selection {
 
 using Made = Result<std::unique_ptr<const Selector>>;
 
-/// The best of the domain's model_scores, where a domain that the decision is named after, or that
-/// matches, has scores for candidates. Else, where every candidate has a weight, one drawn by
-/// weight (ours). Else the first.
+/// Chooses the best of a domain's model_scores. The domain must either match or give the decision
+/// its name, and it must have scores for candidates. Otherwise, if every candidate has a weight, it
+/// draws one by weight (our addition). Otherwise it takes the first.
 std::unique_ptr<const Selector> static_choice(const std::vector<config::DomainSignal>& domains);
 
-/// The fastest: mean of TPOT / least TPOT and TTFT / least TTFT at their percentiles. A candidate
-/// that nothing is measured of is tried first, by one request at a time (ours: upstream never
-/// measures it).
+/// Chooses the fastest: the mean of TPOT / least TPOT and TTFT / least TTFT at their percentiles. A
+/// candidate without measurements is tried first, by one request at a time (our addition: upstream
+/// never measures it).
 std::unique_ptr<const Selector> latency_aware(const config::LatencyAware& config);
 
-/// Weighted sum of quality, speed, cheapness and idleness, each normalised over the candidates
-/// within the bounds; what is unknown counts half. Speed is TPOT, or TTFT where no TPOT is known.
+/// Chooses by a weighted sum of quality, speed, cheapness and idleness, each normalised over the
+/// candidates within the bounds; an unknown value counts as one half. Speed is TPOT, or TTFT if no
+/// TPOT is known.
 std::unique_ptr<const Selector> multi_factor(const config::MultiFactor& config);
 
-/// The greatest value: quality (0.8 if unknown) less cost_quality_tradeoff * cost / 10, where
-/// cost_aware_routing says that cost counts. Upstream's cascade, which asks several models, is not
-/// part of it.
+/// Chooses the greatest value: quality (0.8 if unknown) minus cost_quality_tradeoff * cost / 10;
+/// the cost counts only with cost_aware_routing. Upstream's cascade, which queries several models,
+/// is not included.
 std::unique_ptr<const Selector> automix(const config::AutoMix& config);
 
-/// The candidate whose card is nearest to the request: 1 / (1 + exp(-cosine / temperature)), the
-/// first candidate below min_similarity. A card is its description, its capabilities where
-/// use_capabilities says so or there is no description, and the description of the candidate's
-/// adapter. kInvalid with require_descriptions for a candidate without. Embeds the cards.
+/// Chooses the candidate whose card is most similar to the request: 1 / (1 + exp(-cosine /
+/// temperature)). Below min_similarity it takes the first candidate. A card consists of its
+/// description, its capabilities (with use_capabilities or without a description), and the
+/// description of the candidate's adapter. With require_descriptions, a candidate without a
+/// description gives kInvalid. Embeds the cards.
 Made router_dc(const config::RouterDc& config, std::span<const Candidate> candidates,
                const engine::TextEmbedder& embedder);
 
-/// Weighted sum of experience, router_dc and automix, raised by up to cost_weight for being cheap.
-/// Nothing is learnt from outcomes: experience is the card's quality. Without an embedder the sum
-/// goes without router_dc.
+/// Chooses by a weighted sum of experience, router_dc and automix, raised by up to cost_weight for
+/// a low cost. Nothing is learnt from outcomes: experience is the card's quality. Without an
+/// embedder the sum omits router_dc.
 Made hybrid(const config::HybridSelection& config, const config::RouterDc& router_dc,
             const config::AutoMix& automix, std::span<const Candidate> candidates,
             const engine::TextEmbedder* embedder);
 
-/// The vote of the k examples nearest to the request, among those of candidates: each counts 0.9
-/// quality + 0.1 speed. `json` is a model that upstream trained:
+/// Chooses by the votes of the k examples nearest to the request, among the examples of the
+/// candidates; each counts 0.9 quality + 0.1 speed. `json` is a model that upstream trained:
 /// {"algorithm": "knn", "k": 5, "embeddings": [[...]], "labels": [MODEL], "qualities": [...]?,
-/// "latencies": [...]?}; `name` stands for it in errors. `k` 0: the model's own. kInvalid for a
-/// model that is none, or of another dimension than `dim`; kTooLarge.
+/// "latencies": [...]?}. Errors call it `name`. With `k` 0 the model's own k is used. kInvalid for
+/// a malformed model or one of another dimension than `dim`; kTooLarge.
 Made knn(std::string json, std::string_view name, uint32_t k, int32_t dim);
 
 }  // namespace signalbox::selection

@@ -1,4 +1,4 @@
-// Quality against cost, before any model is asked.
+// Weighs quality against cost before any model is queried.
 
 #include "router/routing/selection/automix.h"
 
@@ -8,7 +8,8 @@ namespace signalbox::selection {
 namespace {
 
 constexpr double kAssumedQuality = 0.8;
-constexpr double kCostUnit = 10;  // of a million tokens; about the price of the dearest models
+constexpr double kCostUnit =
+    10;  // for a million tokens; roughly the price of the most expensive models
 
 class AutoMix final : public Selector {
  public:
@@ -18,7 +19,7 @@ class AutoMix final : public Selector {
   Result<Choice> choose(std::span<const Candidate> candidates,
                         const SelectionInputs&) const override {
     const Scores values = automix_values(config_, candidates);
-    return Choice{best_of(values), fmt::format("values: {}", in_words(candidates, values))};
+    return Choice{best_of(values), fmt::format("values: {}", describe_scores(candidates, values))};
   }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace signalbox::selection {
 
-/// (candidates), each known.
+/// (candidates); every value is known.
 Scores automix_values(const config::AutoMix& config, std::span<const Candidate> candidates);
 
 }  // namespace signalbox::selection

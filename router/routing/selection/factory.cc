@@ -1,4 +1,4 @@
-// A new algorithm is its own file, a declaration in algorithms.h and a line here.
+// To add an algorithm, write its own file, a declaration in algorithms.h and a line here.
 
 #include "router/routing/selection/factory.h"
 
@@ -25,20 +25,20 @@ class Factory {
 
   Result<Selection> make() const {
     const config::Algorithm& algorithm = decision_.algorithm;
-    if (!config::is_built(algorithm.type)) return unbuilt();
+    if (!config::is_built(algorithm.type)) return make_unbuilt();
     if (algorithm.type == "latency_aware")
       return Selection{latency_aware(algorithm.latency_aware.value_or(kBothLatencies)), ""};
     if (algorithm.type == "multi_factor")
       return Selection{multi_factor(algorithm.multi_factor.value_or(config::MultiFactor{})), ""};
     if (algorithm.type == "automix") return Selection{automix(*algorithm.automix), ""};
-    if (algorithm.type == "hybrid") return made_hybrid();
+    if (algorithm.type == "hybrid") return make_hybrid();
     if (algorithm.type == "static") return Selection{static_choice(routing_.domains), ""};
-    if (embedder_ == nullptr) return like_static("there is no embedding model");
+    if (embedder_ == nullptr) return make_static_fallback("there is no embedding model");
     if (algorithm.type == "router_dc") {
       SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));
       return Selection{std::move(selector), ""};
     }
-    return made_knn();
+    return make_knn();
   }
 
  private:
@@ -46,20 +46,21 @@ class Factory {
   inline static const config::LatencyAware kBothLatencies{
       kLatencyPercentile, kLatencyPercentile, {}};
 
-  Selection like_static(std::string_view why) const {
+  Selection make_static_fallback(std::string_view why) const {
     return {static_choice(routing_.domains),
-            fmt::format("{}:{}: decision \"{}\": {}: {}; it chooses like static", config_.source,
+            fmt::format("{}:{}: decision \"{}\": {}: {}; it falls back to static", config_.source,
                         decision_.line, decision_.name, decision_.algorithm.type, why)};
   }
 
-  Selection unbuilt() const {
+  Selection make_unbuilt() const {
     const config::Algorithm& algorithm = decision_.algorithm;
     const bool falls_back = !algorithm.on_error.empty() && algorithm.on_error != "fail";
-    if (falls_back && !config::asks_several(algorithm.type)) return like_static("it is not built");
+    if (falls_back && !config::asks_several(algorithm.type))
+      return make_static_fallback("it is not built");
     return {};
   }
 
-  Result<Selection> made_hybrid() const {
+  Result<Selection> make_hybrid() const {
     const config::Algorithm& algorithm = decision_.algorithm;
     SIGNALBOX_TRY(auto selector, hybrid(*algorithm.hybrid, *algorithm.router_dc, *algorithm.automix,
                                         candidates_, embedder_));
@@ -73,14 +74,16 @@ class Factory {
     return out;
   }
 
-  Result<Selection> made_knn() const {
+  Result<Selection> make_knn() const {
     const config::MlSelector& settings = *decision_.algorithm.knn;
-    if (settings.pretrained_path.empty()) return like_static("no trained model is configured");
+    if (settings.pretrained_path.empty())
+      return make_static_fallback("no trained model is configured");
     fs::path path = settings.pretrained_path;
     std::error_code ignored;
     if (!fs::exists(path, ignored)) path = fs::path(config_.source).parent_path() / path;
     if (!fs::exists(path, ignored))
-      return like_static(fmt::format("there is no trained model at {}", settings.pretrained_path));
+      return make_static_fallback(
+          fmt::format("there is no trained model at {}", settings.pretrained_path));
     SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
     SIGNALBOX_TRY(auto selector,
                   knn(std::string(file.text()), path.string(), settings.k, embedder_->dim()));

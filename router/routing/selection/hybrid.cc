@@ -1,4 +1,4 @@
-// The parts are other algorithms' scores.
+// Combines the scores of other algorithms.
 
 #include "router/routing/selection/algorithms.h"
 #include "router/routing/selection/automix.h"
@@ -17,15 +17,15 @@ class Hybrid final : public Selector {
   bool needs_query() const override { return cards_ && config_.router_dc_weight > 0; }
 
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
+                        const SelectionInputs& inputs) const override {
     Scores quality, similarity, cost;
     for (const Candidate& candidate : candidates) {
       quality.push_back(quality_of(candidate));
       cost.push_back(cost_of(candidate));
     }
     Scores value = automix_values(automix_, candidates);
-    const bool compares = needs_query() && !known.query.empty();
-    if (compares) similarity = cards_->similarities(candidates, known.query);
+    const bool compares = needs_query() && !inputs.query.empty();
+    if (compares) similarity = cards_->similarities(candidates, inputs.query);
     if (config_.normalize_scores) {
       quality = normalised(quality);
       similarity = normalised(similarity);
@@ -41,7 +41,7 @@ class Hybrid final : public Selector {
       sums.push_back(sum);
     }
     return Choice{best_of(sums), fmt::format("sums{}: {}", compares ? "" : " without similarity",
-                                             in_words(candidates, sums))};
+                                             describe_scores(candidates, sums))};
   }
 
  private:

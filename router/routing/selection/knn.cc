@@ -1,5 +1,5 @@
-// Examples stand in one array and are compared one after the other: ten thousand of them take a
-// millisecond less than the embedding of the request.
+// Examples are stored in one array and compared by a linear scan. With ten thousand of them this
+// takes a millisecond less than embedding the request.
 
 #include <algorithm>
 #include <cmath>
@@ -31,14 +31,14 @@ class Knn final : public Selector {
   bool needs_query() const override { return true; }
 
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
-    if (known.query.empty())
+                        const SelectionInputs& inputs) const override {
+    if (inputs.query.empty())
       return Choice{0, "the first of its models: the request was not embedded"};
     std::map<std::string_view, size_t> index;
     for (size_t i = 0; i < candidates.size(); ++i) index.emplace(candidates[i].model->name, i);
     std::vector<std::pair<float, size_t>> near;  // squared distance, example
     for (size_t i = 0; i < examples_.size(); ++i) {
-      if (index.contains(examples_[i].model)) near.emplace_back(distance(i, known.query), i);
+      if (index.contains(examples_[i].model)) near.emplace_back(distance(i, inputs.query), i);
     }
     if (near.empty())
       return Choice{0, "the first of its models: the selector has examples of none of them"};
@@ -51,7 +51,7 @@ class Knn final : public Selector {
       vote = vote.value_or(0) + example.vote;
     }
     return Choice{best_of(votes),
-                  fmt::format("votes of {} examples: {}", k, in_words(candidates, votes))};
+                  fmt::format("votes of {} examples: {}", k, describe_scores(candidates, votes))};
   }
 
  private:
@@ -74,8 +74,8 @@ class Reader {
  public:
   Reader(std::string_view name, const json::Value& root) : name_(name), root_(root) {}
 
-  Result<uint32_t> neighbours(uint32_t asked) const {
-    if (asked > 0) return asked;
+  Result<uint32_t> neighbours(uint32_t requested) const {
+    if (requested > 0) return requested;
     const auto found = root_.find("k");
     if (!found) return kDefaultNeighbours;
     const auto k = found->integer();
@@ -108,17 +108,18 @@ class Reader {
       }
       if (columns != static_cast<size_t>(dim)) {
         return wrong(fmt::format("embeddings[{}]", rows),
-                     fmt::format("expected {} numbers, as the embedding model gives, found {}", dim,
-                                 columns));
+                     fmt::format("expected {} numbers, the embedding model's dimension, found {}",
+                                 dim, columns));
       }
       ++rows;
     }
     if (rows != count)
-      return wrong("embeddings", fmt::format("expected one a label, {}, found {}", count, rows));
+      return wrong("embeddings",
+                   fmt::format("expected one for each label, {}, found {}", count, rows));
     return out;
   }
 
-  /// (count), or empty where the model has none.
+  /// (count), or empty if the model has none.
   Result<std::vector<double>> numbers(std::string_view key, size_t count) const {
     std::vector<double> out;
     const auto list = root_.find(key);
@@ -128,7 +129,8 @@ class Reader {
       out.push_back(value);
     }
     if (!out.empty() && out.size() != count)
-      return wrong(key, fmt::format("expected one a label, {}, found {}", count, out.size()));
+      return wrong(key,
+                   fmt::format("expected one for each label, {}, found {}", count, out.size()));
     return out;
   }
 

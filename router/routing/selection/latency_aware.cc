@@ -1,5 +1,5 @@
-// A model without figures would never get any if only those with figures were compared, and a model
-// that was slow once would stay slow; figures age, so both are tried again.
+// If only measured models were compared, a new model would never be measured, and a model that was
+// once slow would stay slow. Measurements expire, so both are tried again.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace signalbox::selection {
 namespace {
 
-// At a percentile, in multiples of the least of all.
+// Expresses values at a percentile as multiples of the smallest.
 Scores in_multiples(Scores values) {
   std::optional<double> least;
   for (const auto& value : values) {
@@ -29,20 +29,20 @@ class LatencyAware final : public Selector {
   bool needs_figures() const override { return true; }
 
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
+                        const SelectionInputs& inputs) const override {
     const bool tpot = config_.tpot_percentile > 0;
     const bool ttft = config_.ttft_percentile > 0;
-    if (known.figures.empty() || (!tpot && !ttft))
-      return Choice{0, "the first of its models: nothing is measured"};
+    if (inputs.figures.empty() || (!tpot && !ttft))
+      return Choice{0, "the first of its models: there are no measurements"};
     Scores tpots, ttfts;
-    for (const Figures& figures : known.figures) {
+    for (const Figures& figures : inputs.figures) {
       tpots.push_back(percentile(figures.tpot_ms, config_.tpot_percentile));
       ttfts.push_back(percentile(figures.ttft_ms, config_.ttft_percentile));
     }
     for (size_t i = 0; i < candidates.size(); ++i) {
       const bool measured = (!tpot || tpots[i]) && (!ttft || ttfts[i]);
-      if (!measured && known.figures[i].in_flight == 0)
-        return Choice{i, "tried, since nothing is measured of it"};
+      if (!measured && inputs.figures[i].in_flight == 0)
+        return Choice{i, "tried, because it has no measurements"};
     }
     tpots = in_multiples(std::move(tpots));
     ttfts = in_multiples(std::move(ttfts));
@@ -56,10 +56,10 @@ class LatencyAware final : public Selector {
       fast.push_back(-sum / (tpot && ttft ? 2 : 1));
     }
     const size_t best = best_of(fast);
-    if (!fast[best]) return Choice{0, "the first of its models: nothing is measured"};
+    if (!fast[best]) return Choice{0, "the first of its models: there are no measurements"};
     for (auto& score : fast) score = score ? std::optional(-*score) : std::nullopt;
-    return Choice{best,
-                  fmt::format("times in multiples of the least: {}", in_words(candidates, fast))};
+    return Choice{best, fmt::format("times in multiples of the least: {}",
+                                    describe_scores(candidates, fast))};
   }
 
  private:

@@ -1,4 +1,4 @@
-// Bounds first, then the sum.
+// Applies the bounds first, then computes the sum.
 
 #include "router/routing/selection/algorithms.h"
 #include "router/routing/selection/scores.h"
@@ -17,35 +17,36 @@ class MultiFactor final : public Selector {
   bool needs_figures() const override { return true; }
 
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
+                        const SelectionInputs& inputs) const override {
     std::vector<size_t> within;
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (is_within(candidates[i], figures_of(known, i))) within.push_back(i);
+      if (is_within(candidates[i], figures_of(inputs, i))) within.push_back(i);
     }
     if (within.empty()) return none_within(candidates);
     std::vector<Candidate> kept;
     for (const size_t i : within) kept.push_back(candidates[i]);
-    const Scores sums = sum(kept, known, within);
-    return Choice{within[best_of(sums)], fmt::format("{} of {} within the bounds: {}", kept.size(),
-                                                     candidates.size(), in_words(kept, sums))};
+    const Scores sums = sum(kept, inputs, within);
+    return Choice{within[best_of(sums)],
+                  fmt::format("{} of {} within the bounds: {}", kept.size(), candidates.size(),
+                              describe_scores(kept, sums))};
   }
 
  private:
-  static const Figures& figures_of(const SelectionInputs& known, size_t candidate) {
+  static const Figures& figures_of(const SelectionInputs& inputs, size_t candidate) {
     static const Figures none;
-    return known.figures.empty() ? none : known.figures[candidate];
+    return inputs.figures.empty() ? none : inputs.figures[candidate];
   }
 
-  // What is not known breaks no bound.
+  // An unknown value violates no bound.
   bool is_within(const Candidate& candidate, const Figures& figures) const {
     const config::MultiFactor::Slo& slo = config_.slo;
-    const auto breaks = [](double bound, std::optional<double> value) {
+    const auto violates = [](double bound, std::optional<double> value) {
       return bound > 0 && value && *value > bound;
     };
-    return !breaks(slo.max_tpot_ms, percentile(figures.tpot_ms, config_.latency_percentile)) &&
-           !breaks(slo.max_ttft_ms, percentile(figures.ttft_ms, config_.latency_percentile)) &&
-           !breaks(slo.max_cost_per_1m, cost_of(candidate)) &&
-           !breaks(slo.max_inflight, static_cast<double>(figures.in_flight));
+    return !violates(slo.max_tpot_ms, percentile(figures.tpot_ms, config_.latency_percentile)) &&
+           !violates(slo.max_ttft_ms, percentile(figures.ttft_ms, config_.latency_percentile)) &&
+           !violates(slo.max_cost_per_1m, cost_of(candidate)) &&
+           !violates(slo.max_inflight, static_cast<double>(figures.in_flight));
   }
 
   Result<Choice> none_within(std::span<const Candidate> candidates) const {
@@ -57,11 +58,11 @@ class MultiFactor final : public Selector {
     return Choice{cheapest(candidates), "the cheapest: none is within the bounds"};
   }
 
-  Scores sum(std::span<const Candidate> kept, const SelectionInputs& known,
+  Scores sum(std::span<const Candidate> kept, const SelectionInputs& inputs,
              std::span<const size_t> within) const {
     Scores quality, tpot, ttft, cost, load;
     for (size_t i = 0; i < kept.size(); ++i) {
-      const Figures& figures = figures_of(known, within[i]);
+      const Figures& figures = figures_of(inputs, within[i]);
       quality.push_back(quality_of(kept[i]));
       tpot.push_back(percentile(figures.tpot_ms, config_.latency_percentile));
       ttft.push_back(percentile(figures.ttft_ms, config_.latency_percentile));

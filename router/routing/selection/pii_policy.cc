@@ -1,4 +1,4 @@
-// allow_by_default lets everything pass, listed or not.
+// With allow_by_default every type is allowed, listed or not.
 
 #include "router/routing/selection/pii_policy.h"
 
@@ -18,10 +18,10 @@ std::vector<std::string> denied_types(const config::Model& model,
   if (!restricts(model)) return denied;
   const auto& allowed = model.pii_policy->pii_types_allowed;
   for (const std::string& type : found) {
-    const bool may = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& each) {
-      return ascii::iequals(each, type);
-    });
-    if (!may) denied.push_back(type);
+    const bool is_allowed =
+        std::any_of(allowed.begin(), allowed.end(),
+                    [&](const std::string& each) { return ascii::iequals(each, type); });
+    if (!is_allowed) denied.push_back(type);
   }
   return denied;
 }

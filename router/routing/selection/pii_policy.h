@@ -1,5 +1,5 @@
 #pragma once
-// Which personal data a model may see.
+// The types of personal data that a model may see.
 
 #include <span>
 #include <string>
@@ -9,12 +9,11 @@
 
 namespace signalbox::selection {
 
-/// Whether the model is not to see every type, so that a request has to be looked at before it goes
+/// True if the model must not see every type, so that a request must be searched before it goes
 /// there.
 bool restricts(const config::Model& model);
 
-/// Of the types that were found in a request, those that the model may not see; types compare
-/// without case.
+/// The types found in a request that the model must not see. Types compare without case.
 std::vector<std::string> denied_types(const config::Model& model,
                                       std::span<const std::string> found);
 

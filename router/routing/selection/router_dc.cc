@@ -11,7 +11,7 @@
 namespace signalbox::selection {
 namespace {
 
-// Below it every similarity is 0 or 1; upstream divides by zero.
+// The minimum that keeps similarities from becoming 0 or 1. Upstream divides by zero.
 constexpr double kTemperatureMin = 1e-3;
 
 std::string text_of(const config::RouterDc& config, const Candidate& candidate) {
@@ -44,16 +44,17 @@ class RouterDc final : public Selector {
   bool needs_query() const override { return true; }
 
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
-    if (known.query.empty())
+                        const SelectionInputs& inputs) const override {
+    if (inputs.query.empty())
       return Choice{0, "the first of its models: the request was not embedded"};
-    const Scores scores = cards_.similarities(candidates, known.query);
+    const Scores scores = cards_.similarities(candidates, inputs.query);
     const size_t best = best_of(scores);
     if (!scores[best] || *scores[best] < config_.min_similarity) {
       return Choice{0, fmt::format("the first of its models: no card is similar enough ({})",
-                                   in_words(candidates, scores))};
+                                   describe_scores(candidates, scores))};
     }
-    return Choice{best, fmt::format("similarity of the card: {}", in_words(candidates, scores))};
+    return Choice{best,
+                  fmt::format("similarity of the card: {}", describe_scores(candidates, scores))};
   }
 
  private:

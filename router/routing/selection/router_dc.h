@@ -8,14 +8,14 @@
 
 namespace signalbox::selection {
 
-/// The cards of candidates as vectors. Immutable and thread-safe.
+/// The embedded cards of candidates. Immutable and thread-safe.
 class Cards {
  public:
-  /// Errors: the embedder's, and router_dc's.
+  /// Errors are those of the embedder and of router_dc().
   static Result<Cards> embed(const config::RouterDc& config, std::span<const Candidate> candidates,
                              const engine::TextEmbedder& embedder);
 
-  /// (candidates), 0 to 1; nothing for a candidate that nothing is said of. `query` is (dim).
+  /// (candidates), 0 to 1; nullopt for a candidate without a description. `query` is (dim).
   Scores similarities(std::span<const Candidate> candidates, std::span<const float> query) const;
 
  private:

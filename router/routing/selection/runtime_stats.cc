@@ -1,4 +1,4 @@
-// One lock: it is held for a few hundred numbers at most, a request.
+// A single lock suffices: it covers at most a few hundred numbers for each request.
 
 #include "router/routing/selection/runtime_stats.h"
 

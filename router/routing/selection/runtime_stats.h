@@ -1,6 +1,6 @@
 #pragma once
-// How the models behind the router have been doing: the last times to the first token and a token,
-// and the requests in flight. Kept in memory by the model's name, so that it outlives a reload.
+// Recent performance of the upstream models: times to the first token, times for each further
+// token, and requests in flight. Kept in memory by the model's name, so that it survives a reload.
 
 #include <chrono>
 #include <map>
@@ -18,8 +18,8 @@ class RuntimeStats {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// Of each kind and model, the last so many are kept, for so long: a model that was slow once is
-  /// not slow for ever.
+  /// The number of samples that are kept for each kind and model, and their maximum age. A model
+  /// that was slow once is not slow forever.
   static constexpr size_t kSamplesMax = 256;
   static constexpr std::chrono::minutes kAgeMax{10};
 
@@ -35,7 +35,7 @@ class RuntimeStats {
     TimePoint at;
     double ms;
   };
-  // A ring: the oldest is overwritten.
+  // A ring buffer that overwrites the oldest sample.
   struct Samples {
     std::vector<Sample> ring;
     size_t next = 0;

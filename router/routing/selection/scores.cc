@@ -1,4 +1,4 @@
-// Candidates are a handful: plain loops.
+// There are only a few candidates, so plain loops suffice.
 
 #include "router/routing/selection/scores.h"
 
@@ -68,7 +68,7 @@ size_t cheapest(std::span<const Candidate> candidates) {
   return best_of(cheap);
 }
 
-std::string in_words(std::span<const Candidate> candidates, const Scores& scores) {
+std::string describe_scores(std::span<const Candidate> candidates, const Scores& scores) {
   std::string out;
   for (size_t i = 0; i < candidates.size(); ++i) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", candidates[i].model->name,

@@ -1,5 +1,5 @@
 #pragma once
-// What algorithms share: figures of a candidate as numbers, and numbers made comparable.
+// Helpers that algorithms share: a candidate's figures as numbers, and normalisation.
 
 #include <optional>
 #include <span>
@@ -11,32 +11,33 @@
 
 namespace signalbox::selection {
 
-/// The `percentile` (1 to 100) of ascending values by nearest rank; nothing without any.
+/// The `percentile` (1 to 100) of ascending values by nearest rank; nullopt if there are none.
 std::optional<double> percentile(std::span<const double> ascending, uint32_t percentile);
 
-/// The price of a million tokens read, or generated where reading costs nothing; nothing for a
+/// The price of a million prompt tokens or, if those are free, of completion tokens; nullopt for a
 /// model without prices.
 std::optional<double> cost_of(const Candidate& candidate);
 
-/// The card's quality_score if it lies within 0 and 1.
+/// The card's quality_score if it is within 0 to 1.
 std::optional<double> quality_of(const Candidate& candidate);
 
-/// To the range 0 to 1: the greatest 1, the least 0, all of them 1 where they are equal. What is
-/// missing stays so.
+/// Scales values to the range 0 to 1: the greatest becomes 1, the least 0. If all are equal, all
+/// become 1. Missing values stay missing.
 using Scores = std::vector<std::optional<double>>;
 Scores normalised(const Scores& scores);
-/// The same the other way around, for what should be small.
+/// The same in reverse, for values that should be small.
 Scores inverted(const Scores& scores);
-/// What a figure that is not known counts as among normalised ones.
+/// The value of an unknown figure among normalised ones.
 inline constexpr double kUnknown = 0.5;
 
-/// The index of the greatest, the first of equals; 0 when none is known.
+/// The index of the greatest value, the first of equals; 0 if no value is known.
 size_t best_of(const Scores& scores);
 
-/// The candidate of the least known cost, the first of equals; 0 when no cost is known.
+/// The index of the candidate with the least known cost, the first of equals; 0 if no cost is
+/// known.
 size_t cheapest(std::span<const Candidate> candidates);
 
-/// "qwen3 0.91, llama 0.40", for reasons.
-std::string in_words(std::span<const Candidate> candidates, const Scores& scores);
+/// Formats scores for a reason: "qwen3 0.91, llama 0.40".
+std::string describe_scores(std::span<const Candidate> candidates, const Scores& scores);
 
 }  // namespace signalbox::selection

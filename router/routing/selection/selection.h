@@ -1,6 +1,6 @@
 #pragma once
-// Which of a decision's models answers. One interface for all algorithms: candidates and what is
-// known go in, one of the candidates comes out, with the reason in words. Pure: figures of the
+// Chooses one of a decision's models. All algorithms share one interface: candidates and known
+// figures go in; one candidate comes out, with the reason as text. Pure: measurements of the
 // running models and randomness are parameters.
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct Candidate {
   const config::ModelCard* card;  // nullptr: the file has none
 };
 
-/// How a model has been doing lately.
+/// Recent performance of a model.
 struct Figures {
-  std::vector<double> ttft_ms;  // to the first token, ascending
-  std::vector<double> tpot_ms;  // of each further token, ascending
-  uint32_t in_flight = 0;       // requests now
+  std::vector<double> ttft_ms;  // times to the first token, ascending
+  std::vector<double> tpot_ms;  // times for each further token, ascending
+  uint32_t in_flight = 0;       // current requests
 };
 
-/// What is known of the request and of the candidates.
+/// The known properties of the request and of the candidates.
 struct SelectionInputs {
   std::string_view decision = {};
-  std::span<const std::string_view> domains = {};  // names of those that match
-  std::span<const float> query = {};      // (dim), L2-normalised; empty: it could not be embedded
-  std::span<const Figures> figures = {};  // (candidates), or empty: nothing is measured
-  double draw = 0;                        // uniform in [0, 1)
+  std::span<const std::string_view> domains = {};  // names of the matching ones
+  std::span<const float> query = {};               // (dim), L2-normalised; empty: not embedded
+  std::span<const Figures> figures = {};           // (candidates), or empty: no measurements
+  double draw = 0;                                 // uniform in [0, 1)
 };
 
 struct Choice {
@@ -46,14 +46,14 @@ struct Choice {
 class Selector {
  public:
   virtual ~Selector() = default;
-  /// As the configuration calls it.
+  /// The algorithm's name in the configuration.
   virtual std::string_view method() const = 0;
   virtual bool needs_query() const { return false; }
   virtual bool needs_figures() const { return false; }
-  /// `candidates` are two or more of those that the selector was made for. kOverloaded when the
-  /// configuration wants no request to go where every candidate is out of bounds.
+  /// `candidates` are two or more of those that the selector was created for. kOverloaded if every
+  /// candidate is out of bounds and the configuration rejects requests in that case.
   virtual Result<Choice> choose(std::span<const Candidate> candidates,
-                                const SelectionInputs& known) const = 0;
+                                const SelectionInputs& inputs) const = 0;
 };
 
 }  // namespace signalbox::selection

@@ -1,4 +1,4 @@
-// What the file says, and nothing that is measured.
+// Uses only values of the configuration file, no measurements.
 
 #include <algorithm>
 
@@ -14,19 +14,19 @@ class Static final : public Selector {
 
   std::string_view method() const override { return "static"; }
   Result<Choice> choose(std::span<const Candidate> candidates,
-                        const SelectionInputs& known) const override {
-    if (auto choice = by_score(candidates, known)) return *std::move(choice);
-    if (auto choice = by_weight(candidates, known.draw)) return *std::move(choice);
+                        const SelectionInputs& inputs) const override {
+    if (auto choice = by_score(candidates, inputs)) return *std::move(choice);
+    if (auto choice = by_weight(candidates, inputs.draw)) return *std::move(choice);
     return Choice{0, "the first of its models"};
   }
 
  private:
   std::optional<Choice> by_score(std::span<const Candidate> candidates,
-                                 const SelectionInputs& known) const {
+                                 const SelectionInputs& inputs) const {
     for (const config::DomainSignal& domain : domains_) {
-      const bool matches =
-          domain.name == known.decision ||
-          std::find(known.domains.begin(), known.domains.end(), domain.name) != known.domains.end();
+      const bool matches = domain.name == inputs.decision ||
+                           std::find(inputs.domains.begin(), inputs.domains.end(), domain.name) !=
+                               inputs.domains.end();
       if (!matches) continue;
       Scores scores;
       for (const Candidate& candidate : candidates) {
@@ -38,8 +38,8 @@ class Static final : public Selector {
       }
       const size_t best = best_of(scores);
       if (scores[best])
-        return Choice{best,
-                      fmt::format("scores of {}: {}", domain.name, in_words(candidates, scores))};
+        return Choice{best, fmt::format("scores of {}: {}", domain.name,
+                                        describe_scores(candidates, scores))};
     }
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
-// Numbers that name an account or a person: cards (ISO/IEC 7812), IBANs (ISO 13616), social
-// security numbers (SSA, "Structure of a Social Security Number"), driver licences, postal codes.
+// Finds numbers that identify an account or a person: cards (ISO/IEC 7812), IBANs (ISO 13616),
+// social security numbers (SSA, "Structure of a Social Security Number"), driver licences, postal
+// codes.
 
 #include <algorithm>
 
@@ -11,8 +12,8 @@ namespace {
 constexpr size_t kCardDigitsMin = 12;
 constexpr size_t kCardDigitsMax = 19;
 
-// Leading digits of a brand's cards from `low` to `high`, both `digits` long, and how long they
-// are.
+// A range of leading digits of a brand's cards, from `low` to `high` with `digits` digits each, and
+// the possible lengths of the card number.
 struct Brand {
   uint32_t low, high;
   uint8_t digits;
@@ -86,8 +87,8 @@ bool is_of_brand(const Digits& digits) {
   });
 }
 
-// Groups as cards have them: four digits, some of four to six, a rest.
-bool is_card(const Text& text, const Groups& groups, size_t count, bool named) {
+// Accepts groups as cards have them: four digits, then groups of four to six, then a rest.
+bool is_card(const Text& text, const Groups& groups, size_t count, bool has_cue) {
   Digits digits;
   for (size_t i = 0; i < count; ++i) {
     const auto& group = groups.at[i];
@@ -98,10 +99,11 @@ bool is_card(const Text& text, const Groups& groups, size_t count, bool named) {
     for (size_t at = group.begin; at < group.end; ++at)
       digits.value[digits.count++] = static_cast<uint8_t>(text[at] - '0');
   }
-  return digits.count >= kCardDigitsMin && (named || is_of_brand(digits)) && passes_luhn(digits);
+  return digits.count >= kCardDigitsMin && (has_cue || is_of_brand(digits)) && passes_luhn(digits);
 }
 
-// A part of a longer number, of a fraction, of a word. A comma divides the fields of a row.
+// True for a part of a longer number, of a fraction or of a word. A comma does not count, because
+// it separates the fields of a row.
 bool is_part_of_number(const Text& text, size_t begin, size_t end) {
   const char before = text[begin - 1];
   if ((before == '.' || before == '-') && is_digit(text[begin - 2])) return true;
@@ -147,7 +149,7 @@ size_t iban_length(char first, char second) {
   return 0;
 }
 
-// The first four characters count as the last; a letter counts as two digits.
+// Treats the first four characters as the last, and a letter as two digits.
 uint32_t mod_97(const std::array<char, kIbanMax>& iban, size_t length) {
   uint32_t rest = 0;
   for (size_t i = 0; i < length; ++i) {
@@ -159,8 +161,8 @@ uint32_t mod_97(const std::array<char, kIbanMax>& iban, size_t length) {
   return rest;
 }
 
-// Between the groups of an IBAN, whose check digits leave little to chance, also a line's end, some
-// spaces, and a space as URLs have it.
+// Accepts more separators between the groups of an IBAN than elsewhere, because its check digits
+// leave little to chance: a line break, several spaces, and a space in URL encoding.
 Separator iban_gap(const Text& text, size_t at) {
   constexpr size_t kSpacesMax = 3;
   if (text[at] == '+') return {' ', 1};
@@ -178,8 +180,8 @@ bool is_ssn(uint32_t area, uint32_t group, uint32_t serial) {
   return area != 0 && area != 666 && area < 900 && group != 0 && serial != 0;
 }
 
-// Words that stand between "zip" and the code.
-bool only_says_is(const Text& text, size_t begin, size_t end) {
+// True if the text between "zip" and the code consists only of filler words.
+bool has_only_filler_words(const Text& text, size_t begin, size_t end) {
   while (begin < end) {
     if (!is_alpha(text[begin])) {
       ++begin;
@@ -188,15 +190,16 @@ bool only_says_is(const Text& text, size_t begin, size_t end) {
     const size_t word = begin;
     while (begin < end && is_alpha(text[begin])) ++begin;
     const std::string_view view = text.from(word, begin);
-    constexpr std::array kPlain = {"code", "codes", "is", "was", "number", "no", "s", "the"};
-    if (std::none_of(kPlain.begin(), kPlain.end(),
-                     [&](std::string_view plain) { return same_word(view, plain); }))
+    constexpr std::array kFillerWords = {"code", "codes", "is", "was", "number", "no", "s", "the"};
+    if (std::none_of(kFillerWords.begin(), kFillerWords.end(),
+                     [&](std::string_view filler) { return same_word(view, filler); }))
       return false;
   }
   return true;
 }
 
-// "K1A 0B1", "SW1A 1AA": letters (a) and digits (9) with a space or none between the halves.
+// Finds the end of "K1A 0B1", "SW1A 1AA": letters (a) and digits (9) with an optional space between
+// the halves.
 size_t postcode_end(const Text& text, size_t at) {
   constexpr std::array<std::string_view, 7> kShapes = {"a9a 9a9",  "a9 9aa",  "a99 9aa", "aa9 9aa",
                                                        "aa99 9aa", "a9a 9aa", "aa9a 9aa"};
@@ -213,8 +216,8 @@ size_t postcode_end(const Text& text, size_t at) {
   return 0;
 }
 
-// "expires 2027-05-31", "in 2019-2020"
-bool is_of_years(const Text& text, size_t at, size_t end, const Cues& cues) {
+// True for years: "expires 2027-05-31", "in 2019-2020".
+bool is_date_or_years(const Text& text, size_t at, size_t end, const Cues& cues) {
   if (!is_digit(text[at])) return false;
   if (find_date(text, at, cues)) return true;
   const auto is_year = [&](size_t from) {
@@ -230,13 +233,13 @@ Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues
   const size_t first = digits_end - at;
   if (first != 4 && (first < kCardDigitsMin || first > kCardDigitsMax)) return std::nullopt;
   const Groups groups = groups_at(text, at);
-  const bool named = text[at] != '0' && cues.near(Cue::kCard, at, kNear);
+  const bool has_cue = text[at] != '0' && cues.near(Cue::kCard, at, kNear);
   for (size_t count = groups.count; count > 0; --count) {
     const size_t end = groups.at[count - 1].end;
     if (is_part_of_number(text, at, end)) continue;
-    const bool goes_on = count > 1 && count < groups.count && groups.at[1].before != ' ' &&
-                         groups.at[count].before == groups.at[1].before;
-    if (!goes_on && is_card(text, groups, count, named))
+    const bool continues = count > 1 && count < groups.count && groups.at[1].before != ' ' &&
+                           groups.at[count].before == groups.at[1].before;
+    if (!continues && is_card(text, groups, count, has_cue))
       return Match{kCreditCard, at, end, kChecked};
   }
   return std::nullopt;
@@ -246,9 +249,9 @@ Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues)
   constexpr size_t kNear = 40;
   const size_t size = digits_end - at;
   if (size != 3 && size != 9) return std::nullopt;
-  const bool named = cues.near(Cue::kSsn, at, kNear);
+  const bool has_cue = cues.near(Cue::kSsn, at, kNear);
   if (size == 9) {
-    const bool valid = named && !is_part_of_number(text, at, digits_end) &&
+    const bool valid = has_cue && !is_part_of_number(text, at, digits_end) &&
                        is_ssn(text.number(at, at + 3), text.number(at + 3, at + 5),
                               text.number(at + 5, digits_end));
     return valid ? Found(Match{kSsn, at, digits_end, kInContext}) : std::nullopt;
@@ -257,9 +260,9 @@ Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues)
   if (groups.count < 3 || !has_sizes(groups, 3, 2, 4)) return std::nullopt;
   const char separator = groups.at[1].before;
   const size_t end = groups.at[2].end;
-  if (groups.at[2].before != separator || (separator != '-' && !named)) return std::nullopt;
-  const bool goes_on = groups.count > 3 && groups.at[3].before == '-';
-  if (goes_on || is_part_of_number(text, at, end)) return std::nullopt;
+  if (groups.at[2].before != separator || (separator != '-' && !has_cue)) return std::nullopt;
+  const bool continues = groups.count > 3 && groups.at[3].before == '-';
+  if (continues || is_part_of_number(text, at, end)) return std::nullopt;
   const bool valid =
       is_ssn(text.number(at, digits_end), text.number(groups.at[1].begin, groups.at[1].end),
              text.number(groups.at[2].begin, end));
@@ -304,13 +307,13 @@ Found find_license(const Text& text, size_t at, const Cues& cues) {
   }
   const size_t size = end - at;
   if (digits < kDigitsMin || size < kBytesMin || size > kBytesMax) return std::nullopt;
-  if (is_of_years(text, at, end, cues)) return std::nullopt;
+  if (is_date_or_years(text, at, end, cues)) return std::nullopt;
   return Match{kLicense, at, end, kInContext};
 }
 
 Found find_zip(const Text& text, size_t at, const Cues& cues) {
   constexpr size_t kNear = 24;
-  if (!cues.near(Cue::kZip, at, kNear) || !only_says_is(text, cues.end_of(Cue::kZip), at))
+  if (!cues.near(Cue::kZip, at, kNear) || !has_only_filler_words(text, cues.end_of(Cue::kZip), at))
     return std::nullopt;
   if (!is_digit(text[at])) {
     const size_t end = postcode_end(text, at);

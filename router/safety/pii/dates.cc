@@ -1,5 +1,5 @@
-// Dates of a day, a month and a year, with the time that follows them. A year alone, a weekday or
-// "next May" are as often nobody's data: those a model judges.
+// Finds dates with a day, a month and a year, and the time after them. A year alone, a weekday or
+// "next May" is often not personal; the model decides on those.
 
 #include <algorithm>
 
@@ -12,7 +12,8 @@ constexpr std::array<std::string_view, 12> kMonths = {
     "january", "february", "march",     "april",   "may",      "june",
     "july",    "august",   "september", "october", "november", "december"};
 
-// The month that a word names, whole or by its first three letters ("sept" by four); 0: none.
+// The month that a word names, in full or by its first three letters ("sept" by four); 0 if there
+// is none.
 uint32_t month_of(std::string_view word) {
   for (uint32_t i = 0; i < kMonths.size(); ++i) {
     if (same_word(word, kMonths[i]) || same_word(word, kMonths[i].substr(0, 3))) return i + 1;
@@ -27,7 +28,7 @@ bool is_day(uint32_t day) {
   return day >= 1 && day <= 31;
 }
 
-// Digits from `at` on, as many as that; 0 when there are more or fewer.
+// The end of `least` to `most` digits that begin at `at`; 0 if there are more or fewer.
 size_t digits_end(const Text& text, size_t at, size_t least, size_t most) {
   const size_t end = text.digits_end(at);
   return end - at >= least && end - at <= most ? end : 0;
@@ -38,7 +39,7 @@ size_t below(const Text& text, size_t at, uint32_t bound) {
   return end != 0 && text.number(at, end) < bound ? end : 0;
 }
 
-// "Z", "+02:00", "-0500"; `at` without one.
+// The end of a time zone, "Z", "+02:00" or "-0500"; `at` without one.
 size_t zone_end(const Text& text, size_t at) {
   if (text[at] == 'Z' && !is_alnum(text[at + 1])) return at + 1;
   if (text[at] != '+' && text[at] != '-') return at;
@@ -49,7 +50,7 @@ size_t zone_end(const Text& text, size_t at) {
   return end == 0 ? at : end;
 }
 
-// " pm", " a.m."; `at` without one.
+// The end of " pm" or " a.m."; `at` without one.
 size_t half_end(const Text& text, size_t at) {
   size_t letter = at + (text[at] == ' ' ? 1 : 0);
   if (lower(text[letter]) != 'a' && lower(text[letter]) != 'p') return at;
@@ -60,7 +61,7 @@ size_t half_end(const Text& text, size_t at) {
   return letter + (dots && text[letter + 1] == '.' ? 2 : 1);
 }
 
-// The time behind a date: "T14:11:22.5Z", " 9:30 pm"; `date_end` without one.
+// The end of the time after a date, "T14:11:22.5Z" or " 9:30 pm"; `date_end` without one.
 size_t time_end(const Text& text, size_t date_end) {
   size_t at = date_end;
   if (text[at] == 'T' || text[at] == 't') {
@@ -96,13 +97,13 @@ bool is_inside_word(const Text& text, size_t begin, size_t end) {
   return is_alnum(next) || (joins && is_digit(text[end + 1]));
 }
 
-Found dated(const Text& text, size_t begin, size_t end, double score) {
+Found make_date(const Text& text, size_t begin, size_t end, double score) {
   const size_t whole = time_end(text, end);
   if (is_inside_word(text, begin, whole)) return std::nullopt;
   return Match{kDate, begin, whole, score};
 }
 
-// 2020-06-20, 6/24/1991, 24.6.1991: three numbers with one separator.
+// Finds 2020-06-20, 6/24/1991 and 24.6.1991: three numbers with one separator.
 Found find_numeric(const Text& text, size_t at) {
   std::array<uint32_t, 3> value{};
   std::array<size_t, 3> size{};
@@ -125,10 +126,11 @@ Found find_numeric(const Text& text, size_t at) {
   const bool by_day = size[0] <= 2 && size[1] <= 2 && ends_in_year && value[0] >= 1 &&
                       value[1] >= 1 && is_day(std::max(value[0], value[1])) &&
                       std::min(value[0], value[1]) <= 12;
-  return by_year || by_day ? dated(text, at, end, kInContext) : std::nullopt;
+  return by_year || by_day ? make_date(text, at, end, kInContext) : std::nullopt;
 }
 
-// Written out they are as often history as anybody's: for those a model has to speak, or a word.
+// A date that is written out is often a date of history. It needs a cue word to count as certain;
+// otherwise a model must confirm it.
 double score_written(const Cues& cues, size_t at) {
   constexpr size_t kNear = 24;
   return cues.near(Cue::kDated, at, kNear) ? kInContext : kLikely;
@@ -138,9 +140,10 @@ size_t ordinal_end(const Text& text, size_t end) {
   const std::string_view suffix =
       text.from(std::min(end, text.size()), std::min(end + 2, text.size()));
   constexpr std::array kSuffixes = {"st", "nd", "rd", "th"};
-  const bool is_one = std::any_of(kSuffixes.begin(), kSuffixes.end(),
-                                  [&](std::string_view each) { return same_word(suffix, each); });
-  return is_one ? end + 2 : end;
+  const bool has_suffix =
+      std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                  [&](std::string_view each) { return same_word(suffix, each); });
+  return has_suffix ? end + 2 : end;
 }
 
 size_t year_end(const Text& text, size_t at) {
@@ -150,7 +153,7 @@ size_t year_end(const Text& text, size_t at) {
   return end != 0 && is_year(text.number(at + 1, end)) ? end : 0;
 }
 
-// 24 June 1991, 24th of June, 1991, 24-Jun-1991.
+// Finds 24 June 1991, 24th of June, 1991 and 24-Jun-1991.
 Found find_written(const Text& text, size_t at, const Cues& cues) {
   size_t end = digits_end(text, at, 1, 2);
   if (end == 0 || !is_day(text.number(at, end))) return std::nullopt;
@@ -164,7 +167,7 @@ Found find_written(const Text& text, size_t at, const Cues& cues) {
   if (month_of(text.from(word, end)) == 0) return std::nullopt;
   if (text[end] == '.') ++end;
   end = year_end(text, end);
-  return end == 0 ? std::nullopt : dated(text, at, end, score_written(cues, at));
+  return end == 0 ? std::nullopt : make_date(text, at, end, score_written(cues, at));
 }
 
 }  // namespace
@@ -174,7 +177,7 @@ Found find_date(const Text& text, size_t at, const Cues& cues) {
   return numeric ? numeric : find_written(text, at, cues);
 }
 
-// June 24, 1991; Jun. 24th 1991.
+// Finds June 24, 1991 and Jun. 24th 1991.
 Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cues& cues) {
   size_t end = word_end + (text[word_end] == '.' ? 1 : 0);
   const size_t day = end + 1;
@@ -183,7 +186,7 @@ Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cue
   end = digits_end(text, day, 1, 2);
   if (end == 0 || !is_day(text.number(day, end))) return std::nullopt;
   end = year_end(text, ordinal_end(text, end));
-  return end == 0 ? std::nullopt : dated(text, at, end, score_written(cues, at));
+  return end == 0 ? std::nullopt : make_date(text, at, end, score_written(cues, at));
 }
 
 }  // namespace signalbox::pii

@@ -1,5 +1,5 @@
-// Addresses of machines and mailboxes: IPv4 and IPv6 (RFC 4291), e-mail (the part of RFC 5321 that
-// people use), URLs, and bare domain names where their last label leaves no doubt.
+// Finds addresses of machines and mailboxes: IPv4 and IPv6 (RFC 4291), e-mail (the part of RFC 5321
+// in common use), URLs, and bare domain names with an unambiguous last label.
 
 #include <algorithm>
 #include <string>
@@ -13,7 +13,7 @@ constexpr size_t kLocalBytesMax = 64;
 constexpr size_t kHostBytesMax = 253;
 constexpr size_t kContextBytes = 24;
 
-// Last labels that are rarely anything else in running text or code.
+// Last labels that rarely mean anything else in running text or code.
 constexpr auto kTopLevel = std::to_array<std::string_view>(
     {"ae",  "agency", "ai",     "app",  "ar",      "arpa", "at",     "au",   "be",     "bg",
      "biz", "blog",   "br",     "ca",   "ch",      "cl",   "cloud",  "club", "cn",     "co",
@@ -26,13 +26,13 @@ constexpr auto kTopLevel = std::to_array<std::string_view>(
      "uk",  "us",     "uy",     "vn",   "website", "xyz",  "za"});
 static_assert(std::is_sorted(kTopLevel.begin(), kTopLevel.end()));
 
-// Others of two letters, which are also words or ends of file names: only where a word beside them
-// says that a site is meant, or "www" or a scheme does.
+// Other labels of two letters are also words or file extensions. They count only if a word nearby
+// names a site, or after "www" or a scheme.
 bool is_doubtful_top_level(std::string_view label) {
   return label.size() == 2;
 }
 
-// Products that look like sites, and what code calls members of.
+// Products that look like sites, and names in code that are followed by members.
 constexpr auto kNoHosts = std::to_array<std::string_view>(
     {"ado.net", "asp.net", "com", "io", "java", "javax", "ml.net", "net", "node", "org", "self",
      "system", "this", "vb.net", "window"});
@@ -41,22 +41,23 @@ std::string_view last_label(std::string_view host) {
   return host.substr(host.rfind('.') + 1);
 }
 
-// Ends of names of files and of systemd's units: "logo@2x.png", "getty@tty1.service".
-constexpr auto kNoMailTops =
+// Extensions of files and of systemd units: "logo@2x.png", "getty@tty1.service".
+constexpr auto kFileExtensions =
     std::to_array<std::string_view>({"avif", "gif", "jpeg", "jpg", "mount", "png", "scope",
                                      "service", "slice", "socket", "svg", "tgz", "timer", "webp"});
 
-// Nor is a mailbox what is called, as in "A@B.transpose()", or Kotlin's "this@Outer.name".
-bool is_no_mailbox(std::string_view local, std::string_view top, char next) {
+// True for code that resembles a mailbox: a call such as "A@B.transpose()", or Kotlin's
+// "this@Outer.name".
+bool is_code_not_mailbox(std::string_view local, std::string_view top, char next) {
   const bool is_called =
       next == '(' && !std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
   return is_called || local == "this" || local == "super" ||
-         std::binary_search(kNoMailTops.begin(), kNoMailTops.end(), top);
+         std::binary_search(kFileExtensions.begin(), kFileExtensions.end(), top);
 }
 
-// "me.At once", "navigator.onLine", "Dapper.NET": whoever writes a domain with capitals has them
-// everywhere, or in front, but for "Example.Com".
-bool is_cased_as_none(std::string_view name) {
+// True for names such as "me.At once", "navigator.onLine", "Dapper.NET". Domain names have capitals
+// either everywhere or only at the start; "Example.Com" is the exception.
+bool has_code_casing(std::string_view name) {
   const std::string_view top = last_label(name);
   if (top == "Com" || top == "Org" || std::none_of(top.begin(), top.end(), is_upper)) return false;
   return std::any_of(name.begin(), name.end(), [](char c) { return is_alpha(c) && !is_upper(c); });
@@ -75,7 +76,8 @@ struct Host {
   size_t labels = 0;
 };
 
-// Labels of letters, digits and inner dashes, divided by dots; a dot at the end is a sentence's.
+// Reads labels of letters, digits and inner dashes, separated by dots. A dot at the end belongs to
+// the sentence.
 Host host_at(const Text& text, size_t at) {
   Host out{at, 0};
   const size_t bound = at + kHostBytesMax;
@@ -98,8 +100,8 @@ Host host_at(const Text& text, size_t at) {
   return out;
 }
 
-// The end of what a URL holds, without the punctuation of the sentence around it. One that stands
-// behind a comma is a cell of a row, and a comma ends it.
+// The end of a URL without the punctuation of the sentence around it. A URL after a comma is taken
+// for a cell of a row, so the next comma ends it.
 size_t url_end(const Text& text, size_t begin, size_t at) {
   const bool cell = text.before(begin) == ',';
   constexpr std::string_view kNever = " \t\r\n<>\"`{}|\\^";
@@ -129,7 +131,7 @@ bool is_number(const Text& text, size_t begin, size_t end) {
          (end - begin == 1 || text[begin] != '0');
 }
 
-// Hexadecimal groups of an IPv6 address as they stand in the text.
+// The hexadecimal groups of an IPv6 address as written in the text.
 struct HexGroups {
   size_t end = 0;
   size_t count = 0;
@@ -185,7 +187,7 @@ HexGroups hex_groups_at(const Text& text, size_t at) {
   return out;
 }
 
-// Whether an address ends there, of which another is the end of a range.
+// True if an IPv4 address ends at `end`, so that the next one ends a range.
 bool follows_ipv4(const Text& text, size_t end) {
   constexpr size_t kIpv4Max = 15;
   size_t begin = end;
@@ -200,7 +202,8 @@ bool is_local(char c) {
          (c != '\0' && std::string_view("._%+-'&=~!#$*/?^`{|}").find(c) != std::string_view::npos);
 }
 
-// Where what could be a local part begins: at most a byte more than one has.
+// The beginning of the characters that could be a local part, at most one byte more than a local
+// part may have.
 size_t local_run_begin(const Text& text, size_t at_sign) {
   size_t begin = at_sign;
   while (at_sign - begin <= kLocalBytesMax && begin > 0) {
@@ -216,8 +219,8 @@ size_t local_run_begin(const Text& text, size_t at_sign) {
   return begin;
 }
 
-// Behind what a sentence, a query, JSON or Markdown may put in front; "o'brien" is one word unless
-// the address ends in a quote, too.
+// Skips what a sentence, a query, JSON or Markdown may put before an address. "o'brien" is one word
+// unless the address ends in a quote too.
 size_t local_begin(const Text& text, size_t begin, size_t at_sign, bool is_quoted) {
   const size_t escape = begin > 0 ? text.escape_end(begin - 1) : 0;
   begin = std::min(std::max(begin, escape), at_sign);
@@ -242,7 +245,7 @@ Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
   if (is_alnum(before) || before == '.' || before == '_') return std::nullopt;
   if (before == '-' && is_digit(text[at - 2]) && !follows_ipv4(text, at - 1)) return std::nullopt;
   const size_t end = ipv4_end(text, at);
-  if (end == 0 || is_alnum(text[end]) || text.behind(end) == '_') return std::nullopt;
+  if (end == 0 || is_alnum(text[end]) || text.after(end) == '_') return std::nullopt;
   const bool is_range = text[end] == '-' && ipv4_end(text, end + 1) != 0;
   if ((text[end] == '.' || text[end] == '-') && is_alnum(text[end + 1]) && !is_range)
     return std::nullopt;
@@ -261,16 +264,16 @@ Found find_ipv6(const Text& text, size_t at, const Cues& cues) {
   if (before == ':' && !cues.near(Cue::kHost, at, sizeof("6:") - 1)) return std::nullopt;
   const HexGroups groups = hex_groups_at(text, at);
   if (!groups.is_valid) return std::nullopt;
-  const char next = text.behind(groups.end);
+  const char next = text.after(groups.end);
   if (is_alnum(next) || next == '_' || (next == ':' && text[groups.end + 1] == ':'))
     return std::nullopt;
   if (next == ':' && is_hex(text[groups.end + 1])) return std::nullopt;
   // Eight pairs are a hardware address; "abc::def" is a name in C++, "[::2]" a slice in Python.
   if (groups.count == 8 && groups.shortest == 2 && groups.longest == 2) return std::nullopt;
-  const bool slight =
+  const bool is_weak =
       groups.count < 2 || !groups.has_digit || (groups.count < 3 && groups.longest < 2);
   const bool bracketed = before == '[' && next == ']' && text[groups.end + 1] == ':';
-  if (slight && !bracketed && !cues.near(Cue::kHost, at, kContextBytes)) return std::nullopt;
+  if (is_weak && !bracketed && !cues.near(Cue::kHost, at, kContextBytes)) return std::nullopt;
   return Match{kIp, at, groups.end, kChecked};
 }
 
@@ -283,7 +286,7 @@ Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
   size_t begin = local_begin(text, local_run_begin(text, at_sign), at_sign, is_quoted);
   if (begin == at_sign || text[at_sign - 1] == '.' || at_sign - begin > kLocalBytesMax)
     return std::nullopt;
-  if (is_no_mailbox(text.from(begin, at_sign), top, text[host.end])) return std::nullopt;
+  if (is_code_not_mailbox(text.from(begin, at_sign), top, text[host.end])) return std::nullopt;
   for (size_t mark = host.end; text[mark] == '_' && text[begin] == '_' && begin + 1 < at_sign;
        ++mark)
     ++begin;
@@ -303,7 +306,7 @@ Found find_url(const Text& text, size_t at, size_t word_end) {
   }
   size_t authority = host_begin;
   Host host = host_at(text, host_begin);
-  // A user in front: "https://name:word@host".
+  // Skips a user name before the host: "https://name:word@host".
   for (size_t i = 0; i < kHostBytesMax && (is_local(text[authority]) || text[authority] == ':');
        ++i) {
     if (text[authority] == '/' || text[authority] == '?' || text[authority] == '#') break;
@@ -325,15 +328,15 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   const char next = text[host.end];
   if (next == '@' || next == '(' || next == '[' || next == '_' || next == '=') return std::nullopt;
   std::string name(text.from(at, host.end));
-  if (is_cased_as_none(name)) return std::nullopt;
+  if (has_code_casing(name)) return std::nullopt;
   std::transform(name.begin(), name.end(), name.begin(), lower);
   const std::string_view top = last_label(name);
   const std::string_view first = std::string_view(name).substr(0, name.find('.'));
   const auto is_no_host = [&](std::string_view each) { return each == name || each == first; };
   if (std::any_of(kNoHosts.begin(), kNoHosts.end(), is_no_host)) return std::nullopt;
-  const bool known = std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
-  if (!known && !(is_doubtful_top_level(top) && is_top_level_shape(top) &&
-                  cues.near(Cue::kSite, at, kContextBytes)))
+  const bool is_known = std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
+  if (!is_known && !(is_doubtful_top_level(top) && is_top_level_shape(top) &&
+                     cues.near(Cue::kSite, at, kContextBytes)))
     return std::nullopt;
   if (first.size() < 2 && top != "com" && top != "org" && top != "net" && top != "co")
     return std::nullopt;

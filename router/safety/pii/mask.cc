@@ -1,5 +1,5 @@
-// A placeholder has one '[' only, at its beginning: what turns out to be none can be let go up to
-// the byte that showed it.
+// A placeholder has a single '[', at its beginning. So bytes that turn out not to be a placeholder
+// can be released up to the byte that showed it.
 
 #include "router/safety/pii/mask.h"
 
@@ -10,7 +10,7 @@
 
 namespace signalbox::pii {
 
-// Each bracket is looked at once, and no placeholder is searched for.
+// Visits each bracket once and searches for no placeholder.
 void Masks::avoid(std::string_view text) {
   for (size_t open = text.find('['); open != std::string_view::npos;) {
     const size_t next = text.find_first_of("[]", open + 1);
@@ -22,7 +22,7 @@ void Masks::avoid(std::string_view text) {
 }
 
 const std::string& Masks::of(std::string_view type, std::string_view value) {
-  auto [known, is_new] =
+  auto [entry, is_new] =
       index_of_value_.try_emplace({std::string(type), std::string(value)}, all_.size());
   if (is_new) {
     size_t& number = numbers_.try_emplace(std::string(type), 0).first->second;
@@ -32,7 +32,7 @@ const std::string& Masks::of(std::string_view type, std::string_view value) {
     } while (taken_.contains(mask.placeholder));
     all_.push_back(std::move(mask));
   }
-  return all_[known->second].placeholder;
+  return all_[entry->second].placeholder;
 }
 
 MaskTable::MaskTable(std::vector<Mask> masks) : by_placeholder_(std::move(masks)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Placeholders for personal data, and the way back: "[EMAIL_ADDRESS_1]" for each value, the same
-// for the same value, wherever it stands in a request.
+// Placeholders for personal data and their replacement by the originals. Each value has one
+// placeholder such as "[EMAIL_ADDRESS_1]", the same wherever the value occurs in a request.
 
 #include <cstddef>
 #include <map>
@@ -19,15 +19,15 @@ struct Mask {
   std::string original;
 };
 
-/// Hands placeholders out, numbered from 1 within a type in the order in which values come: a
-/// conversation that has grown by a turn has the same ones for its beginning.
+/// Assigns placeholders, numbered from 1 within a type in the order in which the values come. A
+/// conversation that has grown by a turn keeps the placeholders of its beginning.
 class Masks {
  public:
-  /// A placeholder that occurs in `taken`, as a client may have written one, is handed out for
-  /// nothing.
+  /// A placeholder that occurs in `taken`, for example because the client wrote it, is never
+  /// assigned.
   explicit Masks(std::string_view taken) { avoid(taken); }
 
-  /// Nor one that occurs in this. To be called before of().
+  /// Also excludes the placeholders in this text. Call it before of().
   void avoid(std::string_view text);
 
   const std::string& of(std::string_view type, std::string_view value);
@@ -41,39 +41,41 @@ class Masks {
   std::vector<Mask> all_;
 };
 
-/// Masks as they are looked up, put in order once for however many texts. Immutable.
+/// Masks sorted for lookup, once for any number of texts. Immutable.
 class MaskTable {
  public:
   explicit MaskTable(std::vector<Mask> masks);
 
-  /// The mask whose placeholder is `text`, or else one of those that begin with it; nullptr: none.
+  /// The mask whose placeholder is `text` or, if there is none, one whose placeholder begins with
+  /// it; nullptr if there is neither.
   const Mask* find(std::string_view text) const;
 
  private:
   std::vector<Mask> by_placeholder_;
 };
 
-/// Puts originals in the place of placeholders in a text that comes in pieces, cut anywhere. Holds
-/// back only what may still become a placeholder, which is less than the longest.
+/// Replaces placeholders by originals in a text that arrives in pieces, cut anywhere. Holds back
+/// only bytes that may still become a placeholder, which are fewer than the longest placeholder
+/// has.
 class Unmasker {
  public:
-  /// The masks outlive it.
+  /// The masks must outlive this object.
   explicit Unmasker(const MaskTable& masks) : masks_(&masks) {}
 
-  /// Appends what is sure by now.
+  /// Appends the bytes that are final.
   void push(std::string_view text, std::string& out);
-  /// Appends what is held back: the text has ended.
+  /// Appends the bytes that are held back; the text has ended.
   void finish(std::string& out);
   bool holds_back() const { return !held_.empty(); }
-  /// From here on, other originals of the same placeholders.
+  /// Uses other originals for the same placeholders from here on.
   void use(const MaskTable& masks) { masks_ = &masks; }
 
  private:
   const MaskTable* masks_;
-  std::string held_;  // begins with '[', is the beginning of a placeholder
+  std::string held_;  // begins with '[' and may become a placeholder
 };
 
-/// unmasked("write to [EMAIL_ADDRESS_1]")
+/// For a whole text such as "write to [EMAIL_ADDRESS_1]".
 std::string unmasked(std::string_view text, const MaskTable& masks);
 
 }  // namespace signalbox::pii

@@ -1,6 +1,6 @@
-// Findings are let in by rank, the strictest first; what comes later and overlaps one that is in
-// confirms it, and of it what lies outside is let in. Whoever masks by this list would send out
-// what it leaves out.
+// Accepts findings by rank, the strictest first. A later finding that overlaps an accepted one
+// confirms it, and its parts outside of that are accepted as well. Nothing may be lost: a caller
+// that masks by this list sends everything else.
 
 #include "router/safety/pii/merge.h"
 
@@ -16,31 +16,33 @@ namespace {
 
 using Accepted = std::map<size_t, PiiEntity>;  // by begin; none overlaps another
 
-/// The first of those that overlap [begin, end), or the end.
-Accepted::iterator first_overlap(Accepted& in, size_t begin, size_t end) {
-  auto at = in.upper_bound(begin);
-  if (at != in.begin() && std::prev(at)->second.end > begin) --at;
-  return at != in.end() && at->second.begin < end ? at : in.end();
+/// Returns the first accepted finding that overlaps [begin, end), or in.end().
+Accepted::iterator first_overlap(Accepted& accepted_in, size_t begin, size_t end) {
+  auto at = accepted_in.upper_bound(begin);
+  if (at != accepted_in.begin() && std::prev(at)->second.end > begin) --at;
+  return at != accepted_in.end() && at->second.begin < end ? at : accepted_in.end();
 }
 
-void confirm(PiiEntity& known, const PiiEntity& other) {
-  if (known.type != other.type) return;
-  if (known.source != other.source) known.source = PiiSource::kBoth;
-  known.score = std::max(known.score, other.score);
+void confirm(PiiEntity& accepted, const PiiEntity& other) {
+  if (accepted.type != other.type) return;
+  if (accepted.source != other.source) accepted.source = PiiSource::kBoth;
+  accepted.score = std::max(accepted.score, other.score);
 }
 
-void put(Accepted& in, PiiEntity entity) {
+void put(Accepted& accepted_in, PiiEntity entity) {
   const size_t begin = entity.begin;
-  in.emplace(begin, std::move(entity));
+  accepted_in.emplace(begin, std::move(entity));
 }
 
 bool is_word(char c) {
   return ascii::is_alpha(c) || ascii::is_digit(c) || static_cast<uint8_t>(c) >= 0x80;
 }
 
-/// Lets in what of it lies in [begin, end), of the model's without the spaces and signs that stood
-/// between it and what it was cut from. What a tokenizer's pieces leave over at an edge is nothing.
-void put_part(Accepted& in, std::string_view text, PiiEntity entity, size_t begin, size_t end) {
+/// Accepts the part of `entity` in [begin, end). For a model's finding, trims the spaces and signs
+/// at the cuts. Drops a part of less than three bytes, because it is only a remainder of the
+/// tokenizer's pieces.
+void put_part(Accepted& accepted_in, std::string_view text, PiiEntity entity, size_t begin,
+              size_t end) {
   constexpr size_t kBytesMin = 3;
   const bool trims = entity.source == PiiSource::kModel;
   while (trims && begin > entity.begin && begin < end && !is_word(text[begin])) ++begin;
@@ -48,58 +50,58 @@ void put_part(Accepted& in, std::string_view text, PiiEntity entity, size_t begi
   if (end < begin + kBytesMin) return;
   entity.begin = begin;
   entity.end = end;
-  put(in, std::move(entity));
+  put(accepted_in, std::move(entity));
 }
 
-bool has_exact_extent(const PiiEntity& known) {
-  return known.source != PiiSource::kModel && is_checked_pii(known.type);
+bool has_exact_extent(const PiiEntity& accepted) {
+  return accepted.source != PiiSource::kModel && is_checked_pii(accepted.type);
 }
 
-/// Lets it in, or has it confirm all that it overlaps, and lets in what is outside of that: a name
-/// that is marked as one with the address behind it. Nothing is outside of a checked finding of its
-/// type, whose extent is known.
-void add(Accepted& in, std::string_view text, PiiEntity entity) {
-  auto at = first_overlap(in, entity.begin, entity.end);
-  if (at == in.end()) return put(in, std::move(entity));
+/// Accepts the finding or, if it overlaps accepted ones, confirms those and accepts the parts
+/// outside of them: for example a name that was marked together with the address after it. If it
+/// overlaps a checked finding of its own type, the extent of that is exact, so no part is accepted.
+void add(Accepted& accepted_in, std::string_view text, PiiEntity entity) {
+  auto at = first_overlap(accepted_in, entity.begin, entity.end);
+  if (at == accepted_in.end()) return put(accepted_in, std::move(entity));
   bool has_extent = false;
   size_t begin = entity.begin;
   std::vector<std::pair<size_t, size_t>> outside;
-  for (; at != in.end() && at->second.begin < entity.end; ++at) {
-    PiiEntity& known = at->second;
-    has_extent = has_extent || (known.type == entity.type && has_exact_extent(known));
-    confirm(known, entity);
-    if (begin < known.begin) outside.emplace_back(begin, known.begin);
-    begin = known.end;
+  for (; at != accepted_in.end() && at->second.begin < entity.end; ++at) {
+    PiiEntity& accepted = at->second;
+    has_extent = has_extent || (accepted.type == entity.type && has_exact_extent(accepted));
+    confirm(accepted, entity);
+    if (begin < accepted.begin) outside.emplace_back(begin, accepted.begin);
+    begin = accepted.end;
   }
   if (has_extent) return;
   if (begin < entity.end) outside.emplace_back(begin, entity.end);
-  for (const auto& [from, to] : outside) put_part(in, text, entity, from, to);
+  for (const auto& [from, to] : outside) put_part(accepted_in, text, entity, from, to);
 }
 
-/// Whether a card has as many digits.
+/// True if the entity has enough digits for a card.
 bool may_be_card(std::string_view text, const PiiEntity& entity) {
   constexpr auto kDigitsMin = 12;  // ISO/IEC 7812
   const std::string_view extent = text.substr(entity.begin, entity.end - entity.begin);
   return std::count_if(extent.begin(), extent.end(), ascii::is_digit) >= kDigitsMin;
 }
 
-/// A rule's finding that is not checked. One of the model that covers it says what it is, which is
-/// found as surely then (but no card of too few digits); one that covers a part of it becomes one
-/// with it, if of its type, or keeps what is outside. So a number stays whole that a model takes
-/// apart.
-void add_unchecked(Accepted& in, std::string_view text, PiiEntity entity) {
-  auto at = first_overlap(in, entity.begin, entity.end);
-  if (at != in.end() && at->second.begin <= entity.begin && at->second.end >= entity.end) {
-    PiiEntity& known = at->second;
-    known.score = std::max(known.score, entity.score);
-    if (known.type == "CREDIT_CARD" && !may_be_card(text, known)) known.type = entity.type;
-    if (!is_checked_pii(known.type)) known.source = PiiSource::kBoth;
+/// Adds a rule's finding that is not checked. If a model's finding covers it, that finding
+/// determines the type and gets the higher score (except a card with too few digits). If a model's
+/// finding covers a part of it, the two become one if they have the same type; otherwise the
+/// model's finding keeps its parts outside. So a number stays whole even if a model splits it.
+void add_unchecked(Accepted& accepted_in, std::string_view text, PiiEntity entity) {
+  auto at = first_overlap(accepted_in, entity.begin, entity.end);
+  if (at != accepted_in.end() && at->second.begin <= entity.begin && at->second.end >= entity.end) {
+    PiiEntity& accepted = at->second;
+    accepted.score = std::max(accepted.score, entity.score);
+    if (accepted.type == "CREDIT_CARD" && !may_be_card(text, accepted)) accepted.type = entity.type;
+    if (!is_checked_pii(accepted.type)) accepted.source = PiiSource::kBoth;
     return;
   }
   std::vector<PiiEntity> others;
-  while (at != in.end() && at->second.begin < entity.end) {
+  while (at != accepted_in.end() && at->second.begin < entity.end) {
     PiiEntity other = std::move(at->second);
-    at = in.erase(at);
+    at = accepted_in.erase(at);
     if (other.type != entity.type) {
       others.push_back(std::move(other));
       continue;
@@ -109,14 +111,15 @@ void add_unchecked(Accepted& in, std::string_view text, PiiEntity entity) {
     entity.end = std::max(entity.end, other.end);
   }
   const size_t begin = entity.begin, end = entity.end;
-  put(in, std::move(entity));
+  put(accepted_in, std::move(entity));
   for (const PiiEntity& other : others) {
-    if (other.begin < begin) put_part(in, text, other, other.begin, begin);
-    if (other.end > end) put_part(in, text, other, end, other.end);
+    if (other.begin < begin) put_part(accepted_in, text, other, other.begin, begin);
+    if (other.end > end) put_part(accepted_in, text, other, end, other.end);
   }
 }
 
-/// What stands on each of its lines, or in each cell between tabs, if it has several.
+/// Splits each finding at line breaks and tabs, so that it covers one line or one cell. Addresses
+/// stay whole.
 std::vector<PiiEntity> by_line(std::string_view text, std::vector<PiiEntity> found) {
   constexpr std::string_view kBreaks = "\r\n\t";
   constexpr std::string_view kSpaces = " \t\r\n";
@@ -142,8 +145,9 @@ std::vector<PiiEntity> by_line(std::string_view text, std::vector<PiiEntity> fou
   return out;
 }
 
-/// Names with nothing but a space between them made one, which is as sure as its surest part: a
-/// doubtful surname takes nothing from the name in front. In the order of the text.
+/// Joins names that only a space separates into one, with the highest score of its parts, so that a
+/// doubtful surname does not lower the score of the name before it. Returns the findings in the
+/// order of the text.
 std::vector<PiiEntity> with_whole_names(std::string_view text, std::vector<PiiEntity> found) {
   const auto place = [](const PiiEntity& each) {
     return std::tie(each.begin, each.end, each.type);
@@ -151,7 +155,7 @@ std::vector<PiiEntity> with_whole_names(std::string_view text, std::vector<PiiEn
   std::sort(found.begin(), found.end(), [&](const PiiEntity& a, const PiiEntity& b) {
     return place(a) != place(b) ? place(a) < place(b) : a.score > b.score;
   });
-  // Windows that overlap find one thing twice.
+  // Overlapping windows find the same thing twice.
   found.erase(std::unique(found.begin(), found.end(),
                           [&](const auto& a, const auto& b) { return place(a) == place(b); }),
               found.end());
@@ -177,20 +181,20 @@ std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> r
   model = with_whole_names(text, by_line(text, std::move(model)));
   std::stable_sort(model.begin(), model.end(),
                    [](const PiiEntity& a, const PiiEntity& b) { return a.score > b.score; });
-  const auto unsure = std::find_if(model.begin(), model.end(),
-                                   [](const auto& each) { return each.score < kPiiModelSure; });
-  Accepted in;
+  const auto first_unsure = std::find_if(
+      model.begin(), model.end(), [](const auto& each) { return each.score < kPiiModelSure; });
+  Accepted accepted_in;
   for (const PiiEntity& entity : rules) {
-    if (is_checked_pii(entity.type)) put(in, entity);
+    if (is_checked_pii(entity.type)) put(accepted_in, entity);
   }
-  for (auto at = model.begin(); at != unsure; ++at) add(in, text, std::move(*at));
+  for (auto at = model.begin(); at != first_unsure; ++at) add(accepted_in, text, std::move(*at));
   for (PiiEntity& entity : rules) {
-    if (!is_checked_pii(entity.type)) add_unchecked(in, text, std::move(entity));
+    if (!is_checked_pii(entity.type)) add_unchecked(accepted_in, text, std::move(entity));
   }
-  for (auto at = unsure; at != model.end(); ++at) add(in, text, std::move(*at));
+  for (auto at = first_unsure; at != model.end(); ++at) add(accepted_in, text, std::move(*at));
   std::vector<PiiEntity> out;
-  out.reserve(in.size());
-  for (auto& [begin, entity] : in) out.push_back(std::move(entity));
+  out.reserve(accepted_in.size());
+  for (auto& [begin, entity] : accepted_in) out.push_back(std::move(entity));
   return out;
 }
 

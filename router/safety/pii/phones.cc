@@ -1,5 +1,5 @@
-// Telephone numbers: international ones by their sign and country code (ITU-T E.164), those of
-// North America by their shape, and whatever else a word beside it calls one.
+// Finds telephone numbers: international ones by their sign and country code (ITU-T E.164), those
+// of North America by their shape, and others by a word nearby.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ constexpr size_t kLocalMin = 6;
 constexpr size_t kUnbrokenMin = 7;
 constexpr size_t kGroupsMax = 9;
 
-/// Digits with what people put between them: "(71) 4233-6306", "41 (0)69 979 80 58".
+/// Digits with the separators that people put between them: "(71) 4233-6306", "41 (0)69 979 80 58".
 struct Number {
   size_t end = 0;
   size_t digits = 0;
@@ -23,22 +23,23 @@ struct Number {
   bool is_bracketed = false;      // the first group
 };
 
-// Whether a digit that ends there may be a group behind a country's code: a town, or mobiles, as in
-// "+33 6 12" and "+54 9 11". Elsewhere a digit alone is a list's.
+// True if a single digit that ends at `end` may be a group after a country code, for a town or for
+// mobile numbers, as in "+33 6 12" and "+54 9 11". Elsewhere a single digit belongs to a list.
 bool is_area(const Text& text, const Number& number, size_t end) {
   constexpr size_t kDigitsBefore = 5;
   const size_t gap = separator_at(text, end).bytes;
   return number.digits <= kDigitsBefore && gap > 0 && is_digit(text[end + gap]);
 }
 
-// One group from `at` on, with brackets around it or none; false when there is none.
+// Reads one group at `at`, with or without brackets; returns false if there is none.
 bool read_group(const Text& text, size_t at, bool abroad, Number& number) {
   const bool bracket = text[at] == '(';
   const size_t begin = at + (bracket ? 1 : 0);
   size_t end = text.digits_end(begin);
   const size_t size = end - begin;
   if (size == 0 || (bracket && (text[end] != ')' || size > 4))) return false;
-  if (number.digits + size > kDigitsMax + 2) return false;  // "00" in front is no digit of it
+  if (number.digits + size > kDigitsMax + 2)
+    return false;  // a leading "00" does not count as digits
   if (number.groups == 0) number.is_bracketed = bracket;
   const bool alone = number.groups > 0 && size == 1 && !bracket && text[at - 1] != ')';
   if (alone && !(abroad && is_area(text, number, end))) return false;
@@ -65,7 +66,7 @@ Number read_number(const Text& text, size_t at, bool abroad, size_t groups_max) 
   return number;
 }
 
-// "x769", " ext. 12", " extension 3"; the number's end without one.
+// The end of an extension, "x769", " ext. 12" or " extension 3"; `end` without one.
 size_t extension_end(const Text& text, size_t end) {
   constexpr size_t kExtensionMax = 6;
   size_t at = end;
@@ -81,28 +82,29 @@ size_t extension_end(const Text& text, size_t end) {
   return fits ? last : end;
 }
 
-// It goes on as a number that is none of a telephone: a fraction, a time, a share, a word.
-bool is_followed(const Text& text, size_t end) {
-  const char next = text.behind(end);
+// True if the digits continue as something other than a telephone number: a fraction, a time, a
+// percentage, a word.
+bool continues_after(const Text& text, size_t end) {
+  const char next = text.after(end);
   if (is_alnum(next) || next == '%' || next == '_' || next == '@') return true;
   return (next == '.' || next == ':' || next == '/' || next == '-') && is_digit(text[end + 1]);
 }
 
-bool is_part_of_more(const Text& text, size_t at) {
+bool continues_other_text(const Text& text, size_t at) {
   const char before = text.before(at);
   if (is_alnum(before) || before == '_' || before == '$') return true;
   return (before == '.' || before == '-' || before == '/' || before == ':') &&
          is_digit(text[at - 2]);
 }
 
-// "1,234,567", but also a row of a table: what nothing but a word beside it calls a telephone's
-// is none there.
-bool is_beside_comma(const Text& text, size_t begin, size_t end) {
+// True for "1,234,567", but also for a row of a table. There, a word nearby is not enough to make
+// digits a telephone number.
+bool touches_comma(const Text& text, size_t begin, size_t end) {
   return (text[begin - 1] == ',' && is_digit(text[begin - 2])) ||
          (text[end] == ',' && is_digit(text[end + 1]));
 }
 
-// Behind a sign or "00" the country's code, which does not begin with a nought.
+// A country code follows a sign or "00" and does not begin with a zero.
 bool is_international(const Text& text, size_t at, bool sign, const Number& number) {
   if (sign)
     return text[at] != '0' && number.digits >= kInternationalMin && number.digits <= kDigitsMax;
@@ -110,7 +112,7 @@ bool is_international(const Text& text, size_t at, bool sign, const Number& numb
          number.digits >= kInternationalMin + 2 && number.sizes[0] <= 5;
 }
 
-// "(206) 555-0147", "206-555-0147", "1-206-555-0147".
+// True for "(206) 555-0147", "206-555-0147" and "1-206-555-0147".
 bool is_north_american(const Text& text, size_t at, const Number& number) {
   const bool country = number.sizes[0] == 1 && text[at] == '1';
   const size_t first = country ? 1 : 0;
@@ -123,8 +125,8 @@ bool is_north_american(const Text& text, size_t at, const Number& number) {
   return text[area] >= '2' && (number.is_bracketed || country || !spaced);
 }
 
-// The word, or the sign, in front of a number: "at 555", "number: 555".
-bool is_led_to(const Text& text, size_t at) {
+// True if a leading word or sign stands directly before the number: "at 555", "number: 555".
+bool has_leading_word(const Text& text, size_t at) {
   size_t end = at;
   while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '(' || text[end - 1] == '\n')) --end;
   if (text[end - 1] == ':' || text[end - 1] == '#') return true;
@@ -137,8 +139,8 @@ bool is_led_to(const Text& text, size_t at) {
                      [&](std::string_view each) { return same_word(word, each); });
 }
 
-// " office", "-Fax": what stands behind a number in signatures.
-bool is_named_behind(const Text& text, size_t end) {
+// True if a name follows the number, as in signatures: " office", "-Fax".
+bool has_name_after(const Text& text, size_t end) {
   size_t at = end;
   if (text[at] == ' ' || text[at] == '-') ++at;
   if (text[at] == '(') ++at;
@@ -150,8 +152,9 @@ bool is_named_behind(const Text& text, size_t end) {
                                  [&](std::string_view each) { return same_word(name, each); });
 }
 
-// "my number is 07700 900386": a town's or a mobile's, as it is dialled within a country.
-bool is_somebodys(const Text& text, size_t at, const Number& number) {
+// True for "my number is 07700 900386": the number of a town or a mobile as dialled within a
+// country.
+bool has_owner(const Text& text, size_t at, const Number& number) {
   constexpr size_t kNationalMin = 10, kNationalMax = 11;
   if (text[at] != '0' || number.groups < 2 || number.digits < kNationalMin ||
       number.digits > kNationalMax)
@@ -165,25 +168,25 @@ bool is_somebodys(const Text& text, size_t at, const Number& number) {
     end = begin;
     return word;
   };
-  const auto is_one = [](std::string_view word, std::initializer_list<std::string_view> of) {
+  const auto is_any_of = [](std::string_view word, std::initializer_list<std::string_view> of) {
     return std::any_of(of.begin(), of.end(),
                        [&](std::string_view each) { return same_word(word, each); });
   };
   std::string_view word = word_before();
   if (same_word(word, "is")) word = word_before();
   return same_word(word, "number") &&
-         is_one(word_before(), {"my", "your", "his", "her", "our", "their"});
+         is_any_of(word_before(), {"my", "your", "his", "her", "our", "their"});
 }
 
 bool is_in_context(const Text& text, size_t at, const Number& number, const Cues& cues) {
-  constexpr size_t kNear = 32, kMaybeNear = 24, kBeside = 5;
+  constexpr size_t kNear = 32, kMaybeNear = 24, kAdjacent = 5;
   if (number.digits > kDigitsMax) return false;
   if (number.digits < (number.groups > 1 ? kLocalMin : kUnbrokenMin)) return false;
-  if (cues.near(Cue::kPhone, at, kNear) || is_named_behind(text, number.end) ||
-      is_somebodys(text, at, number))
+  if (cues.near(Cue::kPhone, at, kNear) || has_name_after(text, number.end) ||
+      has_owner(text, at, number))
     return true;
-  const bool beside = cues.near(Cue::kMaybePhone, at, kBeside);  // "messages to"
-  if (!beside && !(cues.near(Cue::kMaybePhone, at, kMaybeNear) && is_led_to(text, at)))
+  const bool is_adjacent = cues.near(Cue::kMaybePhone, at, kAdjacent);  // "messages to"
+  if (!is_adjacent && !(cues.near(Cue::kMaybePhone, at, kMaybeNear) && has_leading_word(text, at)))
     return false;
   return (number.groups > 1 || number.digits >= 9 || text[at] == '0');
 }
@@ -193,10 +196,10 @@ bool is_in_context(const Text& text, size_t at, const Number& number, const Cues
 Found find_phone(const Text& text, size_t at, const Cues& cues) {
   const size_t begin = at;
   if (text[at] == '+') ++at;
-  if (is_part_of_more(text, begin)) return std::nullopt;
+  if (continues_other_text(text, begin)) return std::nullopt;
   const bool sign = begin != at;
   const bool abroad = sign || (text[at] == '0' && text[at + 1] == '0');
-  // Behind it another number may stand, a time, a date: of as many groups as it can be.
+  // Another number, a time or a date may follow. So try the most groups first, then fewer.
   for (size_t most = kGroupsMax; most > 0;) {
     const Number number = read_number(text, at, abroad, most);
     if (number.groups == 0) return std::nullopt;
@@ -204,9 +207,8 @@ Found find_phone(const Text& text, size_t at, const Cues& cues) {
     const bool by_shape =
         is_international(text, at, sign, number) || (!sign && is_north_american(text, at, number));
     const bool by_word = !sign && !by_shape && most == kGroupsMax &&
-                         !is_beside_comma(text, begin, end) &&
-                         is_in_context(text, at, number, cues);
-    if ((by_shape || by_word) && !is_followed(text, end))
+                         !touches_comma(text, begin, end) && is_in_context(text, at, number, cues);
+    if ((by_shape || by_word) && !continues_after(text, end))
       return Match{kPhone, begin, end, kInContext};
     most = number.groups - 1;
   }

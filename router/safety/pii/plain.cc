@@ -1,5 +1,5 @@
-// Only what numbers and addresses are made of is read anew: fullwidth commas, colons and brackets
-// are those of a sentence, and end what stands in front of them.
+// Converts only the characters that numbers and addresses consist of. Fullwidth commas, colons and
+// brackets belong to the sentence and end what precedes them.
 
 #include "router/safety/pii/plain.h"
 
@@ -12,7 +12,7 @@ uint8_t byte_at(std::string_view text, size_t at) {
   return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
 }
 
-// What a sign of three bytes is written for; 0 where it is itself.
+// The ASCII character that a sign of three bytes stands for; 0 if it stands for itself.
 char ascii_of(std::string_view text, size_t at) {
   const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
   switch (byte_at(text, at)) {
@@ -32,7 +32,7 @@ char ascii_of(std::string_view text, size_t at) {
   }
 }
 
-// Bytes of a sign that has no width: a soft hyphen, U+200B to U+200D, U+2060, U+FEFF.
+// The length of a zero-width character: a soft hyphen, U+200B to U+200D, U+2060, U+FEFF.
 size_t hidden_bytes(std::string_view text, size_t at) {
   const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
   switch (byte_at(text, at)) {
@@ -69,7 +69,7 @@ bool PlainReader::next() {
 std::optional<std::string> plain(std::string_view text) {
   size_t size = 0;
   for (PlainReader reader(text); reader.next();) ++size;
-  if (size == text.size()) return std::nullopt;  // whatever is changed becomes shorter
+  if (size == text.size()) return std::nullopt;  // every conversion makes the text shorter
   std::string out;
   out.reserve(size);
   for (PlainReader reader(text); reader.next();) out.push_back(reader.byte());

@@ -1,5 +1,5 @@
 #pragma once
-// A text as the rules read it: what is written with other signs than ASCII's, written with those.
+// Converts a text to the form that the rules read, with ASCII characters for their variants.
 
 #include <cstddef>
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace signalbox::pii {
 
-/// Reads a text byte by byte with fullwidth digits, letters and signs of addresses, the ideographic
-/// space and the minus sign written in ASCII, and without what has no width inside of numbers. Each
-/// byte says what it stands for, so that nobody keeps a table of places as long as the text.
+/// Reads a text byte by byte. Fullwidth digits, letters and signs of addresses, the ideographic
+/// space and the minus sign become ASCII, and zero-width characters inside numbers are omitted.
+/// Each byte carries its position in the text, so that no table as long as the text is needed.
 class PlainReader {
  public:
   explicit PlainReader(std::string_view text) : text_(text) {}
 
-  /// Goes to the next byte, the first at first; false behind the last.
+  /// Moves to the next byte, on the first call to the first; returns false after the last.
   bool next();
   char byte() const { return byte_; }
-  /// The place in the text of what it stands for.
+  /// The range of the text that the byte stands for.
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
 
@@ -28,7 +28,7 @@ class PlainReader {
   char byte_ = '\0';
 };
 
-/// All that it reads. None where that is the text itself. In time linear in the text.
+/// The whole converted text, or nullopt if it equals `text`. Takes time linear in the text.
 std::optional<std::string> plain(std::string_view text);
 
 }  // namespace signalbox::pii

@@ -1,7 +1,7 @@
-// The pass: at the begin of a word, a number or a sign the scanners that could begin there are
-// asked, the strictest first; the first that finds something has it, and the pass goes on behind.
-// An e-mail address is found at its '@' and takes back what was found of its local part. A URL is
-// looked into by a pass of its own, for what it holds.
+// One pass over the text. At the beginning of a word, a number or a sign it tries the scanners that
+// can match there, the strictest first. The first match wins, and the pass continues after it. An
+// e-mail address is found at its '@' and replaces findings in its local part. A second pass
+// searches the parts of a URL.
 
 #include "router/safety/pii/rules.h"
 
@@ -13,15 +13,15 @@
 namespace signalbox::pii {
 namespace {
 
-
 constexpr auto kTypes =
     std::to_array<std::string_view>({kApiKey, kCreditCard, kDate, kDomain, kEmail, kIban, kIp, kJwt,
                                      kPhone, kPrivateKey, kLicense, kSsn, kZip});
 
 constexpr auto kUnchecked = std::to_array<std::string_view>({kDate, kPhone, kLicense, kZip});
 
-// Of what stands in a URL only this: dates and numbers of all kinds are names of pages.
-constexpr auto kHeldByUrls =
+// The only types that are searched for inside a URL: dates and other numbers there are names of
+// pages.
+constexpr auto kTypesInUrls =
     std::to_array<std::string_view>({kApiKey, kCreditCard, kEmail, kIban, kJwt, kSsn});
 
 class Pass {
@@ -35,7 +35,7 @@ class Pass {
   }
 
  private:
-  /// Asks at a place; where the pass goes on.
+  /// Tries the scanners at a place and returns where the pass continues.
   size_t step(size_t at) {
     const char c = text_[at];
     if (pii::is_digit(c)) return at_number(at);
@@ -49,7 +49,8 @@ class Pass {
     return found ? take(*found) : at + 1;
   }
 
-  // "ada%40example.org"; its letters and digits are no part of a word or a number.
+  // An escaped '@', as in "ada%40example.org". The letters and digits of an escape are not part of
+  // a word or a number.
   size_t at_escape(size_t at, size_t end) {
     const std::string_view escape = text_.from(at, end);
     if (escape != "%40" && escape != "\\u0040") return end;
@@ -60,12 +61,12 @@ class Pass {
   size_t at_number(size_t at) {
     const size_t end = text_.digits_end(at);
     if (!pii::is_alnum(text_.before(at))) {
-      if (const Found found = number_at(at, end)) return take_whole(*found);
+      if (const Found found = number_at(at, end)) return take_or_split(*found);
     }
     return end;
   }
 
-  // What stands behind the first digits already says what they cannot be.
+  // The character after the first digits already rules out some scanners.
   Found number_at(size_t at, size_t end) const {
     const char next = text_[end];
     if (Found found = pii::find_card(text_, at, end, cues_)) return found;
@@ -90,10 +91,10 @@ class Pass {
     while (pii::is_alpha(text_[end])) ++end;
     cues_.see(text_, at, end);
     cues_.see_parts(text_, at, end);
-    // A name may be the end of a longer one: "my2ndtoken".
-    if (const Found found = pii::find_named_key(text_, at, end, vain_)) return take(*found);
+    // The name of a key may be the end of a longer name: "my2ndtoken".
+    if (const Found found = pii::find_named_key(text_, at, end, failed_runs_)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {
-      if (const Found found = word_at(at, end)) return take_whole(*found);
+      if (const Found found = word_at(at, end)) return take_or_split(*found);
     }
     return end;
   }
@@ -103,7 +104,7 @@ class Pass {
            static_cast<uint8_t>(next) >= 0x80;
   }
 
-  // Most words are followed by a space and can be none of these.
+  // Most words are followed by a space and cannot match most scanners.
   Found word_at(size_t at, size_t end) {
     if (Found found = pii::find_date_by_month(text_, at, end, cues_)) return found;
     if (end - at == 2) {
@@ -111,24 +112,24 @@ class Pass {
     }
     if (!is_joined(text_[end])) return std::nullopt;
     if (Found found = in_url_ ? std::nullopt : find_url(text_, at, end)) return found;
-    if (Found found = pii::find_jwt(text_, at, vain_)) return found;
-    if (Found found = pii::find_key(text_, at, vain_)) return found;
+    if (Found found = pii::find_jwt(text_, at, failed_runs_)) return found;
+    if (Found found = pii::find_key(text_, at, failed_runs_)) return found;
     if (Found found = find_ipv6(text_, at, cues_)) return found;
     if (Found found = pii::find_license(text_, at, cues_)) return found;
     if (Found found = pii::find_zip(text_, at, cues_)) return found;
     return in_url_ ? std::nullopt : find_domain(text_, at, cues_);
   }
 
-  size_t take_whole(const Match& match) {
+  size_t take_or_split(const Match& match) {
     return match.type == kDomain ? take_url(match) : take(match);
   }
 
-  // A URL is one thing, but for the accounts, mailboxes and secrets that it holds.
+  // A URL is one finding, except for the accounts, mailboxes and secrets inside it.
   size_t take_url(const Match& url) {
     const UrlParts parts = pii::url_parts(text_, url.begin, url.end);
     Match rest = url;
     for (const auto& [begin, end] : {parts.user, parts.tail}) {
-      for (PiiEntity& held : held_in(begin, end)) {
+      for (PiiEntity& held : find_in_url(begin, end)) {
         take_piece(rest, held.begin);
         rest.begin = held.end;
         found_.push_back(std::move(held));
@@ -138,20 +139,20 @@ class Pass {
     return url.end;
   }
 
-  // A slash alone says nothing.
+  // A piece without a letter or a digit, such as a slash, is no finding.
   void take_piece(Match rest, size_t end) {
     const std::string_view bytes = text_.from(rest.begin, end);
     rest.end = end;
     if (std::any_of(bytes.begin(), bytes.end(), pii::is_alnum)) take(rest);
   }
 
-  // In a part of a URL, in order.
-  std::vector<PiiEntity> held_in(size_t begin, size_t end) const {
+  // The findings in a part of a URL, in order.
+  std::vector<PiiEntity> find_in_url(size_t begin, size_t end) const {
     Pass inside(text_.bytes().substr(0, end));
     inside.in_url_ = true;
     for (size_t at = begin; at < end;) at = inside.step(at);
     std::erase_if(inside.found_, [](const PiiEntity& each) {
-      return std::find(kHeldByUrls.begin(), kHeldByUrls.end(), each.type) == kHeldByUrls.end();
+      return std::find(kTypesInUrls.begin(), kTypesInUrls.end(), each.type) == kTypesInUrls.end();
     });
     return std::move(inside.found_);
   }
@@ -166,14 +167,14 @@ class Pass {
 
   Text text_;
   Cues cues_;
-  VainRuns vain_;
+  FailedRuns failed_runs_;
   size_t block_end_ = 0;
-  bool in_url_ = false;  // which is found already
+  bool in_url_ = false;  // it is scanned already
   std::vector<PiiEntity> found_;
 };
 
-// From places in what was read to those in the text.
-void put_back(std::string_view text, std::vector<PiiEntity>& found) {
+// Maps positions in the converted text back to positions in `text`.
+void restore_positions(std::string_view text, std::vector<PiiEntity>& found) {
   PlainReader reader(text);
   size_t bytes_read = 0;
   const auto read_to = [&](size_t end) {
@@ -198,10 +199,10 @@ std::string_view pii_source_name(PiiSource source) {
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
   const bool is_ascii =
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
-  const std::optional<std::string> read = is_ascii ? std::nullopt : plain(text);
-  if (!read) return Pass(text).run();
-  std::vector<PiiEntity> found = Pass(*read).run();
-  put_back(text, found);
+  const std::optional<std::string> converted = is_ascii ? std::nullopt : plain(text);
+  if (!converted) return Pass(text).run();
+  std::vector<PiiEntity> found = Pass(*converted).run();
+  restore_positions(text, found);
   return found;
 }
 

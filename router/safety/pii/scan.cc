@@ -1,4 +1,4 @@
-// Words are looked up in one sorted table; what a cue means to a number is the scanner's.
+// Looks words up in one sorted table. Each scanner decides what a cue means for its numbers.
 
 #include "router/safety/pii/scan.h"
 
@@ -12,7 +12,7 @@ struct Word {
   Cue cue;
 };
 
-// In the order of their bytes.
+// Sorted by their bytes.
 constexpr std::array kWords = {
     Word{"addr", Cue::kHost},
     Word{"address", Cue::kHost},
@@ -97,7 +97,8 @@ static_assert(std::is_sorted(kWords.begin(), kWords.end(),
 
 constexpr size_t kWordBytesMax = 10;
 
-// "cellId", "callCount" and "serverUrl" name other things.
+// True for the only cues that count inside an identifier. The others do not, because "cellId",
+// "callCount" and "serverUrl" name other things.
 bool is_in_names(const Word& word) {
   return word.cue == Cue::kSsn || word.cue == Cue::kZip || word.cue == Cue::kDriver ||
          word.text == "fax" || word.text == "mobile" || word.text == "phone" ||
@@ -134,7 +135,7 @@ char Text::before(size_t at) const {
   return begin < at && !is_alnum(outer) && outer != '_' ? ' ' : (*this)[at - 1];
 }
 
-char Text::behind(size_t at) const {
+char Text::after(size_t at) const {
   if (escape_end(at) != 0) return ' ';
   size_t end = at;
   while (end - at < kUnderscoresMax && (*this)[end] == '_') ++end;
@@ -224,11 +225,11 @@ void Cues::see_word(const Text& text, size_t begin, size_t end, bool is_part) {
   } else if (word == "dl" && text[begin] == 'D') {
     name(Cue::kLicense, end);
   } else {
-    const auto known =
+    const auto entry =
         std::lower_bound(kWords.begin(), kWords.end(), word,
                          [](const Word& a, std::string_view b) { return a.text < b; });
-    if (known != kWords.end() && known->text == word && !(is_part && !is_in_names(*known)))
-      name(known->cue, end);
+    if (entry != kWords.end() && entry->text == word && !(is_part && !is_in_names(*entry)))
+      name(entry->cue, end);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What the scanners of pii_rules share: classes of bytes, groups of digits, and the words that were
-// seen shortly before. Each scanner looks at one position and at a bounded number of bytes behind
-// it, or consumes what it has read; that keeps the whole linear.
+// Shared by the scanners of rules.cc: classes of bytes, groups of digits, and recent cue words.
+// Each scanner looks at one position and reads a bounded number of bytes after it, or consumes what
+// it has read. That keeps the whole pass linear.
 
 #include <array>
 #include <cstddef>
@@ -29,7 +29,7 @@ inline bool is_space(char c) {
 }
 bool same_word(std::string_view a, std::string_view lower_case);
 
-/// A text that may be read before its begin and behind its end: there are zeros.
+/// A text that may be read outside its bounds, where it contains zeros.
 class Text {
  public:
   explicit Text(std::string_view bytes) : bytes_(bytes) {}
@@ -39,17 +39,18 @@ class Text {
   std::string_view from(size_t begin, size_t end) const {
     return bytes_.substr(begin, end - begin);
   }
-  /// The end of the escape that begins here, of JSON, C or a URL ("\\n", "\\u00a0", "%20"); 0 when
-  /// there is none.
+  /// The end of the escape that begins at `at`, from JSON, C or a URL ("\\n", "\\u00a0",
+  /// "%20"); 0 if there is none.
   size_t escape_end(size_t at) const;
-  /// The byte in front of a place, and the byte at a place behind something; a space for what is no
-  /// part of the text's words: an escape, and the "_" of Markdown around them.
+  /// The byte before a place, and the byte at a place after a finding. Both return a space for
+  /// characters that are not part of the text's words: an escape, and the "_" of Markdown around
+  /// words.
   char before(size_t at) const;
-  char behind(size_t at) const;
-  /// Bytes of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 when it is
-  /// something else. Scripts that write without spaces begin behind them.
+  char after(size_t at) const;
+  /// The length of a letter of U+00C0 to U+052F (Latin, Greek, Cyrillic) at this place; 0 for
+  /// anything else. Scripts without spaces begin after that range.
   size_t letter_bytes(size_t at) const;
-  /// The end of the digits that begin here.
+  /// The end of the digits that begin at `at`.
   size_t digits_end(size_t at) const;
   /// The value of at most 9 digits.
   uint32_t number(size_t begin, size_t end) const;
@@ -58,14 +59,14 @@ class Text {
   std::string_view bytes_;
 };
 
-/// A space or a dash as people write them in numbers; no-break and narrow ones count as theirs.
+/// A space or a dash as people write them in numbers, including the no-break and narrow variants.
 struct Separator {
   char kind = '\0';  // ' ', '-', '.' or none
   size_t bytes = 0;
 };
 Separator separator_at(const Text& text, size_t at);
 
-/// Digits in groups that one separator each divides, from a digit on.
+/// Groups of digits with one separator between each two, starting at a digit.
 struct Groups {
   static constexpr size_t kMax = 8;
   struct Group {
@@ -78,7 +79,7 @@ struct Groups {
 };
 Groups groups_at(const Text& text, size_t at);
 
-/// What a word says of a number that follows it, or of one in front.
+/// The meaning of a word for a number after it or before it.
 enum class Cue : uint8_t {
   kPhone,
   kMaybePhone,
@@ -94,22 +95,22 @@ enum class Cue : uint8_t {
   kCount
 };
 
-/// The words behind which the scan is.
+/// The cue words that the scan has passed.
 class Cues {
  public:
-  /// `word` is text[begin, end), all of its letters.
+  /// Records a cue. `word` is text[begin, end), all of its letters.
   void see(const Text& text, size_t begin, size_t end);
-  /// The words that one is made of, as "phoneNumber" is; only those that name numbers.
+  /// Records cues inside a compound word such as "phoneNumber"; only those that name numbers.
   void see_parts(const Text& text, size_t begin, size_t end);
-  /// Whether such a word ended at most `within` bytes before.
+  /// True if such a word ended at most `within` bytes before.
   bool near(Cue cue, size_t at, size_t within) const {
     const size_t seen = ends_[static_cast<size_t>(cue)];
     return seen != 0 && at - seen <= within;
   }
   size_t end_of(Cue cue) const { return ends_[static_cast<size_t>(cue)]; }
-  /// Whether the word that was seen last of those which name numbers is this one.
+  /// True if `cue` is the latest of the cues that name numbers.
   bool is_last(Cue cue) const { return last_ == cue; }
-  /// What words said of a number has been used up.
+  /// Forgets cues that apply to a single number.
   void forget() {
     for (const Cue cue : {Cue::kLicense, Cue::kZip}) set(cue, 0);
   }
@@ -119,11 +120,11 @@ class Cues {
   void name(Cue cue, size_t end);
   void see_word(const Text& text, size_t begin, size_t end, bool is_part);
   std::array<size_t, static_cast<size_t>(Cue::kCount)> ends_{};  // 0: not seen
-  size_t social_ = 0;                                            // where "social" ended
+  size_t social_ = 0;                                            // the end of the last "social"
   Cue last_ = Cue::kCount;
 };
 
-/// What a scanner has found at a position.
+/// The finding of a scanner at a position.
 struct Match {
   std::string_view type;
   size_t begin;
@@ -149,46 +150,47 @@ inline constexpr std::string_view kApiKey = "API_KEY";
 inline constexpr std::string_view kPrivateKey = "PRIVATE_KEY";
 inline constexpr std::string_view kJwt = "JWT";
 
-// pii_accounts: digits begin at `at`, the first of them without a gap end at `digits_end`; or
-// letters and digits for find_iban and find_license.
+// accounts.cc: at a digit; `digits_end` ends the first run of digits. find_iban and find_license
+// also start at a letter.
 Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues);
 Found find_ssn(const Text& text, size_t at, size_t digits_end, const Cues& cues);
 Found find_iban(const Text& text, size_t at);
 Found find_license(const Text& text, size_t at, const Cues& cues);
 Found find_zip(const Text& text, size_t at, const Cues& cues);
 
-// pii_phones: at a digit, '(' or '+'.
+// phones.cc: at a digit, '(' or '+'.
 Found find_phone(const Text& text, size_t at, const Cues& cues);
 
-// pii_dates: at a digit; at a letter with the word's end.
+// dates.cc: at a digit; at a letter, with the end of the word.
 Found find_date(const Text& text, size_t at, const Cues& cues);
 Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cues& cues);
 
-// pii_hosts: at a digit; at a hexadecimal digit or ':'; at '@' or an escape of it, whose end is
-// `host_begin`, where it looks back, too; at a word.
+// hosts.cc: at a digit; at a hexadecimal digit or ':'; at '@' or its escape, which ends at
+// `host_begin` (this scanner also looks back); at a word.
 Found find_ipv4(const Text& text, size_t at, const Cues& cues);
 Found find_ipv6(const Text& text, size_t at, const Cues& cues);
 Found find_email(const Text& text, size_t at_sign, size_t host_begin);
 Found find_url(const Text& text, size_t at, size_t word_end);
 Found find_domain(const Text& text, size_t at, const Cues& cues);
-/// Begin and end of what stands in front of a URL's '@' (both 0 without one) and behind its host.
+/// The ranges of the text before a URL's '@' (both ends 0 without one) and of the text after its
+/// host.
 struct UrlParts {
   std::pair<size_t, size_t> user, tail;
 };
 UrlParts url_parts(const Text& text, size_t begin, size_t end);
 
-/// Where the runs of characters end that were read in vain. A key may begin anew inside of one, as
-/// in "sk-_sk-_", and reading to its end each time would be quadratic.
-struct VainRuns {
-  std::array<size_t, 5> key{};  // without a digit, by alphabet
-  size_t jwt = 0;               // a first part with no others that make it a JWT
+/// The ends of the runs of characters that turned out not to be keys. A key may begin again inside
+/// such a run, as in "sk-_sk-_", and reading to its end each time would be quadratic.
+struct FailedRuns {
+  std::array<size_t, 5> key{};  // runs without a digit, by alphabet
+  size_t jwt = 0;               // a first part that no further parts complete to a JWT
 };
 
-// pii_secrets: at a word, in the order of the text.
-Found find_key(const Text& text, size_t at, VainRuns& vain);
-Found find_jwt(const Text& text, size_t at, VainRuns& vain);
-Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vain);
-/// At '-'. `next_end` is where the next block ends, 0 at first; it is looked for once.
+// secrets.cc: at a word, in the order of the text.
+Found find_key(const Text& text, size_t at, FailedRuns& failed_runs);
+Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs);
+Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs);
+/// At '-'. `next_end` is the end of the next block, 0 at first; it is searched for once.
 Found find_private_key(const Text& text, size_t at, size_t& next_end);
 
 }  // namespace signalbox::pii

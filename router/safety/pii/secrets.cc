@@ -1,5 +1,5 @@
-// Secrets that give access: keys by the prefixes that their issuers gave them so that they can be
-// found, keys that stand behind a name that says so, JWTs (RFC 7519), PEM blocks (RFC 7468).
+// Finds secrets that give access: keys by the prefixes that their issuers chose to make them
+// recognisable, keys after a name such as "token", JWTs (RFC 7519) and PEM blocks (RFC 7468).
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,9 @@ namespace signalbox::pii {
 namespace {
 
 enum class Alphabet : uint8_t { kAlnum, kUpper, kHex, kWord, kDotted };
-static_assert(static_cast<size_t>(Alphabet::kDotted) < VainRuns{}.key.size());
+static_assert(static_cast<size_t>(Alphabet::kDotted) < FailedRuns{}.key.size());
 
-// What follows the prefix: characters of the alphabet, at least as many.
+// The characters after the prefix: their alphabet and least number.
 struct Shape {
   std::string_view prefix;
   size_t least;
@@ -117,7 +117,7 @@ bool has_digit(const Text& text, size_t begin, size_t end) {
   return std::any_of(bytes.begin(), bytes.end(), is_digit);
 }
 
-// Bits a character, by how often each occurs in it (Shannon).
+// Bits for each character, by the frequency of each character in it (Shannon).
 double entropy(std::string_view bytes) {
   std::array<uint32_t, 256> counts{};
   for (const char c : bytes) ++counts[static_cast<uint8_t>(c)];
@@ -130,9 +130,9 @@ double entropy(std::string_view bytes) {
   return bits;
 }
 
-// Words, years and paths: "images/2024/photo1.jpg", "sales_by_region_2023". What is random goes
-// from one kind of character to another at every third or so.
-bool is_of_words(std::string_view value) {
+// True for words, years and paths: "images/2024/photo1.jpg", "sales_by_region_2023". In a random
+// string the kind of character changes at about every third character.
+bool consists_of_words(std::string_view value) {
   constexpr size_t kBytesAChange = 8;
   const auto kind = [](char c) { return is_digit(c) ? 2 : is_upper(c) ? 1 : is_alpha(c) ? 0 : -1; };
   size_t changes = 0;
@@ -157,16 +157,16 @@ bool is_random(std::string_view value) {
 
 }  // namespace
 
-Found find_key(const Text& text, size_t at, VainRuns& vain) {
+Found find_key(const Text& text, size_t at, FailedRuns& failed_runs) {
   if (is_within_word(text, at)) return std::nullopt;
   for (const Shape& shape : kShapes) {
     if (text[at] != shape.prefix[0] || !text.bytes().substr(at).starts_with(shape.prefix)) continue;
     const size_t begin = at + shape.prefix.size();
-    size_t& vain_end = vain.key[static_cast<size_t>(shape.alphabet)];
-    if (begin < vain_end) continue;
+    size_t& failed_end = failed_runs.key[static_cast<size_t>(shape.alphabet)];
+    if (begin < failed_end) continue;
     size_t end = run_end(text, begin, shape.alphabet);
     if (!has_digit(text, begin, end)) {
-      vain_end = end;
+      failed_end = end;
       continue;
     }
     while (text[end - 1] == '-' || text[end - 1] == '.') --end;
@@ -177,12 +177,12 @@ Found find_key(const Text& text, size_t at, VainRuns& vain) {
   return std::nullopt;
 }
 
-// Three parts, of which the first is an object in base64 ("eyJ" is `{"`); five when it is
-// encrypted.
-Found find_jwt(const Text& text, size_t at, VainRuns& vain) {
+// Finds a JWT: three parts, of which the first is an object in base64 ("eyJ" is `{"`), or five if
+// it is encrypted.
+Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs) {
   constexpr size_t kPartMin = 8;
   if (is_within_word(text, at) || !text.bytes().substr(at).starts_with("eyJ")) return std::nullopt;
-  if (at < vain.jwt) return std::nullopt;
+  if (at < failed_runs.jwt) return std::nullopt;
   const size_t first_end = run_end(text, at, Alphabet::kWord);
   if (first_end - at < kPartMin) return std::nullopt;
   size_t end = first_end;
@@ -196,15 +196,15 @@ Found find_jwt(const Text& text, size_t at, VainRuns& vain) {
     ++parts;
   }
   if (!fits || parts < 3) {
-    vain.jwt = first_end;
+    failed_runs.jwt = first_end;
     return std::nullopt;
   }
   if (text[end - 1] == '.' && parts != 3) --end;
   return Match{kJwt, at, end, kChecked};
 }
 
-// `api_key = "..."`, `token: ...`, `Authorization: Bearer ...`.
-Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vain) {
+// Finds the key in `api_key = "..."`, `token: ...` and `Authorization: Bearer ...`.
+Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs) {
   const char last = lower(text[word_end - 1]);
   if (last != 'y' && last != 't' && last != 'n' && last != 'r') return std::nullopt;
   const std::string_view word = text.from(at, word_end);
@@ -216,11 +216,11 @@ Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vai
         return same_word(word.substr(word.size() - std::min(word.size(), name.size())), name);
       }))
     return std::nullopt;
-  // <api_key>..., but not <key> of a property list
+  // Accepts "<api_key>...", but not the "<key>" of a property list.
   bool assigned = bearer || (text[word_end] == '>' && !(is_key && text[at - 1] == '<'));
-  const bool told = text.bytes().substr(word_end).starts_with(kIs);
-  assigned = assigned || told;
-  size_t begin = word_end + (told ? kIs.size() : 0);
+  const bool has_is = text.bytes().substr(word_end).starts_with(kIs);
+  assigned = assigned || has_is;
+  size_t begin = word_end + (has_is ? kIs.size() : 0);
   for (size_t i = 0; i < kGapMax; ++i, ++begin) {
     const char c = text[begin];
     if (c == '=' || c == ':') {
@@ -231,13 +231,13 @@ Found find_named_key(const Text& text, size_t at, size_t word_end, VainRuns& vai
     }
   }
   if (!assigned || begin == word_end) return std::nullopt;
-  if (const Found jwt = find_jwt(text, begin, vain)) return jwt;
+  if (const Found jwt = find_jwt(text, begin, failed_runs)) return jwt;
   size_t end = begin;
   while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
   while (text[end - 1] == '.' || text[end - 1] == '-') --end;
   if (end <= begin || text[end] == '(' || !is_random(text.from(begin, end))) return std::nullopt;
-  const bool is_secret = bearer || lower(word.back()) == 't';  // which may be words
-  if (!is_secret && is_of_words(text.from(begin, end))) return std::nullopt;
+  const bool is_secret = bearer || lower(word.back()) == 't';  // a secret may consist of words
+  if (!is_secret && consists_of_words(text.from(begin, end))) return std::nullopt;
   while (text[end] == '=') ++end;
   return Match{kApiKey, begin, end, kInContext};
 }
@@ -259,7 +259,7 @@ Found find_private_key(const Text& text, size_t at, size_t& next_end) {
     while (text[end] == '-') ++end;
     return Match{kPrivateKey, at, end, kChecked};
   }
-  // Cut short: what is there of it.
+  // The block is cut short: take the part that is there.
   while (is_base64(text[end]) || is_space(text[end]) || text[end] == '=' || text[end] == '\\')
     ++end;
   while (is_space(text[end - 1])) --end;

@@ -153,7 +153,7 @@ TEST(Milvus, follows_a_log_that_is_longer_than_a_query) {
     const Clocks clocks = clocks_now();
     Entry head = entry(id, {0, 1});
     head.reply.clear();
-    MilvusRow row{.id = id, .written = told, .told = told, .expires = INT64_MAX};
+    MilvusRow row{.id = id, .written = told, .logged = told, .expires = INT64_MAX};
     row.head = to_bytes(head, clocks);
     const auto rows = json::Document::parse(*milvus_rows(row, "x"));
     test::MilvusDouble::Row out;
@@ -222,14 +222,13 @@ TEST(Milvus, says_what_does_not_fit) {
   MilvusOptions of = options(milvus);
   of.makes_collection = false;
   of.collection = "semantic_cache";
-  EXPECT_EQ(first_error(of),
-            name +
-                ": there is no collection \"semantic_cache\", and "
-                "development.auto_create_collection does not say that one may be made");
+  EXPECT_EQ(first_error(of), name +
+                                 ": there is no collection \"semantic_cache\", and "
+                                 "development.auto_create_collection does not allow creating it");
   milvus.set_fields({{"id", "VarChar"}, {"query", "VarChar"}, {"embedding", "FloatVector"}});
   EXPECT_EQ(first_error(of), name +
                                  ": the collection \"semantic_cache\" was not made by this "
-                                 "program, name another: it has no field \"written\"");
+                                 "program; choose another name: it has no field \"written\"");
   milvus.token = "root:secret";
   of.server.username = "root";
   of.server.password = "wrong";

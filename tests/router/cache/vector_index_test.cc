@@ -142,7 +142,7 @@ TEST(VectorIndex, refuses_what_is_no_direction) {
   }
   ASSERT_TRUE(index->add(1, 0, Vector{1, 0, 0, 0}));
   EXPECT_EQ(index->add(1, 5, Vector{1, 0, 0, 0}).error().message,
-            "id 1 is in the vector index already");
+            "id 1 is already in the vector index");
   ASSERT_TRUE(index->add(2, 0, Vector{1, 0, 0, 0}));
   EXPECT_EQ(index->add(3, 0, Vector{1, 0, 0, 0}).error().code, Code::kTooLarge);
   EXPECT_FALSE(VectorIndex::create({.dim = 0}));

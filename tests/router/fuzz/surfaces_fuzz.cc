@@ -57,7 +57,7 @@ void try_reply(size_t surface, const std::string& body) {
   if (whole) check_json(*whole);
   if (surface == 0 || surface == 3) check_json(incoming->replies->refusal(500, body));
   for (const auto& [id, owner] : {std::pair("resp_0f", "me")}) {
-    const auto stored = store.get(id, owner, test::kAsking.now);
+    const auto stored = store.get(id, owner, test::kRequestContext.now);
     SIGNALBOX_CHECK(surface != 2 || !whole || stored);
     if (stored) check_json("[" + stored->messages + "]");
   }

@@ -135,7 +135,7 @@ TEST(DashboardModels, that_may_not_see_a_request_are_named_with_why) {
   const Reply reply = client.read_reply();
   EXPECT_EQ(member(reply.body, "plan.left_out.0.model"), "expert") << reply.body;
   EXPECT_EQ(member(reply.body, "plan.left_out.0.reason"),
-            "it has a pii_policy, and personal data could not be looked for");
+            "it has a pii_policy, and the search for personal data failed");
 }
 
 TEST_F(Dashboard, refuses_what_is_no_request) {

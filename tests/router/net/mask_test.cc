@@ -133,7 +133,7 @@ TEST(Masking, refuses_where_it_cannot_look) {
   EXPECT_EQ(reply.status, 403);
   EXPECT_EQ(reply.headers.at("x-vsr-pii-violation"), "true");
   EXPECT_EQ(error_message(reply.body),
-            "personal data could not be looked for, and the request's route masks it");
+            "the search for personal data failed, and the request's route masks personal data");
   EXPECT_EQ(calls, 0);
 }
 

@@ -13,19 +13,20 @@
 
 namespace signalbox::dialects::test {
 
-inline constexpr dialects::Asking kAsking{"r-1", "0f", "me", 1000};
+inline constexpr dialects::RequestContext kRequestContext{"r-1", "0f", "me", 1000};
 
 /// The surfaces are "messages", "completions", "responses", and "server", which stands for chat
 /// completions through a server with Anthropic's API.
 inline Result<dialects::Incoming> read(std::string_view surface, std::string body,
                                        dialects::ResponseStore& store) {
-  if (surface == "messages") return dialects::AnthropicDialect().read(std::move(body), kAsking);
+  if (surface == "messages")
+    return dialects::AnthropicDialect().read(std::move(body), kRequestContext);
   if (surface == "completions")
-    return dialects::CompletionsDialect().read(std::move(body), kAsking);
+    return dialects::CompletionsDialect().read(std::move(body), kRequestContext);
   if (surface == "responses")
-    return dialects::ResponsesDialect(store).read(std::move(body), kAsking);
+    return dialects::ResponsesDialect(store).read(std::move(body), kRequestContext);
   SIGNALBOX_TRY(dialects::MessagesRequest request,
-                dialects::to_messages(std::move(body), kAsking.now));
+                dialects::to_messages(std::move(body), kRequestContext.now));
   return dialects::Incoming{std::move(request.body), std::move(request.replies)};
 }
 

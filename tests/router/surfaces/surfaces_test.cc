@@ -50,7 +50,8 @@ TEST(Surfaces, read_requests) {
   for (const json::Document& document : rows("requests.jsonl")) {
     const json::Value row = document.root();
     dialects::ResponseStore store{{}};
-    store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"}, kAsking.now);
+    store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"},
+              kRequestContext.now);
     const auto incoming = read(text(row, "surface"), text(row, "request"), store);
     if (row.find("error")) {
       ASSERT_FALSE(incoming) << row.raw();
@@ -122,7 +123,7 @@ TEST(Surfaces, give_a_completion_back_as_it_came) {
       "{ \"seed\": 12345678901234567890123 ,\"prompt\" :\t\"a\\u0041\\n\" , "
       "\"model\":\"m\",\"x\":[ ]}";
   const dialects::CompletionsDialect surface;
-  const auto incoming = surface.read(std::string(kBody), kAsking);
+  const auto incoming = surface.read(std::string(kBody), kRequestContext);
   ASSERT_TRUE(incoming);
   const auto back = surface.outgoing(incoming->chat);
   ASSERT_TRUE(back);
