@@ -134,7 +134,12 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
                                     : state.router->evaluate_recipe(asked.recipe, chat, headers);
   if (!begun) return invalid(fmt::format("recipe: {}", begun.error().message));
   Evaluation& evaluation = *begun;
-  const Result<void> ran = asked.all ? evaluation.run_all() : evaluation.run_needed();
+  Result<void> ran;
+  if (asked.all) {
+    ran = evaluation.run_all();
+  } else if (!evaluation.refuse_stranger()) {
+    ran = evaluation.run_needed();
+  }
   if (!ran && ran.error().code == Code::kOverloaded)
     return tl::unexpected<access::Failure>(access::failure_of(ran.error()));
   if (!ran) evaluation.give_up(ran.error());

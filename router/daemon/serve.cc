@@ -28,9 +28,9 @@
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
 #include "router/extproc/server.h"
-#include "router/gateway/chat.h"
 #include "router/gateway/count_tokens.h"
 #include "router/gateway/models.h"
+#include "router/gateway/pipeline.h"
 #include "router/gateway/responses.h"
 #include "router/gateway/routes.h"
 #include "router/gateway/thread_pool.h"
@@ -79,7 +79,7 @@ struct Daemon::Impl {
                                                             std::string text) const;
   std::vector<gateway::Route> model_calls(
       const serving::ServingState& state, const upstream::ModelCaller& caller,
-      std::chrono::milliseconds follow_max = gateway::CacheLookup::kFollowMax) const;
+      std::chrono::milliseconds follow_max = gateway::kFollowMax) const;
   extproc::SessionHost desk(const http::Request& request,
                             const upstream::ModelCaller& caller) const;
   Result<void> listen_for_envoy(const config::Config& config);
@@ -209,7 +209,7 @@ extproc::SessionHost Daemon::Impl::desk(const http::Request& request,
   extproc::SessionHost out{state->handler, &state->destinations,
                            state->config().router.clear_route_cache};
   const auto follow_max = std::min<std::chrono::milliseconds>(
-      gateway::CacheLookup::kFollowMax, state->config().http.decision_timeout);
+      gateway::kFollowMax, state->config().http.decision_timeout);
   for (gateway::Route& route : model_calls(*state, caller, follow_max)) {
     if (route.path == request.path() && route.method == request.method)
       out.handler = std::move(route.handler);

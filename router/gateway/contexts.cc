@@ -1,5 +1,5 @@
-// A context may have to be read and unpacked, and what comes of it is parsed anew: none of that is
-// for an event loop.
+// Reading, unpacking and parsing a context takes too long for an event loop, so all of it runs on
+// the thread pool.
 
 #include "router/gateway/contexts.h"
 
@@ -17,10 +17,10 @@
 namespace signalbox::gateway {
 namespace {
 
-/// How often the pager looks: an idle context stays for at most so much longer.
+/// How often the pager runs. An idle context stays in memory for at most this much longer.
 constexpr std::chrono::seconds kPagingInterval{5};
 
-/// What the smallest context counts as where they are counted: a file takes no less.
+/// The bytes that the smallest context counts as, because a file takes at least that much.
 constexpr uint64_t kContextBytesLeast = 4096;
 
 contexts::Limits limits_of(const config::ContextStore& config) {
@@ -40,7 +40,7 @@ contexts::Limits limits_of(const config::ContextStore& config) {
           .local_idle_s = whole_seconds(config.local_idle)};
 }
 
-/// Null: nothing is shared.
+/// Null if no store is shared.
 Result<std::unique_ptr<contexts::SharedLevel>> shared_level(const config::ContextStore& config) {
   if (!config.is_shared()) return nullptr;
   contexts::RedisLevelOptions options;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<contexts::SharedLevel>> shared_level(const config::Contex
   return contexts::make_redis_level(std::move(options));
 }
 
-/// What went wrong with one reference, as the client is told: by its place and its id.
+/// The error of one reference for the client, with its place and id.
 tl::unexpected<Error> refusal(size_t index, Error error) {
   const bool is_gone = error.code == Code::kNotFound || error.code == Code::kCorrupt;
   if (!is_gone && error.code != Code::kUpstream) return tl::unexpected(std::move(error));
@@ -108,7 +108,7 @@ Result<void> Contexts::expand_now(contexts::Store& from, const std::string& tena
   }
   held.from_ = &bytes_held_;
   const uint64_t of_all = bytes_held_.fetch_add(held.bytes_) + held.bytes_;
-  // What is too large by itself is told so: trying again would not help.
+  // A request that is too large by itself gets kTooLarge below: trying again would not help.
   const bool is_wide = chat.document.source().size() + held.bytes_ > config.http.body_bytes_max;
   if (of_all > config.http.bodies_bytes_max && !is_wide)
     return fail(Code::kOverloaded, "too many requests with contexts are being answered");
@@ -127,7 +127,7 @@ http::Task<Result<void>> Contexts::expand(http::Exchange exchange, request::Chat
   const std::string tenant = access::owner_of(exchange.request.headers, config);
   Result<void> outcome;
   std::function<void()> work = [&] { outcome = expand_now(*from, tenant, chat, held, config); };
-  std::stop_source given_up;  // nobody asks: it ends soon
+  std::stop_source given_up;  // never stopped, because the work is short
   const bool ran = co_await run_within(pool, exchange.interrupt, given_up, std::move(work));
   if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
   if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting");

@@ -1,6 +1,6 @@
 #pragma once
-// The contexts of the process, as requests use them: opened once, with limits that a configuration
-// may change, and put in front of the messages of who refers to them.
+// Stored contexts as requests use them: opened once for the process, with limits that a
+// configuration may change, and inserted before the messages of requests that refer to them.
 
 #include <atomic>
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace signalbox::gateway {
 
-/// The time that stores are told, since 1970.
+/// Seconds since 1970, the clock of stored contexts.
 int64_t wall_seconds();
 
 /// Thread-safe. Outlives the requests.
 class Contexts {
  public:
-  /// Bytes that contexts have added to one request, given back when it has been answered: a small
-  /// request must not become a large one without being counted like one.
+  /// The bytes that contexts have added to one request. They count as bytes of its body until the
+  /// request is answered, so that a small request cannot become a large one unnoticed.
   class Held {
    public:
     Held() = default;
@@ -37,17 +37,17 @@ class Contexts {
     uint64_t bytes_ = 0;
   };
 
-  /// Once, before requests come. Errors: kIo naming the directory.
+  /// Called once, before the first request. Errors: kIo naming the directory.
   Result<void> open(const config::Config& config);
-  /// From now on; the directory stays.
+  /// Takes up new limits; the directory stays.
   void configure(const config::ContextStore& config);
-  /// Null: not open yet, or switched off.
+  /// Null if contexts are not open yet or switched off.
   contexts::Store* store() const { return opened_; }
 
-  /// Precondition: context::has_refs(chat.document). Reads and splices on the pool. Errors:
-  /// kInvalid with the path and the id for one that the client has not stored, kUpstream with both
-  /// for one that may be where routers share them and nobody answers, kTooLarge over
-  /// http.body_bytes_max, kOverloaded, kCancelled, kDeadline, kIo.
+  /// Reads the contexts and inserts them on the pool. Precondition:
+  /// contexts::has_refs(chat.document). Errors: kInvalid with path and id for a context that the
+  /// client has not stored; kUpstream with both if the shared store does not answer; kTooLarge over
+  /// http.body_bytes_max; kOverloaded, kCancelled, kDeadline, kIo.
   http::Task<Result<void>> expand(http::Exchange exchange, request::ChatRequest& chat, Held& held,
                                   const config::Config& config, ThreadPool& pool);
 
@@ -58,7 +58,7 @@ class Contexts {
   std::atomic<uint64_t> bytes_held_{0};
   std::unique_ptr<contexts::Store> store_;
   std::unique_ptr<contexts::Pager> pager_;
-  std::unique_ptr<contexts::Follower> follower_;  // null: nothing is shared
+  std::unique_ptr<contexts::Follower> follower_;  // null: no store is shared
   std::atomic<contexts::Store*> opened_{nullptr};
 };
 

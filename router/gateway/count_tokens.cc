@@ -1,5 +1,5 @@
-// A name that stands for a decision is refused, too: which model would answer, and with what put in
-// or masked, is known once the request has been decided on, and nothing of it goes out unmasked.
+// An automatic name is refused: only a decision would choose the model and mask the request, and no
+// request leaves unmasked.
 
 #include "router/gateway/count_tokens.h"
 
@@ -9,7 +9,9 @@
 #include "base/json_writer.h"
 #include "router/config/access.h"
 #include "router/dialects/anthropic.h"
+#include "router/gateway/admit.h"
 #include "router/gateway/dialect_headers.h"
+#include "router/gateway/own_replies.h"
 #include "router/gateway/relay.h"
 #include "router/routing/selection/pii_policy.h"
 #include "router/splice/edit.h"
@@ -28,7 +30,7 @@ bool is_decided_on(const config::Config& config, std::string_view name) {
                              [&](const config::Entrypoint& each) { return has(each.model_names); });
 }
 
-/// Whose tokens are counted, and the body for its server.
+/// The model whose tokens are counted, and the body for its server.
 struct Count {
   const config::Model* model = nullptr;
   std::string body = {};
@@ -67,86 +69,78 @@ Result<Count> read(std::string body, const config::Config& config) {
   return out;
 }
 
-const http::ErrorShape kShape = [](int status, std::string_view body) {
-  return dialects::AnthropicDialect().refusal(status, body);
-};
-
 class CountTokens {
  public:
-  explicit CountTokens(const GatewayContext& services) : services_(services) {}
+  explicit CountTokens(const GatewayContext& context) : context_(context) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     http::Request& request = exchange.request;
-    RequestRecord watch(services_.observer, request.headers, exchange.reply, kCountPath);
-    http::Headers told;
-    told.add("x-request-id", watch.id());
-    const Result<Count> count = read(std::move(request.body), services_.router.config());
+    RequestRecord record(context_.observer, request.headers, exchange.reply, api_.path());
+    const RequestScope scope{context_, api_, exchange, record};
+    const Result<Count> count = read(std::move(request.body), scope.config());
     if (!count) {
-      co_await refuse(exchange, std::move(told), count.error(), watch);
+      co_await send_error(scope, count.error());
       co_return;
     }
-    const config::Config& config = services_.router.config();
-    const limits::Requester asker =
-        requester_of(config.authz.identity, request.headers, count->model->name);
-    if (config::refuses_stranger(config, asker.user, asker.groups)) {
-      watch.nameless();
-      add_headers(routing::error_headers(), told);
-      const std::string why = config::stranger_message(config);
-      co_await http::send_refusal(exchange.reply, std::move(told), 403, why, http::kMissingIdentity,
-                                  &kShape);
+    const http::Headers headers = undecided_headers(scope);
+    limits::Requester requester = requester_of(scope.config().authz.identity, request.headers);
+    if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
+      record.refuse_nameless();
+      const std::string why = config::stranger_message(scope.config());
+      http::Headers fields = headers;
+      co_await http::send_refusal(exchange.reply, std::move(fields), 403, why,
+                                  http::kMissingIdentity, api_.error_shape());
       co_return;
     }
-    const auto limited =
-        services_.limiter.admit(config.ratelimit, asker, std::chrono::steady_clock::now());
+    auto limited = admit(scope, requester);
+    if (!limited) limited = admit_to_model(scope, count->model->name, requester);
     if (limited) {
-      watch.limited();
-      add_headers(routing::error_headers(), told);
-      told.add("Retry-After", std::to_string(limited->retry.count()));
-      co_await http::send_refusal(exchange.reply, std::move(told), 429, limited->message,
-                                  routing::kLimitedPath, &kShape);
+      co_await send_limited(scope, *limited, headers);
       co_return;
     }
-    const http::Headers headers = for_anthropic(request.headers);
-    const http::Headers none;
-    const std::string target = fmt::format("{}{}", kCountPath, request.query());
-    watch.sent(count->body);
-    const std::string traceparent = watch.traceparent();
-    const upstream::Call call{.target = target,
-                              .headers = headers,
-                              .added = none,
-                              .request_id = watch.id(),
-                              .body = count->body,
-                              .interrupt = exchange.interrupt,
-                              .traceparent = traceparent,
-                              .drops_tracestate = !watch.keeps_tracestate()};
-    upstream::CallOutcome outcome = co_await services_.backends.call(*count->model, call);
-    if (!outcome.answer) {
-      co_await refuse(exchange, std::move(told), outcome.answer.error(), watch);
-      co_return;
-    }
-    const Result<void> relayed = co_await relay(**outcome.answer, exchange.reply, told);
-    if (!relayed) watch.failed(relayed.error(), relayed.error().message);
+    co_await forward(scope, *count);
   }
 
  private:
-  static http::Task<> refuse(http::Exchange exchange, http::Headers told, const Error& error,
-                             RequestRecord& watch) {
-    watch.failed(error);
-    if (error.code == Code::kCancelled) {
-      exchange.reply.abandon();
+  /// Sends the request to the model's server and relays the reply as it is.
+  http::Task<> forward(const RequestScope& scope, const Count& count) const {
+    const http::Headers headers = for_anthropic(scope.headers());
+    const http::Headers none;
+    const std::string target = fmt::format("{}{}", kCountPath, scope.exchange.request.query());
+    scope.record.sent(count.body);
+    const std::string traceparent = scope.record.traceparent();
+    const upstream::Call call{.target = target,
+                              .headers = headers,
+                              .added = none,
+                              .request_id = scope.record.id(),
+                              .body = count.body,
+                              .interrupt = scope.exchange.interrupt,
+                              .traceparent = traceparent,
+                              .drops_tracestate = !scope.record.keeps_tracestate()};
+    upstream::CallOutcome outcome = co_await context_.backends.call(*count.model, call);
+    if (!outcome.answer) {
+      co_await send_error(scope, outcome.answer.error());
       co_return;
     }
-    add_headers(routing::error_headers(), told);
-    co_await http::send_error(exchange.reply, std::move(told), error, &kShape);
+    http::Headers fields;
+    fields.add("x-request-id", scope.record.id());
+    const Result<void> relayed = co_await relay(**outcome.answer, scope.exchange.reply, fields);
+    if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
   }
 
-  const GatewayContext services_;
+  static const dialects::Dialect& anthropic() {
+    static const dialects::AnthropicDialect dialect;
+    return dialect;
+  }
+
+  const GatewayContext context_;
+  const ClientApi api_{kCountPath, &anthropic()};
 };
 
 }  // namespace
 
-Route count_tokens_route(const GatewayContext& services) {
-  return {"POST", std::string(kCountPath), CountTokens(services)};
+Route count_tokens_route(const GatewayContext& context) {
+  return {"POST", std::string(kCountPath), CountTokens(context)};
 }
 
 }  // namespace signalbox::gateway

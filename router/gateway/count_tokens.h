@@ -1,16 +1,15 @@
 #pragma once
-// POST /v1/messages/count_tokens: what only a server of Anthropic's API knows of its models. No
-// tokenizer of the models behind is known here, and a guess would be taken for a count, so that is
-// who is asked, or nobody.
+// POST /v1/messages/count_tokens. Only the model's server knows its tokenizer, and clients would
+// take an estimate for a count, so the request goes to an Anthropic server or is refused.
 
-#include "router/gateway/forward.h"
+#include "router/gateway/gateway_context.h"
 #include "router/gateway/routes.h"
 
 namespace signalbox::gateway {
 
-/// The request goes on as it is, but for the model's name, where it names a model whose servers
-/// speak that API. For a name that is decided on, a model with a pii_policy and other servers: 400,
-/// with the reason.
-Route count_tokens_route(const GatewayContext& services);
+/// Forwards the request, with the server's name of the model, if it names a model of an Anthropic
+/// server. Answers 400 with the reason for an automatic name, for a model with a pii_policy, and
+/// for other servers.
+Route count_tokens_route(const GatewayContext& context);
 
 }  // namespace signalbox::gateway

@@ -1,4 +1,4 @@
-// Credentials change their field, and nothing else of a request does.
+// Only credentials and version fields change.
 
 #include "router/gateway/dialect_headers.h"
 

@@ -1,5 +1,5 @@
-// One coroutine asks upstream and nothing else runs beside it: a check that comes back while it
-// waits makes the wait end (UpstreamReply::nudge), so that no event is written from two places.
+// Only one coroutine reads the upstream and writes to the client. A check that ends while it waits
+// interrupts the wait (UpstreamReply::nudge), so that events are never written from two places.
 
 #include "router/gateway/guarded_reply.h"
 
@@ -15,17 +15,17 @@
 namespace signalbox::gateway {
 namespace {
 
-constexpr int kWithheldStatus = 403;  // clients do not try it again
+constexpr int kWithheldStatus = 403;  // clients do not repeat the request
 constexpr std::string_view kWithheldCode = "response_blocked";
 constexpr std::string_view kWarnings = "x-vsr-response-warnings";
 constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
 
-// Where a stream stops behind what looks like the end of a sentence for twice as long as it
-// takes between two tokens, it is one: a digit behind "3." would have come.
+// A stream that pauses after an apparent end of a sentence for twice the usual gap between tokens
+// has ended a sentence: the digit after "3." would have come by then.
 constexpr double kPauseGaps = 2;
 constexpr std::chrono::milliseconds kPauseMin{40};
 constexpr std::chrono::milliseconds kPauseMax{1'000};
-constexpr double kNewest = 0.2;  // what the last gap counts in their mean
+constexpr double kNewest = 0.2;  // weight of the newest gap in the mean
 
 bool is_compressed(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
@@ -43,43 +43,44 @@ void add_if(http::Headers& headers, std::string_view name, std::string_view valu
 
 }  // namespace
 
-GuardedReply::GuardedReply(std::unique_ptr<upstream::UpstreamReply> answer,
-                           replies::WatchedReply watched, const GuardContext& guarding,
+GuardedReply::GuardedReply(std::unique_ptr<upstream::UpstreamReply> reply,
+                           replies::WatchedReply watched, const GuardContext& context,
                            http::Executor executor)
-    : answer_(std::move(answer)),
+    : reply_(std::move(reply)),
       rules_(watched.rules),
       check_(std::move(watched.check)),
-      guarding_(guarding),
+      context_(context),
       executor_(executor),
       self_(std::make_shared<Self>(Self{this})),
-      trails_(wants_trailers(guarding.exchange.request.headers)),
+      sends_trailers_(wants_trailers(context.exchange.request.headers)),
       end_timer_(executor),
       pause_timer_(executor) {}
 
 GuardedReply::~GuardedReply() {
-  self_->answer = nullptr;
+  self_->reply = nullptr;
   gone_.request_stop();
   if (!stream_) return;
   std::string nobody;
   stream_->give_up(nobody);
-  guarding_.watch.guarded(stream_->outcome());
+  context_.record.guarded(stream_->outcome());
 }
 
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
-    std::unique_ptr<upstream::UpstreamReply> answer, replies::WatchedReply watched,
-    const GuardContext& guarding) {
+    std::unique_ptr<upstream::UpstreamReply> reply, replies::WatchedReply watched,
+    const GuardContext& context) {
   using Wrapped = std::unique_ptr<upstream::UpstreamReply>;
-  if (answer->head().status != 200) co_return Wrapped(std::move(answer));
+  if (answer->head().status != 200) co_return Wrapped(std::move(reply));
   const http::Executor executor = co_await http::asio::this_coro::executor;
   std::unique_ptr<GuardedReply> out(
-      new GuardedReply(std::move(answer), std::move(watched), guarding, executor));
-  const http::Response& head = out->answer_->head();
+      new GuardedReply(std::move(reply), std::move(watched), guarding, executor));
+  const http::Response& head = out->reply_->head();
   out->head_.status = head.status;
   out->head_.headers = head.headers;
   if (is_event_stream(head.headers)) {
     out->stream_.emplace(out->rules_);
-    add_if(guarding.told, kWarnings, replies::early_warnings(out->rules_));
-    if (out->trails_) guarding.told.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
+    add_if(context.told, kWarnings, replies::early_warnings(out->rules_));
+    if (out->sends_trailers_)
+      context.told.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
     co_return Wrapped(std::move(out));
   }
   Result<void> read = co_await out->read_whole();
@@ -88,10 +89,10 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
 }
 
 http::Task<Result<void>> GuardedReply::read_whole() {
-  Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
+  Result<std::string> read = co_await upstream::read_whole(*reply_, kBodyBytesMax);
   if (!read) co_return tl::unexpected<Error>(std::move(read).error());
   std::string body = *std::move(read);
-  answer_.reset();
+  reply_.reset();
   auto reply = is_compressed(head_.headers) ? std::nullopt : replies::WholeReply::read(body);
   if (!reply) {
     answer_with(replies::unread(rules_, std::move(body)));
@@ -103,13 +104,13 @@ http::Task<Result<void>> GuardedReply::read_whole() {
     auto found = co_await checked(std::move(windows));
     verdict = std::move(found);
   }
-  if (guarding_.exchange.interrupt.raised())
-    co_return tl::unexpected<Error>(guarding_.exchange.interrupt.error());
+  if (context_.exchange.interrupt.raised())
+    co_return tl::unexpected<Error>(context_.exchange.interrupt.error());
   answer_with(reply->judged(rules_, verdict ? &*verdict : nullptr));
   co_return Result<void>{};
 }
 
-// Nothing where it took too long, or there was no room for it.
+// Returns nullopt if the check took too long or the pool had no room.
 http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
     std::vector<replies::ReplyWindow> windows) {
   struct Pending {
@@ -118,7 +119,7 @@ http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
     std::optional<replies::ReplyVerdict> verdict;
   };
   const auto pending = std::make_shared<Pending>(executor_);
-  const engine::Patience patience{http::Clock::now() + guarding_.whole_wait, gone_.get_token()};
+  const engine::Patience patience{http::Clock::now() + context_.whole_wait, gone_.get_token()};
   pending->timer.expires_at(patience.deadline);
   auto work = [check = check_, windows = std::move(windows), patience, pending,
                executor = executor_] {
@@ -128,10 +129,10 @@ http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
       pending->timer.cancel();
     });
   };
-  if (!guarding_.compute.submit(std::move(work))) co_return std::nullopt;
+  if (!context_.compute.submit(std::move(work))) co_return std::nullopt;
   std::function<void()> leave = [pending] { pending->timer.cancel(); };
-  const http::Interrupt::Scope scope(guarding_.exchange.interrupt, std::move(leave));
-  if (!guarding_.exchange.interrupt.raised()) co_await pending->timer.async_wait(http::kAwait);
+  const http::Interrupt::Scope scope(context_.exchange.interrupt, std::move(leave));
+  if (!context_.exchange.interrupt.raised()) co_await pending->timer.async_wait(http::kAwait);
   co_return std::move(pending->verdict);
 }
 
@@ -143,10 +144,10 @@ void GuardedReply::answer_with(replies::GuardedBody body) {
     head_.status = kWithheldStatus;
     head_.headers.add("Content-Type", "application/json");
   }
-  add_if(guarding_.told, kWarnings, body.warnings);
-  add_if(guarding_.told, kUnchecked, body.unchecked);
+  add_if(context_.headers, kWarnings, body.warnings);
+  add_if(context_.headers, kUnchecked, body.unchecked);
   head_.content_length = out_.size();
-  guarding_.watch.guarded(body.outcome);
+  context_.record.guarded(body.outcome);
 }
 
 void GuardedReply::start_check() {
@@ -157,14 +158,14 @@ void GuardedReply::start_check() {
                number = ++checks_, executor = executor_] {
     auto verdict = check->check(windows, {http::Clock::time_point::max(), stop});
     http::asio::post(executor, [self, number, verdict = std::move(verdict)] {
-      if (self->answer != nullptr) self->answer->take(verdict, number);
+      if (self->reply != nullptr) self->reply->take(verdict, number);
     });
   };
-  running_ = guarding_.compute.submit(std::move(work));
+  running_ = context_.compute.submit(std::move(work));
   if (!running_) stream_->failed(ready_);
 }
 
-// A check that was given up comes too late.
+// A check that was given up is ignored when it ends.
 void GuardedReply::take(const replies::ReplyVerdict& verdict, uint64_t check) {
   running_ = false;
   if (check != checks_) return;
@@ -180,9 +181,9 @@ void GuardedReply::give_up() {
   stream_->give_up(ready_);
 }
 
-// What a whole reply says in its header.
-void GuardedReply::trail() {
-  if (!trails_) return;
+// A stream carries in trailers what a whole reply carries in its header.
+void GuardedReply::add_trailers() {
+  if (!sends_trailers_) return;
   const replies::ReplyOutcome outcome = stream_->outcome();
   const auto names_of = [&](replies::ReplyState state) {
     const bool grounding =
@@ -194,7 +195,7 @@ void GuardedReply::trail() {
                        jailbreak ? replies::kResponseJailbreak : "");
   };
   const auto add = [&](std::string_view name, const std::string& names) {
-    if (!names.empty()) guarding_.exchange.reply.trail(name, names);
+    if (!names.empty()) context_.exchange.reply.trail(name, names);
   };
   add(kWarnings, names_of(replies::ReplyState::kFound));
   add(kUnchecked, names_of(replies::ReplyState::kUnchecked));
@@ -202,23 +203,23 @@ void GuardedReply::trail() {
 
 void GuardedReply::wake() {
   if (upstream_over_) end_timer_.cancel();
-  if (waits_ && !ready_.empty()) answer_->nudge();
+  if (waits_ && !ready_.empty()) reply_->nudge();
 }
 
-// After each piece: how long the end may wait for its checks, and when silence is the end of a
-// sentence.
-void GuardedReply::mind_the_time() {
+// Runs after each piece: sets when the end stops waiting for checks, and when silence counts as the
+// end of a sentence.
+void GuardedReply::check_deadlines() {
   const auto now = http::Clock::now();
   if (came_) gap_ = (1 - kNewest) * gap_ + kNewest * (now - *came_);
   came_ = now;
   if (std::exchange(pause_set_, false)) pause_timer_.cancel();
   if (!end_by_ && stream_->is_busy() && (stream_->holds() || upstream_over_)) {
-    end_by_ = now + guarding_.end_wait;
+    end_by_ = now + context_.end_wait;
     end_timer_.expires_at(*end_by_);
     end_timer_.async_wait([self = self_](const http::ErrorCode& error) {
-      if (error || self->answer == nullptr || !self->answer->end_by_) return;
-      self->answer->give_up();
-      self->answer->wake();
+      if (error || self->reply == nullptr || !self->reply->end_by_) return;
+      self->reply->give_up();
+      self->reply->wake();
     });
   }
   if (upstream_over_ || !stream_->pauses()) return;
@@ -227,15 +228,15 @@ void GuardedReply::mind_the_time() {
   pause_set_ = true;
   pause_timer_.expires_after(std::chrono::duration_cast<http::Clock::duration>(pause));
   pause_timer_.async_wait([self = self_](const http::ErrorCode& error) {
-    if (error || self->answer == nullptr) return;
-    self->answer->stream_->pause();
-    self->answer->start_check();
-    self->answer->wake();
+    if (error || self->reply == nullptr) return;
+    self->reply->stream_->pause();
+    self->reply->start_check();
+    self->reply->wake();
   });
 }
 
 http::Task<> GuardedReply::sleep() {
-  if (!end_by_) end_by_ = http::Clock::now() + guarding_.end_wait;
+  if (!end_by_) end_by_ = http::Clock::now() + context_.end_wait;
   if (http::Clock::now() >= *end_by_) {
     give_up();
     co_return;
@@ -251,8 +252,8 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
     if (last || !ready_.empty()) {
       out_ = std::exchange(ready_, {});
       if (last) {
-        answer_.reset();
-        trail();
+        reply_.reset();
+        add_trailers();
       }
       co_return upstream::Piece{out_, last};
     }
@@ -262,7 +263,7 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
       continue;
     }
     waits_ = true;
-    Result<upstream::Piece> piece = co_await answer_->next();
+    Result<upstream::Piece> piece = co_await reply_->next();
     waits_ = false;
     if (!piece) {
       give_up();
@@ -277,7 +278,7 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
       stream_->finish(ready_);
     }
     start_check();
-    mind_the_time();
+    check_deadlines();
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An upstream's answer that is watched while it passes: router/guard/guarded_stream says what is
-// told and when, this runs the checks and keeps the time.
+// An upstream reply that is checked while it passes. replies/guarded_stream decides what goes on
+// and when; this class runs the checks and keeps their deadlines.
 
 #include <chrono>
 #include <memory>
@@ -18,44 +18,45 @@
 
 namespace signalbox::gateway {
 
-/// What all of a configuration's watched answers share. All of it outlives them.
+/// The surroundings of one checked reply. All of them outlive it.
 struct GuardContext {
   ThreadPool& compute;
   http::Exchange exchange;
-  RequestRecord& watch;
-  http::Headers& told;                   // what the client is told with the reply; gains warnings
-  std::chrono::milliseconds end_wait;    // of a stream's end for its checks
-  std::chrono::milliseconds whole_wait;  // of a reply that does not stream
+  RequestRecord& record;
+  http::Headers& headers;                // of the reply to the client; warnings are added
+  std::chrono::milliseconds end_wait;    // how long the end of a stream waits for its checks
+  std::chrono::milliseconds whole_wait;  // how long a reply that is no stream waits
 };
 
-/// Events of a stream go on as soon as they are whole; checks run on the compute pool, one at a
-/// time for a reply, and what they find is told at once, whether or not upstream says something.
-/// Any other body is read whole, up to kBodyBytesMax, and checked before there is an answer.
+/// Events of a stream go on as soon as they are whole. Checks run on the thread pool, one at a time
+/// for a reply, and their findings are sent at once, even while the upstream is silent. Any other
+/// body is read whole, up to kBodyBytesMax, and checked before anything is sent.
 class GuardedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// Answers other than 200 stay as they are. What cannot be read, being compressed, is marked as
-  /// unchecked, or withheld where that counts as found; a reply that is withheld is a refusal with
-  /// status 403. Errors: UpstreamReply::next()'s, and kUpstream for a body that is too long.
+  /// Replies with a status other than 200 pass unchanged. A compressed reply cannot be read: it is
+  /// marked as unchecked, or withheld if unchecked counts as found. A withheld reply becomes a
+  /// refusal with status 403. Errors: those of UpstreamReply::next(), and kUpstream for a body that
+  /// is too long.
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
-      std::unique_ptr<upstream::UpstreamReply> answer, replies::WatchedReply watched,
-      const GuardContext& guarding);
+      std::unique_ptr<upstream::UpstreamReply> reply, replies::WatchedReply watched,
+      const GuardContext& context);
   ~GuardedReply() override;
 
   const http::Response& head() const override { return head_; }
-  /// What has been passed on does not wait for the next.
+  /// False, so that bytes that have arrived are flushed before the next wait.
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;
 
  private:
-  /// What callbacks hold instead of the answer, which may be gone. Of the loop's thread.
+  /// Held by callbacks instead of the reply, which may be gone. Used on the loop's thread only.
   struct Self {
-    GuardedReply* answer;
+    GuardedReply* reply;
   };
 
-  GuardedReply(std::unique_ptr<upstream::UpstreamReply> answer, replies::WatchedReply watched,
-               const GuardContext& guarding, http::Executor executor);
+  GuardedReply(std::unique_ptr<upstream::UpstreamReply> reply, replies::WatchedReply watched,
+               const GuardContext& context, http::Executor executor);
   http::Task<Result<void>> read_whole();
   http::Task<std::optional<replies::ReplyVerdict>> checked(
       std::vector<replies::ReplyWindow> windows);
@@ -63,34 +64,34 @@ class GuardedReply final : public upstream::UpstreamReply {
   void start_check();
   void take(const replies::ReplyVerdict& verdict, uint64_t check);
   void give_up();
-  void trail();
-  void mind_the_time();
+  void add_trailers();
+  void check_deadlines();
   void wake();
   http::Task<> sleep();
 
-  std::unique_ptr<upstream::UpstreamReply> answer_;  // null once it has been read
+  std::unique_ptr<upstream::UpstreamReply> reply_;  // null once it has been read
   const replies::ReplyRules rules_;
   const std::shared_ptr<replies::ReplyCheck> check_;
-  const GuardContext guarding_;
+  const GuardContext context_;
   const http::Executor executor_;
   const std::shared_ptr<Self> self_;
-  const bool trails_;  // the client wants fields behind a stream
+  const bool sends_trailers_;  // the client accepts trailers
   std::stop_source gone_;
   http::Response head_;
 
-  std::optional<replies::GuardedStream> stream_;  // none: the body is whole, in out_
-  std::string ready_;                             // for the client
+  std::optional<replies::GuardedStream> stream_;  // nullopt: the body is whole, in out_
+  std::string ready_;                             // events for the client
   std::string out_;
-  uint64_t checks_ = 0;   // that were begun or given up
-  bool running_ = false;  // one of them, perhaps one that was given up
-  bool waits_ = false;    // for upstream
+  uint64_t checks_ = 0;   // checks that were begun or given up
+  bool running_ = false;  // a check runs, perhaps one that was given up
+  bool waits_ = false;    // for the upstream
   bool upstream_over_ = false;
-  std::optional<Error> error_;                     // of upstream, to come behind what was held back
-  std::optional<http::Clock::time_point> end_by_;  // the end waits no longer
+  std::optional<Error> error_;                     // of the upstream; sent after what was held back
+  std::optional<http::Clock::time_point> end_by_;  // when the end stops waiting for checks
   http::Timer end_timer_, pause_timer_;
   bool pause_set_ = false;
-  std::optional<http::Clock::time_point> came_;  // the last bytes
-  std::chrono::duration<double> gap_{0};         // between bytes, lately
+  std::optional<http::Clock::time_point> came_;  // when the last bytes came
+  std::chrono::duration<double> gap_{0};         // mean gap between bytes
 };
 
 }  // namespace signalbox::gateway

@@ -1,5 +1,5 @@
 #pragma once
-// An upstream's answer whose times are written down as it passes.
+// An upstream reply whose latency and tokens are measured as it passes.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace signalbox::gateway {
 
-/// A request in flight at a model, from construction to destruction.
+/// Counts a request as in flight at a model from construction to destruction.
 class InFlight {
  public:
   InFlight(selection::RuntimeStats& stats, std::string_view model) : stats_(stats), model_(model) {
@@ -26,24 +26,24 @@ class InFlight {
   const std::string model_;
 };
 
-/// Passes everything on, and shows it to `watch`; what was measured goes to `stats` and to it once
-/// a reply with status 200 is whole. Both outlive it.
+/// Passes every byte on and records it in `record`. Once a reply with status 200 is whole, the
+/// measured times go to `stats` and `record`. Both outlive this.
 class MeteredReply final : public upstream::UpstreamReply {
  public:
-  MeteredReply(std::unique_ptr<upstream::UpstreamReply> answer, selection::RuntimeStats& stats,
+  MeteredReply(std::unique_ptr<upstream::UpstreamReply> reply, selection::RuntimeStats& stats,
                std::string_view model, std::chrono::steady_clock::time_point started,
-               RequestRecord& watch);
+               RequestRecord& record);
 
-  const http::Response& head() const override { return answer_->head(); }
-  bool ready() const override { return answer_->ready(); }
+  const http::Response& head() const override { return reply_->head(); }
+  bool ready() const override { return reply_->ready(); }
   http::Task<Result<upstream::Piece>> next() override;
-  void nudge() override { answer_->nudge(); }
+  void nudge() override { reply_->nudge(); }
 
  private:
-  std::unique_ptr<upstream::UpstreamReply> answer_;
+  std::unique_ptr<upstream::UpstreamReply> reply_;
   selection::RuntimeStats& stats_;
   const std::string model_;
-  RequestRecord& watch_;
+  RequestRecord& record_;
   replies::ReplyMeter meter_;
 };
 

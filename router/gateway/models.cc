@@ -1,4 +1,4 @@
-// The list does not change while the daemon runs: it is written once.
+// The list changes only with the configuration, so it is written once.
 
 #include "router/gateway/models.h"
 
@@ -21,7 +21,7 @@ std::string describe(std::string_view name, int64_t created) {
 
 http::Task<> send_one(http::Exchange exchange,
                       std::shared_ptr<const std::map<std::string, std::string>> models) {
-  // A name may hold a slash ("vllm-sr/auto"), so it is the whole rest of the path.
+  // A name may contain a slash ("vllm-sr/auto"), so it is the whole rest of the path.
   const std::string name(exchange.request.path().substr(kOnePrefix.size()));
   http::Headers fields;
   const auto found = models->find(name);
@@ -39,7 +39,7 @@ http::Task<> send_one(http::Exchange exchange,
 
 std::vector<Route> model_routes(const config::Config& config) {
   const auto created = static_cast<int64_t>(std::time(nullptr));
-  // Shared by the copies of the handler and the replies that are being sent.
+  // Shared by the copies of the handler and the replies in progress.
   auto models = std::make_shared<std::map<std::string, std::string>>();
   json::Writer list;
   list.begin_object().member("object", "list").key("data").begin_array();

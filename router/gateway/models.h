@@ -6,7 +6,7 @@
 
 namespace signalbox::gateway {
 
-/// The names that mean "choose for me" first, then the configured models.
+/// Automatic names ("auto") come first, then the configured models.
 std::vector<Route> model_routes(const config::Config& config);
 
 }  // namespace signalbox::gateway

@@ -1,4 +1,4 @@
-// A collector that is not there is no reason not to start: traces are dropped then, and counted.
+// The daemon starts without its trace collector; traces are then dropped and counted.
 
 #include "router/gateway/observer.h"
 
@@ -13,7 +13,7 @@ namespace signalbox::gateway {
 namespace {
 
 constexpr std::chrono::milliseconds kExportLimit{5'000};
-/// What the file leaves unbounded has a bound all the same.
+/// Bounds for values that the file leaves unbounded.
 constexpr uint64_t kCaptureBytesMax = 65'536;
 constexpr uint16_t kGrpcPort = 4317;
 constexpr uint16_t kHttpPort = 4318;
@@ -114,7 +114,7 @@ void Observer::start() {
   who.service_version =
       resource.service_version.empty() ? SIGNALBOX_VERSION : resource.service_version;
   who.deployment_environment = resource.deployment_environment;
-  // Shared by the copies of the std::function; used by the exporter's thread alone.
+  // Shared by the copies of the std::function; only the exporter's thread uses it.
   auto poster = std::make_shared<upstream::Poster>(collector_, kExportLimit);
   exporter_ = std::make_unique<observe::Exporter>(
       [poster](const std::string& body) {
@@ -140,7 +140,7 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
                  plugin->capture_response_body ? bytes : 0};
 }
 
-void Observer::tell(observe::Account account, bool sampled) const {
+void Observer::publish(observe::Account account, bool sampled) const {
   meters_.record(account);
   const auto level =
       is_fault(account.error) || !account.detail.empty() ? log::Level::kWarn : log::Level::kInfo;

@@ -1,6 +1,5 @@
 #pragma once
-// Who is told of requests, as one configuration wants it: metrics, traces, the record for replay,
-// the log.
+// Publishes finished requests as one configuration wants it: metrics, traces, replay and log.
 
 #include <memory>
 #include <optional>
@@ -17,29 +16,29 @@ namespace signalbox::gateway {
 /// Thread-safe.
 class Observer {
  public:
-  /// What of a request and its reply is kept for replay.
+  /// How much of a request and its reply is kept for replay.
   struct Capture {
-    size_t request_bytes = 0, response_bytes = 0;  // at most
+    size_t request_bytes = 0, response_bytes = 0;  // upper bounds
   };
 
-  /// All outlive it. Nothing is sent, and no limit of `replay` changes, before start().
+  /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.
   Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay);
   ~Observer();
-  /// The configuration serves from now on. Once, before requests come.
+  /// Called once when the configuration begins to serve, before its first request.
   void start();
 
   const observe::Meters& meters() const { return meters_; }
-  /// Which would answer if nothing were decided; null: none is configured.
+  /// The model that answers if no decision matches; null if none is configured.
   const config::Model* default_model() const { return default_model_; }
-  /// Whether spans of this trace are sent.
+  /// True if spans of this trace are exported.
   bool samples(const observe::TraceContext& trace) const;
-  /// Nothing: requests of this decision (nullptr: of none) are not recorded.
+  /// Nullopt if requests of this decision (nullptr for none) are not kept for replay.
   std::optional<Capture> capture(const config::Decision* decision) const;
 
-  /// A request has ended. `sampled` as samples() said.
-  void tell(observe::Account account, bool sampled) const;
+  /// Publishes a finished request. `sampled` is the result of samples().
+  void publish(observe::Account account, bool sampled) const;
 
-  /// What an operator should know, one line each.
+  /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
@@ -50,8 +49,8 @@ class Observer {
   observe::Replay& replay_;
   const observe::Meters meters_;
   const config::Model* const default_model_;
-  double share_ = 0;              // of all traces
-  config::BackendRef collector_;  // without a host: none
+  double share_ = 0;              // of all traces that are exported
+  config::BackendRef collector_;  // no host: nothing is exported
   std::unique_ptr<observe::Exporter> exporter_;
   std::vector<std::string> notices_;
 };

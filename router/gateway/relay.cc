@@ -1,4 +1,4 @@
-// Content-Encoding is left alone: compressed bytes pass as they are.
+// Compressed bytes pass as they are: Content-Encoding is not touched.
 
 #include "router/gateway/relay.h"
 
@@ -21,7 +21,7 @@ http::Headers reply_fields(const http::Headers& upstream, const http::Headers& o
   return out;
 }
 
-/// The last bytes that were passed on: enough to tell where an event ends.
+/// The last bytes that were written, enough to recognise the end of an event.
 class Tail {
  public:
   void add(std::string_view bytes) {
@@ -34,15 +34,15 @@ class Tail {
   std::string bytes_;
 };
 
-/// Tells a client in the middle of a stream that there will be no more. The error is an event of
-/// its own, which OpenAI's clients throw as an exception; then the connection closes without the
-/// terminating chunk, because a body that ends properly would tell proxies, caches and other
-/// clients that a broken answer is whole.
+/// Ends a stream that broke. The error is an event of its own, which OpenAI's clients throw as an
+/// exception. Then the connection closes without the terminating chunk, because proxies, caches and
+/// other clients take a body that ends properly for a whole answer.
 http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error& error,
                           const BrokenStream* broken) {
   const std::string body = http::error_body(error);
-  const std::string told = broken != nullptr ? (*broken)(body) : fmt::format("data: {}\n\n", body);
-  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", told);
+  const std::string events =
+      broken != nullptr ? (*broken)(body) : fmt::format("data: {}\n\n", body);
+  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", events);
   co_await reply.write(event, false);
   reply.abandon();
 }

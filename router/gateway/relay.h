@@ -1,5 +1,5 @@
 #pragma once
-// An upstream's reply becomes the client's, as it arrives.
+// Writes an upstream reply to the client as it arrives.
 
 #include <functional>
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace signalbox::gateway {
 
-/// Passes on status, end-to-end headers and body; each read is one write, nothing is held back.
-/// `fields` go out in addition and win over headers of the same name. Errors, for the log, after
-/// the client has been told as well as can be: kCancelled (it has gone), and what
-/// UpstreamReply::next() gives. What tells the client of one in the middle of a stream is `broken`,
-/// events made from the body of an error; without it OpenAI's.
+/// Writes status, end-to-end headers and body; each read is one write, and nothing is held back.
+/// `fields` are added and replace headers of the same name. An error in the middle of a stream
+/// reaches the client as events, which `broken` makes from the body of the error; without it they
+/// are OpenAI's. The error is also returned for the log: kCancelled if the client has gone, or that
+/// of UpstreamReply::next().
 using BrokenStream = std::function<std::string(std::string_view error_body)>;
 http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& reply,
                                const http::Headers& fields, const BrokenStream* broken = nullptr);
 
-/// Whether a reply with these headers is an event stream that can be read as it is.
+/// True if a reply with these headers is an event stream without an encoding.
 bool is_event_stream(const http::Headers& headers);
 
-/// Whether an event stream that has ended in these bytes stands between two events.
+/// True if a stream that ends in these bytes is between two events.
 bool at_event_boundary(std::string_view tail);
 
 }  // namespace signalbox::gateway

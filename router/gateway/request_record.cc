@@ -1,4 +1,4 @@
-// Copies names rather than looks at them: what is told of a request may outlive its configuration.
+// Names are copied, because the published record may outlive the configuration.
 
 #include "router/gateway/request_record.h"
 
@@ -82,10 +82,10 @@ RequestRecord::~RequestRecord() {
   account_.ended = std::chrono::steady_clock::now();
   account_.status = reply_.status();
   set_error();
-  observer_.tell(std::move(account_), sampled_);
+  observer_.publish(std::move(account_), sampled_);
 }
 
-// Of what went wrong without an error of ours.
+// Finds the error of a request that failed without an error of ours.
 void RequestRecord::set_error() {
   if (!account_.error.empty()) return;
   if (account_.status == 0 || reply_.broken()) {
@@ -137,9 +137,9 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.jailbreak = plan.guarded.jailbreak;
   account_.pii = plan.guarded.pii;
   account_.pii_types = plan.guarded.pii_types;
-  if (plan.guarded.missing_identity) nameless();
+  if (plan.guarded.missing_identity) refuse_nameless();
   account_.stream = stream;
-  account_.matched.clear();  // another plan may have been followed before
+  account_.matched.clear();  // an earlier plan may have been recorded
   for (const auto& matched : plan.matched)
     account_.matched.push_back({std::string(matched.type), matched.names});
   if (const auto capture = observer_.capture(decision)) {
@@ -154,7 +154,7 @@ void RequestRecord::failed(const Error& error, std::string_view detail) {
   if (!detail.empty()) account_.detail = detail;
 }
 
-void RequestRecord::nameless() {
+void RequestRecord::refuse_nameless() {
   account_.error = http::kMissingIdentity;
 }
 
@@ -188,7 +188,7 @@ void RequestRecord::answers(size_t events) {
 }
 
 uint64_t RequestRecord::tokens_taken() const {
-  constexpr uint64_t kBytes = 4;  // of a token of English, about
+  constexpr uint64_t kBytes = 4;  // of an English token, roughly
   if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion;
   if (!answered_) return 0;
   return sent_bytes_ / kBytes + (events_ != 0 ? events_ : reply_bytes_ / kBytes);
@@ -222,7 +222,7 @@ void RequestRecord::repeated(const replies::ReplyMeter::Times& times) {
   if (account_.repeated) account_.cost_on_default = cost_on_default(*account_.repeated);
 }
 
-// Without a decision the model would have been the same.
+// Without a decision the default would have been the same model.
 double RequestRecord::cost_on_default(const observe::Tokens& tokens) const {
   const config::Model* model = account_.decision.empty() ? model_ : observer_.default_model();
   return model == nullptr ? 0 : cost_of(*model, tokens);

@@ -1,6 +1,7 @@
 #pragma once
-// One request as it is seen from outside, from its first line to its last byte: whoever handles it
-// says what happens, and at the end everybody is told.
+// The last stage: the record of one request, from its first line to its last byte. The other stages
+// write down what happens; at the end the record is published as metrics, trace, log line and
+// replay.
 
 #include <optional>
 #include <string>
@@ -14,11 +15,11 @@
 
 namespace signalbox::gateway {
 
-/// Belongs to one request on its loop's thread. What it refers to outlives it. Tells when it is
-/// destroyed.
+/// Belongs to one request and is used on its loop's thread. All references outlive it. Publishes
+/// the record in its destructor.
 class RequestRecord {
  public:
-  /// `path` of the API, static.
+  /// `path` names the API and is static.
   RequestRecord(const Observer& observer, const http::Headers& headers, const http::Reply& reply,
                 std::string_view path);
   ~RequestRecord();
@@ -27,45 +28,46 @@ class RequestRecord {
 
   const std::string& id() const { return account_.id; }
 
-  /// The signals have been read, as far as they were; `why` not further is logged.
+  /// Records the signals that were evaluated. `why` is the reason if some were not; it is logged.
   void understood(const routing::Evaluation& evaluation, observe::Degraded degraded,
                   std::string_view why);
-  /// Takes a plan's names, and decides whether the request is recorded.
+  /// Records the names of a plan, and decides whether the request is kept for replay.
   void planned(const routing::Plan& plan, const config::Decision* decision, bool stream);
-  /// The request ends in an error of ours. `detail` is logged: never what a client wrote.
+  /// Records that the request ends in an error of ours. `detail` is logged, so it must not contain
+  /// text of the client.
   void failed(const Error& error, std::string_view detail = {});
 
-  /// x-vsr-replay-id; "": it is not recorded.
+  /// The value of x-vsr-replay-id; "" if the request is not kept for replay.
   const std::string& replay_id() const { return account_.replay_id; }
-  /// Tokens that a model has read and written: as its reply says, else about as many, by bytes and
-  /// events, also of a reply that was left. 0: no model has answered.
+  /// Tokens that a model has read and written: from the usage in its reply, or estimated from bytes
+  /// and events, also for a reply that was cut. 0 if no model has answered.
   uint64_t tokens_taken() const;
   observe::Degraded degraded() const { return account_.degraded; }
 
-  /// It is refused, since nobody is named who asks.
-  void nameless();
-  /// It is refused, since its user has asked too often.
+  /// Records that the request is refused because it names nobody who asks.
+  void refuse_nameless();
+  /// Records that the request is refused by a rate limit.
   void limited();
 
-  /// The response cache has been looked at since `began`.
+  /// Records a look-up in the response cache that began at `began`.
   void cached(observe::CacheUse use, std::chrono::steady_clock::time_point began);
-  /// The answer is one that was given before, which says this of its tokens.
+  /// Records a cached answer with the tokens that it once cost.
   void repeated(const replies::ReplyMeter::Times& times);
-  /// It goes to a model now.
+  /// Records that the request goes to a model now.
   void sent(std::string_view body);
-  /// What the server is told of the trace, once sent().
+  /// The traceparent for the server. Precondition: sent() was called.
   std::string traceparent() const;
-  /// Whether the client's tracestate goes with it.
+  /// True if the client's tracestate belongs to this trace.
   bool keeps_tracestate() const { return account_.trace.state_holds; }
-  /// Bytes of the reply, as they come from upstream.
+  /// Records bytes of the reply as they come from the upstream.
   void passes(std::string_view bytes);
-  /// A model has answered so far with as many events; 0: its reply is none of events.
+  /// Records the number of SSE events so far; 0 if the reply is not a stream.
   void answers(size_t events);
-  /// The reply was watched, as far as it came. May be told again.
+  /// Records the result of checking the reply so far. A later call replaces it.
   void guarded(const replies::ReplyOutcome& outcome);
-  /// The client gets a refusal in its place.
+  /// True if the client gets a refusal instead of the reply.
   bool withheld() const { return withheld_; }
-  /// The reply has come whole.
+  /// Records that the reply has arrived whole.
   void measured(const replies::ReplyMeter::Times& times);
 
  private:
@@ -79,7 +81,7 @@ class RequestRecord {
   bool withheld_ = false;
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
-  bool answered_ = false;  // by a model
+  bool answered_ = false;  // a model has answered
   uint64_t sent_bytes_ = 0, reply_bytes_ = 0, events_ = 0;
 };
 

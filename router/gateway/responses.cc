@@ -1,4 +1,4 @@
-// A response of somebody else is not there, as one that never was.
+// A response of another owner is reported as not found, like one that never existed.
 
 #include "router/gateway/responses.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is stored of responses: GET and DELETE /v1/responses/{id}, GET .../input_items.
+// Stored responses: GET and DELETE /v1/responses/{id}, GET .../input_items.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace signalbox::gateway {
 
-/// Both outlive the routes. Each client sees its own only: see owner_of().
+/// Both arguments outlive the routes. A client sees only its own responses: see owner_of().
 std::vector<Route> response_routes(dialects::ResponseStore& store, const config::Config& config);
 
-/// The limits that a configuration asks for.
+/// The limits of the store in a configuration.
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api);
 
 }  // namespace signalbox::gateway

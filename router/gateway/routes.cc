@@ -1,4 +1,4 @@
-// A dozen routes are searched faster than hashed.
+// A linear search over a dozen routes is faster than a hash table.
 
 #include "router/gateway/routes.h"
 
@@ -18,7 +18,7 @@ bool accepts(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");
 }
 
-/// The methods of a path, for Allow; "" when there is no such path.
+/// The value of Allow for a path; "" if no route has it.
 std::string methods_of(const std::vector<Route>& routes, std::string_view path) {
   std::string out;
   for (const Route& route : routes) {
@@ -76,7 +76,7 @@ http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body)
 }
 
 http::Handler fixed_json(std::string body) {
-  // Shared by the copies of the std::function and the replies that are being sent.
+  // Shared by the copies of the std::function and the replies in progress.
   auto shared = std::make_shared<const std::string>(std::move(body));
   return [shared](http::Exchange exchange) { return send_json(exchange, shared); };
 }

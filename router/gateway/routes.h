@@ -1,5 +1,5 @@
 #pragma once
-// Which path and method goes to which handler, and the answers to those that go nowhere.
+// The table of routes by method and path, and the replies to requests that match none.
 
 #include <initializer_list>
 #include <string>
@@ -15,8 +15,8 @@ struct Route {
   http::Handler handler;
 };
 
-/// A handler over handlers: unknown paths get 404, wrong methods 405 with Allow, OPTIONS 204 with
-/// Allow. `error_body` writes the bodies of the first two.
+/// A handler that dispatches to the routes. Unknown paths get 404, wrong methods 405 with Allow,
+/// OPTIONS 204 with Allow. `error_body` writes the bodies of the first two.
 http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body);
 
 /// A handler that always answers 200 with this JSON.

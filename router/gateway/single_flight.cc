@@ -1,4 +1,4 @@
-// A timer that is set to the past is how a coroutine on another loop is woken.
+// A coroutine on another loop is woken by setting its timer to the past.
 
 #include "router/gateway/single_flight.h"
 
@@ -8,7 +8,7 @@
 namespace signalbox::gateway {
 namespace {
 
-// A wait that has not begun yet ends at once too.
+// This also ends a wait that has not begun yet.
 void wake(http::Timer& timer) {
   timer.expires_at(http::Clock::time_point::min());
 }

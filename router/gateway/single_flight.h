@@ -1,6 +1,6 @@
 #pragma once
-// Of requests that are the same and come at the same time, one is answered by the model; the others
-// wait for what it gets.
+// Collapses equal requests that come at the same time: one goes to the model, and the others wait
+// for its answer.
 
 #include <chrono>
 #include <map>
@@ -14,10 +14,10 @@
 
 namespace signalbox::gateway {
 
-/// Thread-safe. Waiters may be on other loops than the one they wait for.
+/// Thread-safe. Waiters and the leader may run on different loops.
 class SingleFlight {
  public:
-  /// The right to ask, until it is gone. Empty for those who have waited.
+  /// The right to call the model, held until destruction. Empty for requests that have waited.
   class Lead {
    public:
     Lead() = default;
@@ -27,7 +27,7 @@ class SingleFlight {
     Lead& operator=(Lead&& other) noexcept;
     ~Lead() { end(); }
     explicit operator bool() const { return flights_ != nullptr; }
-    /// Those who wait go on.
+    /// Wakes the waiters.
     void end();
 
    private:
@@ -35,12 +35,12 @@ class SingleFlight {
     std::string id_;
   };
 
-  /// The lead, at once, if nobody has it; otherwise nothing, after whoever has it has ended, the
-  /// patience has passed, or the request was interrupted.
+  /// Returns the lead at once if nobody has it. Otherwise waits until the leader has ended, the
+  /// patience has passed or the request is interrupted, and returns an empty one.
   http::Task<Lead> enter(std::string id, http::Interrupt& interrupt,
                          std::chrono::milliseconds patience);
 
-  /// Before the loops are destroyed, when they have stopped: nobody is told any more.
+  /// Call after the loops have stopped and before they are destroyed: no waiter is woken any more.
   void close();
 
  private:

@@ -16,7 +16,7 @@ struct Start {
   template <class Handler>
   void operator()(Handler&& handler, ThreadPool* compute, std::function<void()> work) const {
     auto executor = http::asio::get_associated_executor(handler);
-    // std::function wants to copy what it holds, and a coroutine's handler can only be moved.
+    // std::function copies its target, but the handler of a coroutine can only be moved.
     auto resume = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
     auto job = [work = std::move(work), resume, executor] {
       work();

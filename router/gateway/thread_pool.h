@@ -1,6 +1,6 @@
 #pragma once
-// Threads for work that takes milliseconds, such as running a model: an event loop that did it
-// would make every other request on it wait.
+// Threads for work that takes milliseconds, such as running a model. On an event loop it would
+// delay every other request of that loop.
 
 #include <condition_variable>
 #include <deque>
@@ -15,22 +15,22 @@
 
 namespace signalbox::gateway {
 
-/// Thread-safe. Destroyed after the loops have stopped and before they are destroyed.
+/// Thread-safe. Must be destroyed after the event loops have stopped and before they are destroyed.
 class ThreadPool {
  public:
-  /// `threads` 0: one a processor. At most `queue_max` pieces of work wait.
+  /// 0 `threads` means one a processor. At most `queue_max` pieces of work wait.
   ThreadPool(uint32_t threads, uint32_t queue_max);
-  /// Waits for work in progress; what is queued is dropped.
+  /// Waits for work in progress and drops queued work.
   ~ThreadPool();
 
-  /// False, without waiting, when the queue is full.
+  /// Returns false without waiting if the queue is full.
   bool submit(std::function<void()> work);
 
-  /// Runs `work` on a thread of the pool while the calling coroutine waits; yields false when the
+  /// Runs `work` on a thread of the pool while the calling coroutine waits. Returns false if the
   /// queue is full and the work has not run.
   http::Task<bool> run(std::function<void()> work);
 
-  /// Pieces of work that no thread has begun.
+  /// The number of pieces of work that wait.
   size_t waiting() const;
 
  private:
@@ -44,9 +44,9 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-/// Runs `work` on the pool. When the client goes or its time is up meanwhile, `given_up` is told
-/// so: for the work to end early, which is waited for all the same. What has not begun by then is
-/// not done any more. False as ThreadPool::run().
+/// Runs `work` on the pool. If the client goes or its time is up meanwhile, `given_up` is stopped,
+/// so that the work can end early; the call still waits for it. Work that has not begun by then is
+/// skipped. Returns false like ThreadPool::run().
 http::Task<bool> run_within(ThreadPool& pool, http::Interrupt& interrupt,
                             std::stop_source& given_up, std::function<void()> work);
 

@@ -1,4 +1,4 @@
-// The length of a stream changes, so none is announced.
+// Translation changes the length of a stream, so no Content-Length is sent.
 
 #include "router/gateway/translated_reply.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// An upstream's answer in the form of another API.
+// An upstream reply in the form of another API.
 
 #include <memory>
 #include <optional>
@@ -10,21 +10,21 @@
 
 namespace signalbox::gateway {
 
-/// A stream of events goes on as it comes; any other body is read whole before there is an answer,
-/// up to kBodyBytesMax, so that what cannot be translated ends in a status of its own.
+/// A stream of events is translated as it comes. Any other body is read whole first, up to
+/// kBodyBytesMax, so that a body that cannot be translated ends in an error status.
 class TranslatedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// `streams`: what was asked for. kUpstream for an answer of the other kind, for one that is
-  /// compressed although it was not asked to be, and the translator's; UpstreamReply::next()'s. The
-  /// translator outlives it.
+  /// `streams`: the client asked for a stream. The translator outlives the reply. Errors: kUpstream
+  /// if the reply is not of that kind or is compressed without having been asked to be; those of
+  /// the translator and of UpstreamReply::next().
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
       bool streams);
 
   const http::Response& head() const override { return head_; }
-  /// One piece may become none: what has been passed on does not wait for the next.
+  /// False for a stream, because a piece may translate to nothing.
   bool ready() const override { return !events_; }
   http::Task<Result<upstream::Piece>> next() override;
   void nudge() override { answer_->nudge(); }
@@ -39,8 +39,8 @@ class TranslatedReply final : public upstream::UpstreamReply {
   dialects::ReplyTranslator& translator_;
   http::Response head_;
   bool events_ = false;
-  std::optional<Error> error_;  // to come behind what was translated before it
-  std::string out_;             // of what is no stream, all of it
+  std::optional<Error> error_;  // sent after what was translated before it
+  std::string out_;             // the whole body if it is no stream
 };
 
 }  // namespace signalbox::gateway

@@ -1,4 +1,4 @@
-// The length of a reply changes with its placeholders, so none is announced.
+// Restoring changes the length of a reply, so no Content-Length is sent.
 
 #include "router/gateway/unmasked_reply.h"
 

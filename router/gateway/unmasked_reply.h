@@ -1,5 +1,5 @@
 #pragma once
-// An upstream's answer in which placeholders become what they stand for.
+// An upstream reply in which placeholders become the personal data that they stand for.
 
 #include <memory>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace signalbox::gateway {
 
-/// A stream of events goes on as it comes; any other body is read whole first, up to
-/// kBodyBytesMax. Nobody is ever shown half: what cannot be read ends in an error.
+/// A stream of events is restored as it comes; any other body is read whole first, up to
+/// kBodyBytesMax. A reply that cannot be read ends in an error, so that no client sees half of it.
 class UnmaskedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// kUpstream for an answer that is compressed although it was not asked to be.
+  /// kUpstream if the reply is compressed without having been asked to be.
   static Result<std::unique_ptr<upstream::UpstreamReply>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, const std::vector<pii::Mask>& masks);
 
   const http::Response& head() const override { return head_; }
-  /// One piece may become none: what has been passed on does not wait for the next.
+  /// False, because a piece may restore to nothing.
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;
   void nudge() override { answer_->nudge(); }
@@ -35,7 +35,7 @@ class UnmaskedReply final : public upstream::UpstreamReply {
   replies::ReplyMasks masks_;
   http::Response head_;
   std::optional<replies::StreamUnmasker> stream_;
-  std::string body_;  // of what is no stream, so far
+  std::string body_;  // the body so far if it is no stream
   std::string out_;
 };
 

@@ -112,7 +112,7 @@ std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requ
   const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
   each_rule(limit, asker, [&](const Rule& rule) {
-    if (out || (asker.again && rule.match.model.empty())) return;
+    if (out || rule.match.model.empty() != asker.model.empty()) return;
     Bucket* const bucket = find(rule, asker.user, now);
     if (bucket == nullptr) {
       if (!limit.fail_open)

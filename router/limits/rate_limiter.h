@@ -19,12 +19,11 @@ namespace signalbox::limits {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// Who asks for what. A user without a name is one user.
+/// The client, and the model that it is about to use. Users without a name count as one user.
 struct Requester {
   std::string user;
-  std::string groups;  // with commas between them
-  std::string model;
-  bool again = false;  // after another model: rules about any model have counted the request
+  std::string groups;      // separated by commas
+  std::string model = {};  // "": no model is chosen yet
 };
 
 struct RateRefusal {
@@ -37,11 +36,14 @@ class RateLimiter {
  public:
   explicit RateLimiter(size_t buckets_max = 100'000) : buckets_max_(buckets_max) {}
 
-  /// Counts a request against every rule that is about it, or against none: then the refusal.
+  /// Counts a request against every rule about the requester, or returns the refusal and counts it
+  /// against none. Without a model, only rules that name no model count; with one, only rules that
+  /// name it: a request is admitted first without and then with each model that is tried for it.
   std::optional<RateRefusal> admit(const config::RateLimit& limit, const Requester& asker,
                                    TimePoint now);
 
-  /// What a request that was admitted has come to, read and written. A bucket may owe for it.
+  /// Charges the tokens that an admitted request has read and written to every rule about it, with
+  /// a model or without. A bucket may go into debt.
   void charge(const config::RateLimit& limit, const Requester& asker, uint64_t tokens,
               TimePoint now);
 

@@ -286,6 +286,12 @@ struct Evaluation::State {
 
   Result<void> prepare() { return router.planner().prepare(subject(), inputs, prepared); }
 
+  std::optional<Plan> refuse_stranger() const {
+    std::optional<Plan> plan = router.planner().refuse_stranger(inputs);
+    if (plan && !bypass.bypassed) plan->recipe = router.recipe();
+    return plan;
+  }
+
   Result<Plan> plan(const RuntimeConditions& circumstances) const {
     SIGNALBOX_TRY(Plan plan, router.planner().plan({subject(), outcome.confidence, values,
                                                     grounds(), inputs, prepared, circumstances}));
@@ -369,6 +375,10 @@ Evaluation::Timings Evaluation::effort() const {
 
 std::string_view Evaluation::recipe() const {
   return state_->bypass.bypassed ? std::string_view{} : state_->router.recipe();
+}
+
+std::optional<Plan> Evaluation::refuse_stranger() const {
+  return state_->refuse_stranger();
 }
 
 Result<Plan> Evaluation::plan(const RuntimeConditions& circumstances) const {

@@ -69,6 +69,10 @@ class Planner {
   Result<void> prepare(const PlanTarget& subject, signals::Inputs& inputs,
                        ModelResults& prepared) const;
 
+  /// The plan that refuses a request from nobody, if the configuration wants to know who asks.
+  /// Looks at headers only, so that it can come before any model.
+  std::optional<Plan> refuse_stranger(const signals::Inputs& inputs) const;
+
   /// Where models have failed already, the plan is for one of the others: of the rest of the
   /// decision's, or of the fallback_models of those that failed; kUpstream when there is none.
   /// kNotFound for a model that the client names and nobody has; kUnsupported when the decision

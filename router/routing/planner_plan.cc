@@ -195,20 +195,27 @@ bool Planner::needs_unbuilt(const config::Decision& decision) const {
   return selectors_.at(&decision) == nullptr;
 }
 
+std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
+  const config::Authz::Identity& identity = config_.authz.identity;
+  if (!config::refuses_stranger(config_, inputs.header(identity.user_id_header).value_or(""),
+                                inputs.header(identity.user_groups_header).value_or("")))
+    return std::nullopt;
+  Plan plan;
+  plan.path = Plan::Path::kBlocked;
+  plan.guarded.missing_identity = true;
+  plan.message = config::stranger_message(config_);
+  return plan;
+}
+
 Result<Plan> Planner::plan(const PlanInputs& findings) const {
   const config::Decision* decision = findings.subject.decision;
   Plan plan;
   plan.bypassed = findings.subject.bypassed;
   if (plan.bypassed && findings.subject.named == nullptr)
     return unknown_model(config_, findings.inputs.request().model);
-  const config::Authz::Identity& identity = config_.authz.identity;
-  if (config::refuses_stranger(config_,
-                               findings.inputs.header(identity.user_id_header).value_or(""),
-                               findings.inputs.header(identity.user_groups_header).value_or(""))) {
-    plan.path = Plan::Path::kBlocked;
-    plan.guarded.missing_identity = true;
-    plan.message = config::stranger_message(config_);
-    return plan;
+  if (std::optional<Plan> refused = refuse_stranger(findings.inputs)) {
+    refused->bypassed = plan.bypassed;
+    return *std::move(refused);
   }
   if (decision != nullptr) {
     plan.decision = decision->name;

@@ -28,6 +28,10 @@ class Evaluation {
   ~Evaluation();
   Evaluation(Evaluation&&) noexcept;
 
+  /// The plan that refuses the request because it names nobody who asks, if the configuration
+  /// requires that. Looks at headers only; plan() returns the same plan.
+  std::optional<Plan> refuse_stranger() const;
+
   /// Computes of the signals that cost microseconds those that the outcome still needs. True when
   /// it is fixed and no model needs to run, for the plan neither.
   bool run_cheap();

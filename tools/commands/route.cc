@@ -113,7 +113,7 @@ Result<std::string> route(const routing::Router& router, const Choices& choices,
   routing::Evaluation evaluation = router.evaluate(request, headers_of(row));
   if (choices.all) {
     SIGNALBOX_TRY_VOID(evaluation.run_all());
-  } else if (!evaluation.run_cheap()) {
+  } else if (!evaluation.refuse_stranger() && !evaluation.run_cheap()) {
     SIGNALBOX_TRY_VOID(evaluation.run_needed());
   }
   const Result<routing::Plan> plan = evaluation.plan();

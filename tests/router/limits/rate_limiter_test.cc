@@ -29,8 +29,13 @@ RateLimit::Rule rule_of(uint64_t requests, uint64_t tokens = 0, seconds unit = m
 
 class RateLimiterTest : public testing::Test {
  protected:
-  bool admits(const RateLimit& limit, const Requester& asker) {
-    refusal_ = limiter_.admit(limit, asker, now_);
+  /// Admits a request as the gateway does: before it has a model, then with the one it gets.
+  bool admits(const RateLimit& limit, const Requester& requester) {
+    refusal_ = limiter_.admit(limit, {requester.user, requester.groups}, now_);
+    return !refusal_ && admits_to_model(limit, requester);
+  }
+  bool admits_to_model(const RateLimit& limit, const Requester& requester) {
+    refusal_ = limiter_.admit(limit, requester, now_);
     return !refusal_;
   }
 
@@ -106,10 +111,10 @@ TEST_F(RateLimiterTest, counts_another_model_after_the_first_by_its_own_rules_al
   RateLimit::Rule of_large = rule_of(1);
   of_large.match.model = "large";
   const RateLimit limit = limit_of({rule_of(2), of_large});
-  const Requester after{"ann", "", "large", true};
+  const Requester after{"ann", "", "large"};
   EXPECT_TRUE(admits(limit, {"ann", "", "small"}));
-  EXPECT_TRUE(admits(limit, after));
-  EXPECT_FALSE(admits(limit, after));
+  EXPECT_TRUE(admits_to_model(limit, after));
+  EXPECT_FALSE(admits_to_model(limit, after));
   EXPECT_TRUE(admits(limit, {"ann", "", "small"}));
   EXPECT_FALSE(admits(limit, {"ann", "", "small"}));
 }

@@ -1,0 +1,28 @@
+#pragma once
+// The second stage, before any model runs: who asks, and whether they may ask now. The limits of
+// single models follow as soon as the plan names one.
+
+#include <optional>
+#include <string_view>
+
+#include "router/gateway/gateway_context.h"
+#include "router/limits/rate_limiter.h"
+
+namespace signalbox::gateway {
+
+/// The client as the rules of rate limits see it.
+limits::Requester requester_of(const config::Authz::Identity& identity,
+                               const http::Headers& headers);
+
+/// Counts the request against every limit that names no model; the refusal if one is reached.
+std::optional<limits::RateRefusal> admit(const RequestScope& scope,
+                                         const limits::Requester& requester);
+
+/// Counts the request against the limits that name the model, which `requester` takes note of.
+std::optional<limits::RateRefusal> admit_to_model(const RequestScope& scope, std::string_view model,
+                                                  limits::Requester& requester);
+
+/// Charges the tokens that the request has cost, once it has been answered.
+void charge(const RequestScope& scope, const limits::Requester& requester);
+
+}  // namespace signalbox::gateway

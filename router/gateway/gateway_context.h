@@ -1,0 +1,75 @@
+#pragma once
+// Shared by the stages of a request: the parts of the daemon that they use, the API that the
+// client speaks, and the request itself with its record.
+
+#include <chrono>
+#include <string_view>
+
+#include "router/dialects/dialect.h"
+#include "router/gateway/answer_cache.h"
+#include "router/gateway/contexts.h"
+#include "router/gateway/request_record.h"
+#include "router/gateway/thread_pool.h"
+#include "router/http/error_reply.h"
+#include "router/http/server.h"
+#include "router/limits/rate_limiter.h"
+#include "router/replies/reply_guards.h"
+#include "router/routing/router.h"
+#include "router/routing/selection/runtime_stats.h"
+#include "router/upstream/model_caller.h"
+
+namespace signalbox::gateway {
+
+/// How long a request waits at most for an equal one that is being answered.
+inline constexpr std::chrono::seconds kFollowMax{60};
+
+/// The parts of the daemon that the requests of one configuration use. All outlive the requests.
+struct GatewayContext {
+  const routing::Router& router;
+  const upstream::ModelCaller& backends;
+  ThreadPool& compute;             // runs models
+  ThreadPool& storage;             // waits for disks and for servers that keep contexts
+  selection::RuntimeStats& stats;  // latency and load of each model
+  const Observer& observer;
+  AnswerCache& cache;
+  Contexts& contexts;
+  limits::RateLimiter& limiter;
+  const replies::ReplyGuards& guards;
+  std::chrono::milliseconds follow_max = kFollowMax;
+};
+
+/// The API of a route. Immutable.
+class ClientApi {
+ public:
+  /// `path` is static. `dialect` outlives this; null for chat completions themselves.
+  ClientApi(std::string_view path, const dialects::Dialect* dialect)
+      : path_(path), dialect_(dialect) {
+    if (dialect_ == nullptr) return;
+    shape_ = [dialect](int status, std::string_view body) {
+      return dialect->refusal(status, body);
+    };
+  }
+
+  std::string_view path() const { return path_; }
+  const dialects::Dialect* dialect() const { return dialect_; }
+  /// How errors are written; null for OpenAI's shape.
+  const http::ErrorShape* error_shape() const { return dialect_ == nullptr ? nullptr : &shape_; }
+
+ private:
+  std::string_view path_;
+  const dialects::Dialect* dialect_;
+  http::ErrorShape shape_;
+};
+
+/// One request on its way through the stages. Lives in the frame of Pipeline::run().
+struct RequestScope {
+  const GatewayContext& context;
+  const ClientApi& api;
+  http::Exchange exchange;
+  RequestRecord& record;
+
+  const config::Config& config() const { return context.router.config(); }
+  const http::Headers& headers() const { return exchange.request.headers; }
+};
+
+}  // namespace signalbox::gateway

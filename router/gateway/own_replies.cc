@@ -1,0 +1,136 @@
+// Every reply carries x-request-id and the headers of the decision, whatever became of the request.
+
+#include "router/gateway/own_replies.h"
+
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/json.h"
+#include "router/plugins/fast_response/fast_response.h"
+
+namespace signalbox::gateway {
+namespace {
+
+constexpr int kUnsupportedEncodingStatus = 415;
+constexpr int kBlockedStatus = 403;  // clients do not repeat the request
+constexpr int kLimitedStatus = 429;
+
+/// The answer of a chat completion in the client's API.
+Result<std::string> in_client_api(const ParsedRequest& request, std::string chat) {
+  if (!request.replies) return chat;
+  if (!request.chat.stream) return request.replies->whole(std::move(chat));
+  std::string out;
+  SIGNALBOX_TRY_VOID(request.replies->push(chat, out));
+  SIGNALBOX_TRY_VOID(request.replies->finish(out));
+  return out;
+}
+
+}  // namespace
+
+void add_headers(const std::vector<routing::Header>& headers, http::Headers& fields) {
+  for (const routing::Header& header : headers) fields.add(header.name, header.value);
+}
+
+http::Headers with_path(const http::Headers& headers, std::string_view path) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const http::Field field = headers[i];
+    const bool is_path = ascii::iequals(field.name, routing::kResponsePath);
+    out.add(field.name, is_path ? path : field.value);
+  }
+  return out;
+}
+
+bool wants_debug_headers(const http::Headers& client) {
+  const auto debug = client.find("x-vsr-debug");
+  return debug && ascii::iequals(*debug, "true");
+}
+
+http::Headers decision_headers(const RequestScope& scope, const routing::Plan& plan) {
+  const RequestRecord& record = scope.record;
+  http::Headers out;
+  out.add("x-request-id", record.id());
+  add_headers(routing::response_headers(plan, wants_debug_headers(scope.headers())), out);
+  if (record.degraded() != observe::Degraded::kNo) {
+    out.add("x-vsr-degraded", "true");
+    out.add("x-vsr-degraded-reason", observe::name_of(record.degraded()));
+  }
+  if (!record.replay_id().empty()) out.add("x-vsr-replay-id", record.replay_id());
+  return out;
+}
+
+http::Headers undecided_headers(const RequestScope& scope) {
+  http::Headers out;
+  out.add("x-request-id", scope.record.id());
+  add_headers(routing::error_headers(), out);
+  return out;
+}
+
+http::Task<> send_unsupported_encoding(const RequestScope& scope, std::string_view encoding) {
+  const std::string message =
+      fmt::format("Content-Encoding {} is not supported", json::quote_briefly(encoding));
+  http::Headers fields = undecided_headers(scope);
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kUnsupportedEncodingStatus,
+                              message, {}, scope.api.error_shape());
+}
+
+http::Task<> send_error(const RequestScope& scope, const Error& error) {
+  scope.record.failed(error);
+  if (error.code == Code::kCancelled) {
+    scope.exchange.reply.abandon();
+    co_return;
+  }
+  http::Headers fields = undecided_headers(scope);
+  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+                            scope.api.error_shape());
+}
+
+http::Task<> send_error(const RequestScope& scope, const Error& error,
+                        const http::Headers& headers) {
+  scope.record.failed(error, error.message);
+  if (error.code == Code::kCancelled) {
+    scope.exchange.reply.abandon();
+    co_return;
+  }
+  http::Headers fields = with_path(headers, routing::kErrorPath);
+  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+                            scope.api.error_shape());
+}
+
+http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& refusal,
+                          const http::Headers& headers) {
+  scope.record.limited();
+  http::Headers fields = with_path(headers, routing::kLimitedPath);
+  fields.add("Retry-After", std::to_string(refusal.retry.count()));
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kLimitedStatus,
+                              refusal.message, routing::kLimitedPath, scope.api.error_shape());
+}
+
+http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& request,
+                          const routing::Plan& plan) {
+  http::Reply& reply = scope.exchange.reply;
+  http::Headers fields = decision_headers(scope, plan);
+  if (plan.path == routing::Plan::Path::kBlocked) {
+    const std::string_view code =
+        plan.guarded.missing_identity ? http::kMissingIdentity : "pii_policy_violation";
+    co_await http::send_refusal(reply, std::move(fields), kBlockedStatus, plan.message, code,
+                                scope.api.error_shape());
+    co_return;
+  }
+  const std::string id = fmt::format("chatcmpl-{}", scope.record.id());
+  const Result<std::string> body =
+      in_client_api(request, plugins::fast_response(plan.message, request.chat, id,
+                                                    static_cast<int64_t>(std::time(nullptr))));
+  if (!body) {
+    co_await http::send_error(reply, std::move(fields), body.error(), scope.api.error_shape());
+    co_return;
+  }
+  const bool stream = request.chat.stream;
+  fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
+  if (stream) fields.add("Cache-Control", "no-cache");
+  co_await reply.send(200, fields, *body);
+}
+
+}  // namespace signalbox::gateway

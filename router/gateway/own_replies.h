@@ -1,0 +1,46 @@
+#pragma once
+// Replies that no model gives: errors, refusals, and the fixed answers of decisions.
+
+#include <string_view>
+
+#include "router/gateway/gateway_context.h"
+#include "router/gateway/read_request.h"
+#include "router/limits/rate_limiter.h"
+#include "router/routing/decision_headers.h"
+#include "router/routing/plan.h"
+
+namespace signalbox::gateway {
+
+void add_headers(const std::vector<routing::Header>& headers, http::Headers& fields);
+
+/// The same headers with another x-vsr-response-path.
+http::Headers with_path(const http::Headers& headers, std::string_view path);
+
+/// True if the client asks for the headers that explain a decision (x-vsr-debug: true).
+bool wants_debug_headers(const http::Headers& client);
+
+/// The headers of a reply to a request that has a plan.
+http::Headers decision_headers(const RequestScope& scope, const routing::Plan& plan);
+/// The headers of a reply to a request that has none.
+http::Headers undecided_headers(const RequestScope& scope);
+
+/// Answers 415.
+http::Task<> send_unsupported_encoding(const RequestScope& scope, std::string_view encoding);
+
+/// Answers an error with `headers`, or closes the connection if the client has gone. Without
+/// `headers` the request got no plan, and the error may quote the request, so that it is not
+/// logged.
+http::Task<> send_error(const RequestScope& scope, const Error& error);
+http::Task<> send_error(const RequestScope& scope, const Error& error,
+                        const http::Headers& headers);
+
+/// Answers 429 with Retry-After.
+http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& refusal,
+                          const http::Headers& headers);
+
+/// Answers a plan that needs no model: 403 if it is blocked, otherwise its fixed answer in the
+/// client's API. Precondition: plan.path is not kUpstream.
+http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& request,
+                          const routing::Plan& plan);
+
+}  // namespace signalbox::gateway

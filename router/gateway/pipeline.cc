@@ -1,0 +1,176 @@
+// The stages in order. Each stage either hands its result to the next one or has answered the
+// client; the record publishes what happened when it is destroyed.
+
+#include "router/gateway/pipeline.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "router/gateway/admit.h"
+#include "router/gateway/metered_reply.h"
+#include "router/gateway/own_replies.h"
+#include "router/gateway/relay.h"
+#include "router/gateway/send.h"
+#include "router/gateway/understand.h"
+
+namespace signalbox::gateway {
+
+http::Task<> Pipeline::operator()(http::Exchange exchange) const {
+  RequestRecord record(context_.observer, exchange.request.headers, exchange.reply, api_.path());
+  const RequestScope scope{context_, api_, exchange, record};
+
+  // --- read ---
+  if (const auto encoding = unsupported_encoding(scope.headers())) {
+    co_await send_unsupported_encoding(scope, *encoding);
+    co_return;
+  }
+  Contexts::Held held;
+  const Result<ParsedRequest> request = co_await read_request(scope, held);
+  if (!request) {
+    co_await send_error(scope, request.error());
+    co_return;
+  }
+  routing::Evaluation evaluation = context_.router.evaluate(
+      request->chat, [&scope](std::string_view name) { return scope.headers().find(name); });
+
+  // --- admit ---
+  if (const auto refused = evaluation.refuse_stranger()) {
+    record.planned(*refused, nullptr, request->chat.stream);
+    co_await send_planned(scope, *request, *refused);
+    co_return;
+  }
+  limits::Requester requester = requester_of(scope.config().authz.identity, scope.headers());
+  if (const auto limited = admit(scope, requester)) {
+    const http::Headers headers = undecided_headers(scope);
+    co_await send_limited(scope, *limited, headers);
+    co_return;
+  }
+
+  // --- understand ---
+  const Result<Understanding> understanding = co_await understand(scope, evaluation);
+  if (!understanding) {
+    co_await send_error(scope, understanding.error());
+    co_return;
+  }
+
+  // --- plan ---
+  Result<routing::Plan> plan = plan_request(scope, *request, evaluation, *understanding);
+  if (!plan) {
+    co_await send_error(scope, plan.error());
+    co_return;
+  }
+  if (plan->path != routing::Plan::Path::kUpstream) {
+    co_await send_planned(scope, *request, *plan);
+    co_return;
+  }
+
+  // --- look up, send, relay: for one model after the other until one answers ---
+  Journey journey{scope, *request, std::move(evaluation), std::move(requester)};
+  for (std::optional<routing::Plan> next = *std::move(plan); next;) {
+    const routing::Plan current = *std::move(next);
+    next = co_await try_model(journey, current);
+  }
+  charge(scope, journey.requester);
+}
+
+// Returns the plan to follow instead if the model's servers have refused and nothing is answered.
+http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
+                                                             const routing::Plan& plan) const {
+  const RequestScope& scope = journey.scope;
+  http::Headers headers = decision_headers(scope, plan);
+  if (const auto limited = admit_to_model(scope, plan.model->name, journey.requester)) {
+    co_await send_limited(scope, *limited, headers);
+    co_return std::nullopt;
+  }
+  add_protocols(scope, plan, headers);
+  const Result<ServerRequest> server = make_server_request(scope, plan);
+  if (!server) {
+    co_await send_error(scope, server.error(), headers);
+    co_return std::nullopt;
+  }
+  const std::optional<replies::WatchedReply> watched =
+      context_.guards.of(plan, journey.request.chat);
+
+  // --- look up ---
+  // The answer of a substitute is not what will be answered once the model is well again.
+  const bool caches = server->is_chat && journey.attempts.failed.empty();
+  CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
+                    server->target);
+  const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
+  const bool answered = co_await answer_from_cache(journey, inputs);
+  if (answered) co_return std::nullopt;
+
+  // --- send ---
+  const bool changes =
+      !plan.masks.empty() || watched || server->to_client || server->from_server != nullptr;
+  const ServerCall call(scope, journey.request, plan, *server, headers, changes,
+                        changes || cache.records());
+  const InFlight in_flight(context_.stats, plan.model->name);
+  const observe::Meters::AtModel at_model(context_.observer.meters(), plan.model->name);
+  const auto started = std::chrono::steady_clock::now();
+  upstream::CallOutcome outcome = co_await call.send();
+  std::optional<routing::Plan> next = plan_another_model(
+      scope, journey.request, *journey.evaluation, plan, outcome, journey.attempts);
+  if (next) co_return next;
+
+  // --- relay ---
+  journey.evaluation.reset();  // a stream may take minutes
+  if (journey.attempts.servers > 1)
+    headers.add("x-vsr-attempts", std::to_string(journey.attempts.servers));
+  const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
+  co_await relay_filtered(inputs, filters, std::move(outcome.answer));
+  co_return std::nullopt;
+}
+
+http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
+                                             const ReplyFilterInputs& inputs) const {
+  CacheLookup& cache = inputs.cache;
+  if (!cache.active()) co_return false;
+  const RequestScope& scope = inputs.scope;
+  const auto began = std::chrono::steady_clock::now();
+  ReplyOrError cached =
+      co_await cache.look_up(journey.request.chat, *journey.evaluation, scope.exchange.interrupt);
+  scope.record.cached(cache.use(), began);
+  for (const auto& [name, value] : cache.headers(wants_debug_headers(scope.headers())))
+    inputs.headers.add(name, value);
+  if (*cached == nullptr) co_return false;
+  scope.record.repeated(cache.measures());
+  log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache",
+             scope.record.id(), inputs.plan.model->name, inputs.plan.decision);
+  inputs.headers = with_path(inputs.headers, routing::kCachePath);
+  const std::vector<ReplyFilter> filters = cached_reply_filters(inputs);
+  co_await relay_filtered(inputs, filters, std::move(cached));
+  co_return true;
+}
+
+http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
+                                      const std::vector<ReplyFilter>& filters,
+                                      ReplyOrError reply) const {
+  const RequestScope& scope = inputs.scope;
+  ReplyOrError filtered = co_await apply(filters, std::move(reply));
+  if (!filtered) {
+    co_await send_error(scope, filtered.error(), inputs.headers);
+    co_return;
+  }
+  BrokenStream broken;
+  if (inputs.server.to_client) {
+    broken = [&inputs](std::string_view error) { return inputs.request.replies->broken(error); };
+  }
+  const Result<void> relayed =
+      co_await relay(**filtered, scope.exchange.reply, inputs.headers, broken ? &broken : nullptr);
+  if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
+}
+
+Route chat_route(const GatewayContext& context) {
+  return {"POST", std::string(dialects::kChatPath),
+          Pipeline(context, ClientApi(dialects::kChatPath, nullptr))};
+}
+
+Route dialect_route(std::string_view path, const dialects::Dialect& dialect,
+                    const GatewayContext& context) {
+  return {"POST", std::string(path), Pipeline(context, ClientApi(path, &dialect))};
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,50 @@
+// Planning is a pure function of the evaluation; what changes from moment to moment comes in as
+// runtime conditions.
+
+#include "router/gateway/plan_request.h"
+
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+
+namespace signalbox::gateway {
+
+routing::RuntimeConditions runtime_conditions(const selection::RuntimeStats& stats,
+                                              std::span<const std::string_view> failed) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  const auto now = std::chrono::steady_clock::now();
+  return {[&stats, now](std::string_view model) { return stats.figures(model, now); },
+          std::uniform_real_distribution<double>(0, 1)(random), failed};
+}
+
+Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+                                   const routing::Evaluation& evaluation,
+                                   const Understanding& understanding) {
+  scope.record.understood(evaluation, understanding.degraded, understanding.why);
+  SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope.context.stats)));
+  // Do not refuse by policy a request that was never evaluated.
+  if (understanding.degraded == observe::Degraded::kOverloaded &&
+      plan.path != routing::Plan::Path::kUpstream)
+    return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+  scope.record.planned(plan, evaluation.decision(), request.chat.stream);
+  return plan;
+}
+
+std::optional<routing::Plan> plan_another_model(
+    const RequestScope& scope, const ParsedRequest& request, const routing::Evaluation& evaluation,
+    const routing::Plan& plan, const upstream::CallOutcome& outcome, Attempts& attempts) {
+  attempts.servers += outcome.attempts;
+  if (!outcome.elsewhere) return std::nullopt;
+  attempts.failed.push_back(plan.model->name);
+  Result<routing::Plan> next =
+      evaluation.plan(runtime_conditions(scope.context.stats, attempts.failed));
+  if (!next || next->path != routing::Plan::Path::kUpstream) return std::nullopt;
+  log::warn("chat", "{}: model \"{}\" does not answer; trying \"{}\" instead", scope.record.id(),
+            plan.model->name, next->model->name);
+  scope.record.planned(*next, evaluation.decision(), request.chat.stream);
+  return *std::move(next);
+}
+
+}  // namespace signalbox::gateway

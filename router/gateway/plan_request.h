@@ -1,0 +1,38 @@
+#pragma once
+// The fourth stage: a plan from what is known of the request, and another plan when the servers of
+// the planned model do not answer.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "router/gateway/gateway_context.h"
+#include "router/gateway/read_request.h"
+#include "router/gateway/understand.h"
+#include "router/routing/plan.h"
+
+namespace signalbox::gateway {
+
+/// How the models are doing now, and a random number; `failed` are models that did not answer.
+routing::RuntimeConditions runtime_conditions(const selection::RuntimeStats& stats,
+                                              std::span<const std::string_view> failed = {});
+
+/// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for
+/// a request that would be refused by policy although nobody had time to look at it.
+Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+                                   const routing::Evaluation& evaluation,
+                                   const Understanding& understanding);
+
+/// The models of one request that did not answer, and the servers that were tried.
+struct Attempts {
+  std::vector<std::string_view> failed;
+  uint32_t servers = 0;
+};
+
+/// The plan for another model if the servers of the plan's model refused and there is one.
+std::optional<routing::Plan> plan_another_model(
+    const RequestScope& scope, const ParsedRequest& request, const routing::Evaluation& evaluation,
+    const routing::Plan& plan, const upstream::CallOutcome& outcome, Attempts& attempts);
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,52 @@
+// A request is parsed once; every later stage looks at the same tree.
+
+#include "router/gateway/read_request.h"
+
+#include <ctime>
+#include <utility>
+
+#include "router/access/owner.h"
+#include "router/contexts/refs.h"
+
+namespace signalbox::gateway {
+namespace {
+
+Result<ParsedRequest> parse(const RequestScope& scope) {
+  http::Request& request = scope.exchange.request;
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  if (dialect == nullptr) {
+    SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(request.body)));
+    return ParsedRequest{std::move(chat), nullptr};
+  }
+  const std::string owner = access::owner_of(request.headers, scope.config());
+  const std::string token = access::new_token();
+  SIGNALBOX_TRY(dialects::Incoming incoming,
+                dialect->read(std::move(request.body), {scope.record.id(), token, owner,
+                                                        static_cast<int64_t>(std::time(nullptr))}));
+  SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
+  return ParsedRequest{std::move(chat), std::move(incoming.replies)};
+}
+
+}  // namespace
+
+std::optional<std::string_view> unsupported_encoding(const http::Headers& headers) {
+  const auto encoding = headers.find("content-encoding");
+  if (!encoding || *encoding == "identity") return std::nullopt;
+  return encoding;
+}
+
+http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
+  Result<ParsedRequest> parsed = parse(scope);
+  if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  if (dialect != nullptr && dialect->target() != dialects::kChatPath) {
+    co_return fail(Code::kInvalid,
+                   "metadata.context_refs: this API does not support it; use chat completions");
+  }
+  Result<void> expanded = co_await scope.context.contexts.expand(
+      scope.exchange, parsed->chat, held, scope.config(), scope.context.storage);
+  if (!expanded) co_return tl::unexpected<Error>(std::move(expanded).error());
+  co_return parsed;
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,86 @@
+// A filter that does not apply to a request is not in its list. No filter is a coroutine lambda:
+// each calls a function that is one, so that captures outlive it.
+
+#include "router/gateway/reply_filters.h"
+
+#include <utility>
+
+#include "router/gateway/guarded_reply.h"
+#include "router/gateway/metered_reply.h"
+#include "router/gateway/own_replies.h"
+#include "router/gateway/translated_reply.h"
+#include "router/gateway/unmasked_reply.h"
+
+namespace signalbox::gateway {
+namespace {
+
+using ReplyPointer = std::unique_ptr<upstream::UpstreamReply>;
+
+http::Task<ReplyOrError> at_once(ReplyOrError reply) {
+  co_return reply;
+}
+
+http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer reply) {
+  const RequestScope& scope = inputs.scope;
+  const config::HttpLimits& limits = scope.config().http;
+  const GuardContext guard{scope.context.compute, scope.exchange,    scope.record,
+                           inputs.headers,        limits.guard_wait, limits.decision_timeout};
+  auto guarded = co_await GuardedReply::wrap(std::move(reply), *inputs.watched, guard);
+  if (scope.record.withheld())
+    inputs.headers = with_path(inputs.headers, routing::path_name(routing::Plan::Path::kBlocked));
+  co_return guarded;
+}
+
+void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+  if (in.watched)
+    filters.push_back([in](ReplyPointer reply) { return check(in, std::move(reply)); });
+  if (in.server.to_client) {
+    filters.push_back([in](ReplyPointer reply) {
+      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream);
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
+                                              std::chrono::steady_clock::time_point started) {
+  std::vector<ReplyFilter> filters;
+  if (in.server.from_server) {
+    filters.push_back([in](ReplyPointer reply) {
+      return TranslatedReply::wrap(std::move(reply), *in.server.from_server,
+                                   in.request.chat.stream);
+    });
+  }
+  filters.push_back([in, started](ReplyPointer reply) {
+    return at_once(std::make_unique<MeteredReply>(std::move(reply), in.scope.context.stats,
+                                                  in.plan.model->name, started, in.scope.record));
+  });
+  if (in.cache.records())
+    filters.push_back(
+        [in](ReplyPointer reply) { return at_once(in.cache.record(std::move(reply))); });
+  if (!in.plan.masks.empty()) {
+    filters.push_back([in](ReplyPointer reply) {
+      return at_once(UnmaskedReply::wrap(std::move(reply), in.plan.masks));
+    });
+  }
+  add_client_filters(in, filters);
+  return filters;
+}
+
+std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& in) {
+  std::vector<ReplyFilter> filters;
+  add_client_filters(in, filters);
+  return filters;
+}
+
+http::Task<ReplyOrError> apply(const std::vector<ReplyFilter>& filters, ReplyOrError reply) {
+  for (const ReplyFilter& filter : filters) {
+    if (!reply) co_return reply;
+    http::Task<ReplyOrError> filtered = filter(*std::move(reply));
+    reply = co_await std::move(filtered);
+  }
+  co_return reply;
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,48 @@
+#pragma once
+// The filters that a reply passes on its way from the server to the client, as one list.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "router/gateway/cache_lookup.h"
+#include "router/gateway/gateway_context.h"
+#include "router/gateway/read_request.h"
+#include "router/gateway/send.h"
+#include "router/replies/reply_guards.h"
+#include "router/routing/plan.h"
+
+namespace signalbox::gateway {
+
+using ReplyOrError = Result<std::unique_ptr<upstream::UpstreamReply>>;
+
+/// Takes a reply and returns it filtered: usually a reply that changes the bytes as they pass. It
+/// lives until the reply that it returned is gone.
+using ReplyFilter =
+    std::function<http::Task<ReplyOrError>(std::unique_ptr<upstream::UpstreamReply>)>;
+
+/// Inputs of the filters of one reply. All of them outlive the filters.
+struct ReplyFilterInputs {
+  const RequestScope& scope;
+  const ParsedRequest& request;
+  const routing::Plan& plan;
+  const ServerRequest& server;
+  const std::optional<replies::WatchedReply>& watched;  // nullopt: the reply is not checked
+  CacheLookup& cache;
+  http::Headers& headers;  // of the reply; filters add warnings to them
+};
+
+/// For a server's reply, in this order: translate it to a chat completion, measure it, store it in
+/// the cache, restore masked data, check it, translate it to the client's API.
+std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
+                                              std::chrono::steady_clock::time_point started);
+
+/// For a cached reply: check it, translate it to the client's API.
+std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& inputs);
+
+/// Passes a reply through the filters in turn; the first error ends it.
+http::Task<ReplyOrError> apply(const std::vector<ReplyFilter>& filters, ReplyOrError reply);
+
+}  // namespace signalbox::gateway

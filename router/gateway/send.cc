@@ -1,0 +1,125 @@
+// Headers are copied only if something in them changes.
+
+#include "router/gateway/send.h"
+
+#include <ctime>
+#include <utility>
+
+#include "base/ascii.h"
+#include "router/dialects/anthropic_server.h"
+#include "router/gateway/dialect_headers.h"
+
+namespace signalbox::gateway {
+namespace {
+
+/// A reply that we read must come without an encoding.
+http::Headers without_encodings(const http::Headers& headers) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    if (!ascii::iequals(headers[i].name, "accept-encoding"))
+      out.add(headers[i].name, headers[i].value);
+  }
+  return out;
+}
+
+/// The parts of the prompt in the order in which a model reads them, so that the worker is chosen
+/// whose cache has them. A decision's system prompt is represented by the decision's name.
+std::vector<std::string_view> prompt_of(const request::ChatRequest& request,
+                                        const routing::Plan& plan) {
+  std::vector<std::string_view> out;
+  if (plan.model->backend_refs.size() < 2) return out;  // there is nothing to choose
+  if (plan.injected_system_prompt) out.push_back(plan.decision);
+  const json::Value root = request.document.root();
+  if (const auto tools = root.find("tools")) out.push_back(tools->raw());
+  const auto messages = root.find("messages");
+  if (!messages) return out;
+  for (const json::Value& message : messages->items()) out.push_back(message.raw());
+  return out;
+}
+
+/// Writes the headers for the server to `out`. Returns false if the client's can go as they are.
+bool change_headers(const RequestScope& scope, const routing::Plan& plan,
+                    const ServerRequest& server, bool reads_reply, plugins::UpstreamHeaders& out) {
+  const http::Headers* client = &scope.headers();
+  if (plan.header_mutation != nullptr) {
+    out = plugins::mutate_headers(*plan.header_mutation, *client);
+    client = &out.client;
+  }
+  if (reads_reply) {
+    out.client = without_encodings(*client);
+    if (server.to_client) out.client = for_openai(out.client);
+    if (server.from_server) out.client = for_anthropic(out.client);
+    client = &out.client;
+  }
+  return client == &out.client;
+}
+
+/// Returns the traceparent for the server.
+std::string record_sending(RequestRecord& record, std::string_view body) {
+  record.sent(body);
+  return record.traceparent();
+}
+
+}  // namespace
+
+Result<ServerRequest> make_server_request(const RequestScope& scope, const routing::Plan& plan) {
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  ServerRequest out;
+  out.to_client = dialect != nullptr && !dialect->passes_replies();
+  out.target = dialect == nullptr ? dialects::kChatPath : dialect->target();
+  out.is_chat = dialect == nullptr || out.to_client;
+  if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
+    if (out.target != dialects::kChatPath)
+      return fail(Code::kUnsupported, "the model's server supports chats only");
+    SIGNALBOX_TRY(dialects::MessagesRequest request,
+                  dialects::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));
+    out.body = std::move(request.body);
+    out.from_server = std::move(request.replies);
+    out.target = dialects::kMessagesPath;
+    return out;
+  }
+  if (dialect != nullptr) {
+    SIGNALBOX_TRY(out.body, dialect->outgoing(plan.body));
+  }
+  if (!out.to_client) out.target.append(scope.exchange.request.query());
+  return out;
+}
+
+void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields) {
+  constexpr std::string_view kOpenAi = "openai", kAnthropic = "anthropic";
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  const bool to_anthropic = plan.model->api_format == config::Model::ApiFormat::kAnthropic;
+  const bool from_openai = dialect == nullptr || dialect->protocol().empty();
+  if (from_openai && !to_anthropic) return;
+  fields.add("x-vsr-client-protocol", from_openai ? kOpenAi : dialect->protocol());
+  fields.add("x-vsr-upstream-protocol", to_anthropic ? kAnthropic : kOpenAi);
+}
+
+ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
+                       const routing::Plan& plan, const ServerRequest& server,
+                       const http::Headers& decided, bool needs_reply, bool reads_reply)
+    : context_(scope.context),
+      model_(*plan.model),
+      client_(change_headers(scope, plan, server, reads_reply, changed_) ? changed_.client
+                                                                         : scope.headers()),
+      prompt_(prompt_of(request.chat, plan)),
+      body_(server.body.empty() ? std::string_view(plan.body) : server.body),
+      traceparent_(record_sending(scope.record, body_)),
+      call_{.target = server.target,
+            .headers = client_,
+            .added = changed_.added,
+            .request_id = scope.record.id(),
+            .body = body_,
+            .interrupt = scope.exchange.interrupt,
+            .prompt = prompt_,
+            .decided = &decided,
+            .traceparent = traceparent_,
+            .drops_tracestate = !scope.record.keeps_tracestate(),
+            .needs_reply = needs_reply} {}
+
+http::Task<upstream::CallOutcome> ServerCall::send() const {
+  upstream::CallOutcome outcome = co_await context_.backends.call(model_, call_);
+  co_return outcome;
+}
+
+}  // namespace signalbox::gateway

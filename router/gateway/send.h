@@ -1,0 +1,60 @@
+#pragma once
+// The sixth stage: the request as the model's server reads it, and the call.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/dialects/dialect.h"
+#include "router/gateway/gateway_context.h"
+#include "router/gateway/read_request.h"
+#include "router/plugins/header_mutation/header_mutation.h"
+#include "router/routing/plan.h"
+
+namespace signalbox::gateway {
+
+/// A plan's request in the API of the model's server.
+struct ServerRequest {
+  std::string target;  // path and query
+  std::string body;    // "": the plan's body
+  /// Turns the server's reply into a chat completion; null if it is one.
+  std::unique_ptr<dialects::ReplyTranslator> from_server;
+  bool to_client = false;  // the chat completion must be translated to the client's API
+  bool is_chat = true;     // the reply becomes a chat completion on its way
+};
+
+/// kUnsupported if the model's server cannot serve the client's API; the translator's errors.
+Result<ServerRequest> make_server_request(const RequestScope& scope, const routing::Plan& plan);
+
+/// Adds x-vsr-client-protocol and x-vsr-upstream-protocol if the two differ from OpenAI's.
+void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
+
+/// One call to the servers of a plan's model. Lives until the reply is gone, because the call looks
+/// at its members; everything given lives longer.
+class ServerCall {
+ public:
+  /// Records that the request is sent. `decided` are the decision headers, which a router behind us
+  /// reads. `needs_reply`: the reply must pass through us, because we inspect or change it.
+  /// `reads_reply`: it must come without an encoding.
+  ServerCall(const RequestScope& scope, const ParsedRequest& request, const routing::Plan& plan,
+             const ServerRequest& server, const http::Headers& decided, bool needs_reply,
+             bool reads_reply);
+  ServerCall(const ServerCall&) = delete;
+  ServerCall& operator=(const ServerCall&) = delete;
+
+  /// Returns once a reply begins, or there is none.
+  http::Task<upstream::CallOutcome> send() const;
+
+ private:
+  const GatewayContext& context_;
+  const config::Model& model_;
+  plugins::UpstreamHeaders changed_;  // of the headers, if something in them changes
+  const http::Headers& client_;       // the client's, perhaps changed
+  std::vector<std::string_view> prompt_;
+  const std::string_view body_;
+  const std::string traceparent_;
+  const upstream::Call call_;
+};
+
+}  // namespace signalbox::gateway

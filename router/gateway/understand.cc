@@ -1,0 +1,43 @@
+// A failure to understand never fails the request: it degrades the decision and is recorded.
+
+#include "router/gateway/understand.h"
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <utility>
+
+namespace signalbox::gateway {
+namespace {
+
+observe::Degraded degraded_by(Code code) {
+  if (code == Code::kOverloaded) return observe::Degraded::kOverloaded;
+  return code == Code::kDeadline ? observe::Degraded::kTimeout : observe::Degraded::kError;
+}
+
+}  // namespace
+
+http::Task<Result<Understanding>> understand(const RequestScope& scope,
+                                             routing::Evaluation& evaluation) {
+  Understanding out;
+  if (evaluation.run_cheap()) co_return out;
+  Result<void> outcome;
+  std::stop_source given_up;
+  const auto deadline = std::chrono::steady_clock::now() + scope.config().http.decision_timeout;
+  std::function<void()> work = [&] {
+    outcome = evaluation.run_needed({deadline, given_up.get_token()});
+  };
+  http::Interrupt& interrupt = scope.exchange.interrupt;
+  const bool ran = co_await run_within(scope.context.compute, interrupt, given_up, std::move(work));
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  if (!ran) {
+    outcome = fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    evaluation.give_up(outcome.error());
+  }
+  if (outcome) co_return out;
+  out.degraded = degraded_by(outcome.error().code);
+  out.why = std::move(outcome.error().message);
+  co_return out;
+}
+
+}  // namespace signalbox::gateway
