@@ -38,7 +38,7 @@ http::Task<> send_file(http::Exchange exchange, dashboard::File file) {
   fields.add("Content-Type", file.content_type);
   const bool gzipped = takes_gzip(request_headers);
   if (gzipped) fields.add("Content-Encoding", "gzip");
-  co_await exchange.reply.send(200, fields, gzipped ? file.gzipped : file.bytes);
+  co_await exchange.reply.send(200, fields, gzipped ? file.zipped : file.bytes);
 }
 
 AdminReply access(const http::Request& request, const serving::ServingState& state) {
