@@ -29,8 +29,9 @@ struct MilvusServer {
 
 /// Returns the content of a reply whose "code" reports success. Errors: kInvalid (the login
 /// failed), kNotFound (the collection does not exist or is not loaded), kUpstream (another error,
-/// with at most 64 bytes of its message), kIo (not a reply of Milvus). Returns an integer member,
-/// which may also be written as a string. kIo if it is neither.
+/// with at most 64 bytes of its message), kIo (not a reply of Milvus).
+Result<json::Document> read_milvus_reply(int status, std::string body);
+/// Returns an integer member, which may also be written as a string. kIo if it is neither.
 Result<int64_t> milvus_integer(const json::Value& object, std::string_view name);
 
 /// Thread-safe; calls block. Connects at the first call.
