@@ -343,7 +343,7 @@ void Store::page(int64_t now) {
   expire(in_memory_, now);
   expire(remote_, now);
   make_room(now);
-  while (leave_below(now)) {
+  while (release_below(now)) {
   }
   send_pending(now);
 }

@@ -151,7 +151,7 @@ class Store {
   // --- the shared level ---
   Result<void> import_shared(const Key& key);
   Result<bool> is_used_elsewhere(const Context& context, int64_t now);
-  bool leave_below(int64_t now);
+  bool release_below(int64_t now);
   void send_pending(int64_t now);
   bool send_pending(const Key& key, int64_t now);
   void keep_pending(const Key& key, const Error& error);
@@ -169,7 +169,7 @@ class Store {
   void erase(Entries::iterator at);
   void use(Entry& entry, int64_t now);
   void mark_below(Entry& entry);
-  void leave_below(Entry& entry);
+  void unmark_below(Entry& entry);
   void mark_shared(Entry& entry, uint64_t packed_bytes);
   void mark_unshared(Entry& entry);
   void mark_pinned(Entries::iterator at, bool pinned);

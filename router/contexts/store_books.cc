@@ -83,7 +83,7 @@ void Store::mark_below(Entry& entry) {
   entry.is_below = true;
 }
 
-void Store::leave_below(Entry& entry) {
+void Store::unmark_below(Entry& entry) {
   stats_.below -= entry.is_below;
   entry.is_below = false;
 }
@@ -160,7 +160,7 @@ void Store::erase(Entries::iterator at) {
     usage_.find(at->first.tenant)->second.pinned_bytes -= entry.context.bytes;
   }
   --stats_.contexts;
-  leave_below(entry);
+  unmark_below(entry);
   mark_unshared(entry);
   pending_.erase(at->first);
   release(at->first, entry.context.bytes);

@@ -70,7 +70,7 @@ Result<bool> Store::is_used_elsewhere(const Context& context, int64_t now) {
 }
 
 /// Returns true if one idle context was given up to the shared level.
-bool Store::leave_below(int64_t now) {
+bool Store::release_below(int64_t now) {
   if (shared_ == nullptr) return false;
   const uint64_t below_bytes = below_->bytes();
   Context context;
@@ -94,7 +94,7 @@ bool Store::leave_below(int64_t now) {
     const std::lock_guard lock(mutex_);
     changing_.erase(context.key);
     const auto at = entries_.find(context.key);
-    if (is_there && dropped) leave_below(at->second);
+    if (is_there && dropped) unmark_below(at->second);
     move_to_order(at);
     if (idle && !*idle) pending_.insert(context.key);
   }
